@@ -120,6 +120,77 @@ def test_a_hook_file_gets_an_option(here, launcher):  # noqa: F811
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("command", ["./wächter.sh", r"./w\u00e4chter.sh \/", "echo fertig ü >&2"])
+def test_a_command_is_written_as_before_when_it_decides_again(here, command):  # noqa: F811
+    path = settings(here, command)
+    before = path.read_bytes()
+    name = "echo" if command.startswith("echo") else "wächter.sh"
+
+    assert main(["shadow", name, "--yes"]) == OK
+    assert command in path.read_text()
+    assert main(["promote", name, "--yes"]) == OK
+
+    assert path.read_bytes() == before
+
+
+EXEC_FORM = """{
+  "hooks": {
+    "PreToolUse": [
+      {"hooks": [
+        {"type": "command", "command": "./w\u00e4chter.sh", "args": [
+          "ü", // first
+          "kein\\u00a0rm"
+        ]}
+      ]}
+    ]
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("has_arguments", [False, True])
+@pytest.mark.parametrize("is_tapped", [False, True])
+def test_a_tapped_command_is_recorded_again_when_it_decides(
+    here,  # noqa: F811
+    has_arguments,
+    is_tapped,
+):
+    write(here / "project/wächter.sh", SCRIPT).chmod(0o755)
+    path = settings(here, str(here / "project/wächter.sh"))
+    if has_arguments:
+        path.write_text(EXEC_FORM.replace("./w", f"{here}/project/w"))
+    original = path.read_text()
+    words = ["record", "on", "--agent", "claude", "--yes", *(["--tap"] if is_tapped else [])]
+    assert main(words) == OK
+    before = path.read_text()
+
+    assert main(["shadow", "wächter.sh", "--yes"]) == OK
+    shadow = path.read_text()
+    assert main(["promote", "wächter.sh", "--yes"]) == OK
+
+    assert "shadow claude" in " ".join(shadow.replace('", "', " ").split())
+    assert path.read_text() == before
+    assert ("history" in before) == is_tapped
+    assert main(["record", "off", "--yes"]) == OK
+    assert path.read_text() == original
+
+
+def test_a_tapped_command_is_not_recorded_again_when_recording_is_off(here, script):  # noqa: F811
+    path = settings(here, str(script))
+    before = path.read_bytes()
+    assert main(["record", "on", "--agent", "claude", "--tap", "--yes"]) == OK
+
+    assert main(["shadow", "guard.sh", "--yes"]) == OK
+    result = run(command_in(path))
+    assert (result.returncode, result.stderr) == (0, b"")
+    until(lambda: journal(here), "not recorded")
+    assert main(["record", "off", "--yes"]) == OK
+    assert json.loads(journal(here)[0])["tap"]["shadow"] is True
+    assert main(["promote", "guard.sh", "--yes"]) == OK
+
+    assert path.read_bytes() == before
+
+
 def test_a_hook_can_be_named_by_the_path_of_its_file(here, capfd):  # noqa: F811
     hook = write(here / "project/guards/hook.py", HOOK_FILE.format(options=""))
     path = settings(here, f"anyhook run {hook}")

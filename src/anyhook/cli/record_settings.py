@@ -28,6 +28,7 @@ from anyhook.settings.kept import remove_handler
 from anyhook.settings.layout import iter_definitions, own_entries
 from anyhook.settings.sources import Location
 from anyhook.settings.write import stay_inside
+from anyhook.shell.tapped import HISTORY
 from anyhook.worker.commands import read_line
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ RECORDER_FILE = Path(authoring.__file__).with_name("recorder.py")
 TAPPED_LAYERS = (Layer.PROJECT, Layer.LOCAL, Layer.USER)
 """Layers whose files belong to the user."""
 TAP_MARK = "ANYHOOK_TAP"
-HISTORY_SINK = "history"
 RECORDER_TIMEOUT = 10.0
 """Seconds. The recorder takes milliseconds; a disk that hangs must not hold up the agent."""
 WAITED_FOR = frozenset({"session_end"})
@@ -187,7 +187,7 @@ def former_text(
             return None
         if restored is not None:
             return restored
-    sinks = frozenset({HISTORY_SINK})
+    sinks = frozenset({HISTORY})
     text = untap_commands(agent, text, str(path), agent.hooks_path, sinks)
     return _without_recorder(agent, text, path)
 
@@ -275,7 +275,7 @@ def _with_taps(agent: AgentSpec, text: str, path: Path, hooks_path: tuple[str, .
     def start(_event: str, handler: Mapping[str, Any]) -> TapStart | None:
         if not is_tappable(agent, handler):
             return None
-        return TapStart((HISTORY_SINK, agent.name), TAP_MARK)
+        return TapStart((HISTORY, agent.name), TAP_MARK)
 
     return tap_commands(agent, text, str(path), hooks_path, start=start)
 
@@ -300,7 +300,7 @@ def is_tapped(agent: AgentSpec, handler: Mapping[str, Any]) -> bool:
     """Return whether the command of a handler is wrapped so that it is recorded."""
     for key in line_keys(agent, handler):
         tapped = read_tapped(handler, key)
-        if tapped is not None and tapped.sink == HISTORY_SINK:
+        if tapped is not None and tapped.sink == HISTORY:
             return True
     return False
 

@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -18,6 +18,7 @@ from anyhook.cli.editing import Edit, WriteOptions, read_text, write_edits
 from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, count_of, make_table, print_json
 from anyhook.cli.past import open_store
+from anyhook.cli.record_settings import TAP_MARK
 from anyhook.cli.switch import HookName, load_engine
 from anyhook.cli.switching import EDITABLE_LAYERS, find_hook
 from anyhook.engine.hook_files import files_of
@@ -33,10 +34,14 @@ from anyhook.settings.formats import parse_settings
 from anyhook.settings.kept import kept_hooks
 from anyhook.settings.write import stay_inside
 from anyhook.shell.tapped import (
+    HISTORY,
     OPTIONS,
     SHADOW,
     SHADOW_OPTION,
+    TAPPED_SHADOW,
     read_recorded,
+    read_tapped_line,
+    read_tapped_words,
     write_tapped,
 )
 from anyhook.worker.commands import read_line
@@ -49,6 +54,7 @@ if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec
     from anyhook.settings.jsonc import JsonPath
+    from anyhook.shell.tapped import TappedCommand
 
 MARK = "ANYHOOK_SHADOW"
 EXAMPLES = 5
@@ -195,38 +201,75 @@ def _edit(engine: Engine, file: str, handlers: list[HandlerSpec], *, is_shadow: 
     document = parse_settings(before, file)
     places = {handler.place for handler in handlers}
     hooks_path = source.hooks_path or engine.agent.hooks_path
+    plain: dict[JsonPath, Any] = {}
     changes: dict[JsonPath, Any] = {}
     for steps, handler in iter_hooks(engine.agent, document.value, hooks_path):
         if document.place(steps) not in places:
             continue
-        for key, value in _members(engine, handler, is_shadow=is_shadow).items():
-            changes[*steps, key] = value
-    return Edit(engine.agent, path, before, replace_values(document, changes))
+        for key, member in _members(engine, handler, is_shadow=is_shadow).items():
+            plain[*steps, key] = member.plain
+            changes[*steps, key] = member.value
+    # In two steps, so that the characters of the command stay as they are written.
+    unwrapped = replace_values(document, plain)
+    after = replace_values(parse_settings(unwrapped, file), changes)
+    return Edit(engine.agent, path, before, after)
 
 
-def _members(engine: Engine, handler: Mapping[str, Any], *, is_shadow: bool) -> dict[str, Any]:
+class _Member(NamedTuple):
+    """A member of a hook that changes.
+
+    Attributes:
+        plain: Its value without what records or discards.
+        value: Its new value.
+    """
+
+    plain: Any
+    value: Any
+
+
+def _members(engine: Engine, handler: Mapping[str, Any], *, is_shadow: bool) -> dict[str, _Member]:
     """Return the members of a hook that change."""
-    start = (sys.executable, *OPTIONS, str(TAP), SHADOW, engine.agent.name)
+    name = engine.agent.name
     if isinstance(handler.get("args"), list):
         words = (handler["command"], *handler["args"])
         plain, was_shadow = read_recorded(words)
         if was_shadow == is_shadow or plain is None:
             return {}
-        new = (*start, "--", *plain) if is_shadow else plain
-        return {"command": new[0], "args": [*new[1:]]}
-    changes: dict[str, Any] = {}
+        sink = _sink(read_tapped_words(words), is_shadow=is_shadow)
+        new = plain if sink is None else (*_start(sink, name), "--", *plain)
+        return {
+            "command": _Member(plain[0], new[0]),
+            "args": _Member([*plain[1:]], [*new[1:]]),
+        }
+    changes: dict[str, _Member] = {}
     for key in line_keys(engine.agent, handler):
         line, was_shadow = read_recorded(handler[key])
         if was_shadow == is_shadow or not isinstance(line, str):
             continue
-        changes[key] = _shadow_line(line, start) if is_shadow else line
+        sink = _sink(read_tapped_line(handler[key]), is_shadow=is_shadow)
+        changes[key] = _Member(line, line if sink is None else _wrapped(line, sink, name))
     return changes
 
 
-def _shadow_line(line: str, start: tuple[str, ...]) -> str:
+def _sink(tapped: TappedCommand | None, *, is_shadow: bool) -> str | None:
+    """Return where a command records as a shadow or when it decides; `None` if it does not."""
+    sink = None if tapped is None else tapped.sink
+    if is_shadow:
+        return TAPPED_SHADOW if sink == HISTORY else SHADOW
+    is_tapped_again = sink == TAPPED_SHADOW and is_recording(history_directory())
+    return HISTORY if is_tapped_again else None
+
+
+def _start(sink: str, agent: str) -> tuple[str, ...]:
+    return (sys.executable, *OPTIONS, str(TAP), sink, agent)
+
+
+def _wrapped(line: str, sink: str, agent: str) -> str:
+    if sink == HISTORY:
+        return write_tapped(_start(sink, agent), line, TAP_MARK)
     if read_line(line) is not None:
         return f"{line} {SHADOW_OPTION}"
-    return write_tapped(start, line, MARK)
+    return write_tapped(_start(sink, agent), line, MARK)
 
 
 # -- what it would have decided

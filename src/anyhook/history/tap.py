@@ -17,6 +17,7 @@ SINK is one of
     history AGENT            a line in the journal of the user's history, without secrets. Nothing
                              is written to a disk before the secrets are replaced.
     shadow AGENT             the same; the output is discarded and the exit code is 0
+    tapped-shadow AGENT      the same as `shadow`, of a command that `history` recorded before
 
 It is four processes: this one, which ends as the command ends; the command; the pump, in a session
 of its own, which copies the streams and survives a kill of the whole group to record it; and the
@@ -49,6 +50,7 @@ GROUP_DELAY = 0.003
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 SHELL = "/bin/sh"
+SHADOWS = ("shadow", "tapped-shadow")
 RECORDED = "ANYHOOK_RECORDED"
 """Environment variable of commands whose result another process records."""
 LESS_URGENT = 10
@@ -69,15 +71,18 @@ def main(kind: str, *arguments: str) -> NoReturn:
     sink_words = 2 if kind == "files" else 1
     words = arguments[sink_words:]
     command = list(words[1:]) if words[0] == "--" else [words[0], "-c", _read_line()]
+    is_shadow = kind in SHADOWS
     sink: Sink
     if kind == "files":
         sink = Files(arguments[0], int(arguments[1]))
     else:
-        if os.environ.get(RECORDED) and kind != "shadow":
+        if os.environ.get(RECORDED) and not is_shadow:
             _execute(command)
         os.environ[RECORDED] = "1"
-        sink = Journal(arguments[0], words[1:] if words[0] == "--" else command[2:], kind)
-    Tap(command, sink, is_shadow=kind == "shadow").run()
+        sink = Journal(
+            arguments[0], words[1:] if words[0] == "--" else command[2:], is_shadow=is_shadow
+        )
+    Tap(command, sink, is_shadow=is_shadow).run()
 
 
 def _read_line() -> str:
@@ -505,13 +510,15 @@ class Journal(Sink):
     Args:
         agent: Name of the agent that has started it.
         command: The command line, or the program and its arguments.
-        kind: `history`, or `shadow` if the output was discarded.
+        is_shadow: Whether the output is discarded.
     """
 
-    def __init__(self, agent: str, command: list[str] | tuple[str, ...], kind: str) -> None:
+    def __init__(
+        self, agent: str, command: list[str] | tuple[str, ...], *, is_shadow: bool
+    ) -> None:
         self._agent = agent
         self._command = command
-        self._is_shadow = kind == "shadow"
+        self._is_shadow = is_shadow
         self._directory = os.getcwd()
 
     def record(

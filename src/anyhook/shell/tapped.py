@@ -16,8 +16,12 @@ PROGRAM = "/anyhook/history/tap.py"
 """End of the path of the program that records."""
 OPTIONS = ("-I", "-S")
 """Options of its interpreter."""
+HISTORY = "history"
+"""The sink of a command that is recorded."""
 SHADOW = "shadow"
 """The sink of a command whose output is discarded."""
+TAPPED_SHADOW = "tapped-shadow"
+"""The sink of a shadow that was recorded before, and is again when it decides."""
 SHADOW_OPTION = "--shadow"
 """Option of hook files."""
 LAUNCHERS = ("anyhook run ", "anyhook-run ", "/worker/client.py ")
@@ -32,7 +36,7 @@ class TappedCommand(NamedTuple):
     """A command that is recorded.
 
     Attributes:
-        sink: `history`, `shadow` or `files`.
+        sink: `history`, `shadow`, `tapped-shadow` or `files`.
         words: The words of a program with its arguments; empty for a command line.
         line: The command line; empty for a program.
     """
@@ -40,6 +44,11 @@ class TappedCommand(NamedTuple):
     sink: str
     words: tuple[str, ...] = ()
     line: str = ""
+
+    @property
+    def is_shadow(self) -> bool:
+        """Whether its output is discarded."""
+        return self.sink in (SHADOW, TAPPED_SHADOW)
 
 
 def write_tapped(start: Sequence[str], line: str, mark: str) -> str:
@@ -95,12 +104,12 @@ def read_recorded(
         tapped = read_tapped_line(command)
         line = command if tapped is None else tapped.line
         plain = without_shadow(line)
-        is_shadow = plain is not None or (tapped is not None and tapped.sink == SHADOW)
+        is_shadow = plain is not None or (tapped is not None and tapped.is_shadow)
         return (line if plain is None else plain), is_shadow
     tapped = read_tapped_words(command or ())
     if tapped is None:
         return command, False
-    return tapped.words, tapped.sink == SHADOW
+    return tapped.words, tapped.is_shadow
 
 
 def without_shadow(line: str) -> str | None:
