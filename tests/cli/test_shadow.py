@@ -244,6 +244,32 @@ def test_it_is_a_shadow_in_the_list_and_in_the_report(here, script, capfd):  # n
     assert "shadow-hook" in capfd.readouterr().out
 
 
+CONTEXT = '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": "mind"}}'
+CONTEXT_SCRIPT = f"#!/bin/sh\ncat >/dev/null\ntest -e deny && exit 2\necho '{CONTEXT}'\n"
+
+
+def test_what_it_would_have_decided_is_counted_without_examples(here, capfd):  # noqa: F811
+    hook = write(here / "project/kein rm.sh", CONTEXT_SCRIPT)
+    hook.chmod(0o755)
+    path = settings(here, f"'{hook}'")
+    switch_on(here)
+    main(["shadow", "kein rm.sh", "--yes"])
+    run(command_in(path))
+    write(here / "project/deny", "")
+    run(command_in(path))
+    until(lambda: len(journal(here)) == 2, "not recorded")
+    capfd.readouterr()
+
+    assert main(["promote", "kein rm.sh", "--dry-run", "--examples", "0"]) == OK
+
+    lines = [line.split() for line in capfd.readouterr().out.splitlines()]
+    assert ["change", "1"] in lines
+    assert ["deny", "1"] in lines
+    assert main(["promote", "kein rm.sh", "--dry-run", "--examples", "-1"]) == USAGE
+    main(["check"])
+    assert "anyhook promote 'kein rm.sh'" in " ".join(capfd.readouterr().out.split())
+
+
 def test_switching_twice_changes_nothing_more(here, script, capfd):  # noqa: F811
     path = settings(here, str(script))
     main(["shadow", "guard.sh", "--yes"])

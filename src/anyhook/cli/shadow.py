@@ -59,7 +59,8 @@ if TYPE_CHECKING:
 MARK = "ANYHOOK_SHADOW"
 EXAMPLES = 5
 Examples = Annotated[
-    int, typer.Option("--examples", metavar="N", help="Decisions of each kind that are shown.")
+    int,
+    typer.Option("--examples", metavar="N", min=0, help="Decisions of each kind that are shown."),
 ]
 
 
@@ -284,7 +285,8 @@ class ShadowDecision:
         session: Identifier of the session.
         event: Canonical name of the event.
         tool: Canonical name of the tool.
-        outcome: The verdict; `failed` or `timed_out` if it did not answer.
+        outcome: The verdict; `stop` or `change` if it has none but an effect; `failed` or
+            `timed_out` if it did not answer.
         reason: Its reason, or why it failed.
     """
 
@@ -365,7 +367,9 @@ def _decision(*row: Any) -> ShadowDecision:
     value = json.loads(answer) if answer else {}
     if outcome == "none" and value.get("stop"):
         outcome = "stop"
-    if outcome == "none" and status in ("failed", "timed_out"):
+    elif outcome == "none" and set(value) - {"outcome", "blame"}:
+        outcome = "change"  # as in every view of events (`anyhook.history.describe.verdict_of`)
+    elif outcome == "none" and status in ("failed", "timed_out"):
         outcome = status
     reason = value.get("reason") or value.get("stop_reason") or error or ""
     return ShadowDecision(time, session, event, tool, outcome, str(reason))
@@ -386,19 +390,24 @@ def print_decisions(out: Console, name: str, decisions: ShadowDecisions) -> None
     for outcome, count in decisions.counts.most_common():
         shown = decisions.examples[outcome]
         has_more = has_more or (outcome != "none" and count > len(shown))
-        for number, one in enumerate(shown if outcome != "none" else shown[:1]):
+        if outcome == "none" or not shown:
+            table.add_row(printable(outcome), f"{count:,}", "", "", "")
+            continue
+        for number, one in enumerate(shown):
             is_first = number == 0
             table.add_row(
                 printable(outcome) if is_first else "",
-                str(count) if is_first else "",
-                "" if outcome == "none" else printable(one.session[:8]),
-                "" if outcome == "none" else printable(f"{one.event} {one.tool or ''}".strip()),
+                f"{count:,}" if is_first else "",
+                printable(one.session[:8]),
+                printable(f"{one.event} {one.tool or ''}".strip()),
                 shorten(one.reason),
             )
     out.print(table)
     if has_more:
         command = printable(shlex.join(("anyhook", "history", "search", "--hook", name)))
-        out.print(f"The newest of each decision. All events: {command}", style="dim", markup=False)
+        has_examples = any(decisions.examples.values())
+        text = "The newest of each decision. " if has_examples else ""
+        out.print(f"{text}All events: {command}", style="dim", markup=False)
 
 
 def _decisions_json(decisions: ShadowDecisions) -> dict[str, Any]:

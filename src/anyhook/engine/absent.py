@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -94,7 +95,7 @@ def _report_shadow(handler: HandlerSpec) -> Diagnostic:
     label = handler.label
     text = (
         f"{label!r} runs as a shadow: its answer is recorded and does not count; let it decide "
-        f"with: anyhook promote {label}"
+        f"with: anyhook promote {shlex.quote(label)}"
     )
     return diagnose("shadow-hook", text, handler.place, handler=label)
 
