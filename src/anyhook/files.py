@@ -126,6 +126,23 @@ def data_directory() -> Path:
     return Path(data_path())
 
 
+def describe_no_directory(path: str | os.PathLike[str], error: OSError) -> str:
+    """Return that a file stands where a directory belongs; empty if that is not the problem.
+
+    Args:
+        path: The path that cannot be used.
+        error: Why.
+    """
+    if not isinstance(error, (NotADirectoryError, FileExistsError)):
+        return ""
+    parent = os.path.dirname(os.path.abspath(path))
+    while not os.path.lexists(parent):
+        parent = os.path.dirname(parent)
+    if os.path.isdir(parent):
+        return ""
+    return f"{parent} is no directory; move this file away"
+
+
 def data_path(environ: Mapping[str, str] | None = None) -> str:
     """Return the data directory of the user as a string.
 

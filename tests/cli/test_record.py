@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.cli import OK, USAGE, main
+from anyhook.cli import BUG, OK, USAGE, main
 from anyhook.cli.record_settings import RECORDER_FILE, count_taps, recorded_events
 from anyhook.history.ingest import ingest
 from anyhook.history.journal import SWITCH
@@ -439,3 +439,19 @@ def test_the_list_of_hooks_has_one_line_for_the_recorder(here, capfd):
     assert f"and the recorder on {number} events" in out
     assert RECORDER_FILE.name not in out
     assert "guard.sh" in out
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["record status", "record on --yes", "record off", "list", "shadow guard.sh --yes", "history"],
+)
+def test_a_file_in_place_of_the_data_directory_is_named(here, capfd, words):
+    write(here / "project/.claude/settings.json", SETTINGS)
+    write(here / "data", "")
+
+    assert main(words.split()) not in (OK, BUG)
+
+    err = capfd.readouterr().err
+    assert f"{here / 'data'} is no directory; move this file away" in err
+    assert "remove it" not in err
+    assert "Errno" not in err

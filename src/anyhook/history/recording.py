@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.atomic_write import replace_file
 from anyhook.errors import HistoryError
+from anyhook.files import describe_no_directory
 from anyhook.history.journal import SWITCH, history_directory
 from anyhook.history.store import Limits
 
@@ -234,12 +235,8 @@ def set_switch_aside(directory: str | None = None) -> Path:
 
 
 def _unusable(path: Path, action: str, error: OSError) -> str:
-    """Return the message that a file cannot be used, with the file that is no directory."""
-    if isinstance(error, (NotADirectoryError, FileExistsError)):
-        for parent in path.parents:
-            if parent.exists() and not parent.is_dir():
-                return f"{parent} is no directory, so {path} cannot be {action}; move it away"
-    return f"{path} cannot be {action}: {error.strerror}"
+    cause = describe_no_directory(path, error)
+    return cause or f"{path} cannot be {action}: {error.strerror}"
 
 
 def is_recorder_command(command: str) -> bool:

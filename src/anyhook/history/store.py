@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import HistoryError
+from anyhook.files import describe_no_directory
 from anyhook.history.bulk_redact import bulk_redactor
 from anyhook.history.journal import history_directory
 from anyhook.history.redact import redact_text
@@ -109,7 +110,8 @@ class History:
             history.damaged = moved
             return history
         except OSError as error:
-            raise HistoryError(f"{path} cannot be opened: {error.strerror}") from error
+            cause = describe_no_directory(path, error)
+            raise HistoryError(cause or f"{path} cannot be opened: {error.strerror}") from error
 
     damaged: Path | None = None
     """Where the former file was moved to, if it was damaged."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.atomic_write import replace_file
 from anyhook.errors import SettingsError
-from anyhook.files import data_directory, read_user_file
+from anyhook.files import data_directory, describe_no_directory, read_user_file
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
 from anyhook.settings.edit import add_item, prune, read_settings, remove_item
@@ -129,7 +129,8 @@ def _read_record(record: Path) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError, RecursionError) as error:
-        raise SettingsError(f"it cannot be read: {error}", path=str(record)) from error
+        cause = isinstance(error, OSError) and describe_no_directory(record, error)
+        raise SettingsError(f"it cannot be read: {cause or error}", path=str(record)) from error
     return [entry for entry in list_at(value, ("hooks",)) if isinstance(entry, dict)]
 
 
