@@ -812,6 +812,19 @@ def test_what_strangers_write_cannot_move_the_terminal(world, run):
     assert "with: WITH=x\\x1b[1A" in run("trust", "--show")[1]
 
 
+@pytest.mark.parametrize("name", ["hooks/kein rm.sh", "my hooks/guard.sh"])
+def test_trust_shows_a_script_whose_name_has_blanks_once(world, run, name):
+    world.write(world.project / name, "#!/bin/sh\n")
+    command = f'"$GEMINI_PROJECT_DIR/{name}"'
+    hooks = {"BeforeTool": [{"hooks": [{"type": "command", "command": command}]}]}
+    world.settings("project", {"hooks": hooks})
+
+    _, out, _ = run("trust", "--show")
+
+    scripts = [line.strip() for line in out.splitlines() if "script:" in line]
+    assert [line.partition("  sha256")[0] for line in scripts] == [f"script: {name}"]
+
+
 def test_trust_shows_what_is_not_bound(world, run):
     world.settings("project", settings(hook("p", 'bash "$HOOKS/g.sh"')))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections import Counter
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from anyhook.trust.native import NativeStates
     from anyhook.trust.records import Change
     from anyhook.trust.subjects import Subject
+    from anyhook.trust.trees import Script
 
 DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
 MAX_LINES = 40
@@ -234,7 +236,7 @@ def _print_change(out: Console, project: Path, review: Review, change: Change) -
     if id(handler) in review.sequential:
         out.print(Text("  in order: it gets the changes of the hook before it"))
     out.print(Text(f"  timeout: {handler.timeout:g} s", style="dim"))
-    for script in subject.scripts:
+    for script in _shown_scripts(subject, project):
         digest = f"sha256 {script.digest[:12]}" if script.digest else "not found"
         out.print(Text(f"  script: {show_path(str(script.path), project)}  {digest}"))
         if change.what == "new" and script.text is not None:
@@ -245,6 +247,19 @@ def _print_change(out: Console, project: Path, review: Review, change: Change) -
         out.print(Text(f"  directory: {directory}  {files}"), soft_wrap=True)
     for line in change.difference:
         out.print(Text(f"    {printable(line)}", style=DIFF_STYLE.get(line[:1], "dim")))
+
+
+def _shown_scripts(subject: Subject, project: Path) -> Iterator[Script]:
+    """Yield the scripts but for the pieces of a name with blanks, which do not exist.
+
+    `hooks/kein` of `hooks/kein rm.sh` stays bound: a command line in quotes may mean it.
+    """
+    names = [str(script.path) for script in subject.scripts if script.digest is not None]
+    for script in subject.scripts:
+        start, end = f"{script.path} ", f" {os.path.relpath(script.path, project)}"
+        is_piece = any(name.startswith(start) or end in name for name in names)
+        if script.digest is not None or not is_piece:
+            yield script
 
 
 def _trusted_members(handler: HandlerSpec) -> Iterator[tuple[str, str]]:
