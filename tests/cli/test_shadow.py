@@ -270,6 +270,37 @@ def test_what_it_would_have_decided_is_counted_without_examples(here, capfd):  #
     assert "anyhook promote 'kein rm.sh'" in " ".join(capfd.readouterr().out.split())
 
 
+@pytest.mark.parametrize("is_in_files", [False, True])
+def test_what_another_hook_of_the_same_name_would_have_decided_is_left_out(
+    here,  # noqa: F811
+    capfd,
+    is_in_files,
+):
+    commands = [f"cat >/dev/null; echo {word} >&2; exit 2" for word in ("one", "two")]
+    for number, text in enumerate(commands if is_in_files else ()):
+        script = write(here / f"project/{number}/check.sh", f"#!/bin/sh\n{text}\n")
+        script.chmod(0o755)
+        commands[number] = str(script)
+    hooks = [{"type": "command", "command": command} for command in commands]
+    text = json.dumps({"hooks": {"PreToolUse": [{"hooks": hooks}]}}, indent=1)
+    path = write(here / "project/.claude/settings.json", text)
+    lines = [n for n, line in enumerate(text.splitlines(), 1) if '"type"' in line]
+    places = [f".claude/settings.json:{line - 1}" for line in lines]
+    switch_on(here)
+    for place in places:
+        assert main(["shadow", place, "--yes"]) == OK
+    for hook in json.loads(path.read_text())["hooks"]["PreToolUse"][0]["hooks"]:
+        run(hook["command"])
+    until(lambda: len(journal(here)) == 2, "not recorded")
+
+    for place, reason in zip(places, ("one", "two"), strict=True):
+        capfd.readouterr()
+        assert main(["promote", place, "--dry-run", "--json"]) == OK
+        decisions = json.loads(capfd.readouterr().out)["would_have_decided"]
+        assert decisions["counts"] == {"deny": 1}
+        assert [example["reason"] for example in decisions["examples"]] == [reason]
+
+
 def test_switching_twice_changes_nothing_more(here, script, capfd):  # noqa: F811
     path = settings(here, str(script))
     main(["shadow", "guard.sh", "--yes"])

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 import sys
-from collections import Counter
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -16,18 +11,20 @@ from anyhook.agents.spec import PlainText
 from anyhook.cli import OK
 from anyhook.cli.editing import Edit, WriteOptions, read_text, write_edits
 from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project, Yes
-from anyhook.cli.output import console, count_of, make_table, print_json
-from anyhook.cli.past import open_store
+from anyhook.cli.output import console, print_json
 from anyhook.cli.record_settings import TAP_MARK
+from anyhook.cli.shadow_decisions import (
+    EXAMPLES,
+    decisions_json,
+    print_decisions,
+    shadow_decisions,
+)
 from anyhook.cli.switch import HookName, load_engine
 from anyhook.cli.switching import EDITABLE_LAYERS, find_hook
-from anyhook.engine.hook_files import files_of
-from anyhook.errors import HistoryError, SettingsError, UsageError
-from anyhook.history.ingest import ingest
+from anyhook.errors import SettingsError, UsageError
 from anyhook.history.journal import history_directory, is_recording
-from anyhook.history.store import FILE
 from anyhook.model.layers import Layer
-from anyhook.model.text import printable, shorten
+from anyhook.model.text import printable
 from anyhook.probe.overlay import replace_values
 from anyhook.probe.tap_settings import TAP, iter_hooks, line_keys
 from anyhook.settings.formats import parse_settings
@@ -49,15 +46,12 @@ from anyhook.worker.commands import read_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rich.console import Console
-
     from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec
     from anyhook.settings.jsonc import JsonPath
     from anyhook.shell.tapped import TappedCommand
 
 MARK = "ANYHOOK_SHADOW"
-EXAMPLES = 5
 Examples = Annotated[
     int,
     typer.Option("--examples", metavar="N", min=0, help="Decisions of each kind that are shown."),
@@ -135,7 +129,7 @@ def promote(
     is_written = write_edits(edits, options)
     if as_json:
         result = _result_json(name, edits, state="on", is_written=is_written)
-        print_json({**result, "would_have_decided": _decisions_json(decisions)})
+        print_json({**result, "would_have_decided": decisions_json(decisions)})
     elif is_written:
         console().print(f"{printable(name)!r} decides from now on", markup=False)
     return OK
@@ -271,151 +265,6 @@ def _wrapped(line: str, sink: str, agent: str) -> str:
     if read_line(line) is not None:
         return f"{line} {SHADOW_OPTION}"
     return write_tapped(_start(sink, agent), line, MARK)
-
-
-# -- what it would have decided
-
-
-@dataclass(frozen=True, slots=True)
-class ShadowDecision:
-    """What a shadow would have decided on an event.
-
-    Attributes:
-        time: Unix timestamp.
-        session: Identifier of the session.
-        event: Canonical name of the event.
-        tool: Canonical name of the tool.
-        outcome: The verdict; `stop` or `change` if it has none but an effect; `failed` or
-            `timed_out` if it did not answer.
-        reason: Its reason, or why it failed.
-    """
-
-    time: float
-    session: str
-    event: str
-    tool: str | None
-    outcome: str
-    reason: str
-
-
-@dataclass(slots=True)
-class ShadowDecisions:
-    """What shadows would have decided: counts, and some of each decision.
-
-    Attributes:
-        counts: Decision to number of events.
-        sessions: Identifiers of the sessions.
-        examples: Decision to its newest examples, the newest first.
-    """
-
-    counts: Counter[str] = field(default_factory=Counter)
-    sessions: set[str] = field(default_factory=set)
-    examples: dict[str, list[ShadowDecision]] = field(default_factory=dict)
-
-    def add(self, decision: ShadowDecision, limit: int) -> None:
-        """Count a decision, and keep it if there are fewer than `limit` examples like it."""
-        self.counts[decision.outcome] += 1
-        self.sessions.add(decision.session)
-        examples = self.examples.setdefault(decision.outcome, [])
-        if len(examples) < limit:
-            examples.append(decision)
-
-
-def shadow_decisions(
-    engine: Engine, handlers: list[HandlerSpec], limit: int = EXAMPLES
-) -> ShadowDecisions:
-    """Return what the hooks would have decided.
-
-    A shadow may have run on millions of events: only examples are kept.
-
-    Args:
-        engine: The hooks of the agent.
-        handlers: The shadows.
-        limit: Examples of each decision.
-    """
-    decisions = ShadowDecisions()
-    if not (Path(history_directory()) / FILE).exists() and not is_recording(history_directory()):
-        return decisions
-    labels: set[str] = set()
-    files: set[str] = set()
-    for handler in handlers:
-        labels.add(handler.label)
-        files.update([str(file) for file in files_of(engine, handler)])
-    try:
-        with open_store() as history:
-            ingest(history)
-            places = ", ".join("?" * len(labels)), ", ".join("?" * len(files))
-            rows = history.connection.execute(
-                "SELECT time, session, event, tool, results.outcome, status, answer, error"  # noqa: S608 - only marks
-                " FROM results JOIN hooks ON hooks.id = hook_id"
-                " JOIN events ON events.id = results.event_id"
-                " JOIN sessions ON sessions.id = session_id"
-                f" WHERE shadow AND agent = ? AND (label IN ({places[0]}) OR file IN ({places[1]}))"
-                " ORDER BY time DESC",
-                (engine.agent.name, *labels, *files),
-            )
-            for row in rows:
-                decisions.add(_decision(*row), limit)
-    except HistoryError as error:
-        console(stderr=True).print(str(error), style="yellow", markup=False)
-        return ShadowDecisions()
-    return decisions
-
-
-def _decision(*row: Any) -> ShadowDecision:
-    time, session, event, tool, outcome, status, answer, error = row
-    value = json.loads(answer) if answer else {}
-    if outcome == "none" and value.get("stop"):
-        outcome = "stop"
-    elif outcome == "none" and set(value) - {"outcome", "blame"}:
-        outcome = "change"  # as in every view of events (`anyhook.history.describe.verdict_of`)
-    elif outcome == "none" and status in ("failed", "timed_out"):
-        outcome = status
-    reason = value.get("reason") or value.get("stop_reason") or error or ""
-    return ShadowDecision(time, session, event, tool, outcome, str(reason))
-
-
-def print_decisions(out: Console, name: str, decisions: ShadowDecisions) -> None:
-    """Print what a shadow would have decided, with some examples of each decision."""
-    if not decisions.counts:
-        out.print(
-            f"Nothing is recorded of what {printable(name)!r} would have decided", markup=False
-        )
-        return
-    events = count_of(decisions.counts.total(), "event")
-    where = f"{events} of {count_of(len(decisions.sessions), 'session')}"
-    out.print(f"In {where}, {printable(name)!r} would have decided:", markup=False)
-    table = make_table("decision", "events", "session", "event", "reason")
-    has_more = False
-    for outcome, count in decisions.counts.most_common():
-        shown = decisions.examples[outcome]
-        has_more = has_more or (outcome != "none" and count > len(shown))
-        if outcome == "none" or not shown:
-            table.add_row(printable(outcome), f"{count:,}", "", "", "")
-            continue
-        for number, one in enumerate(shown):
-            is_first = number == 0
-            table.add_row(
-                printable(outcome) if is_first else "",
-                f"{count:,}" if is_first else "",
-                printable(one.session[:8]),
-                printable(f"{one.event} {one.tool or ''}".strip()),
-                shorten(one.reason),
-            )
-    out.print(table)
-    if has_more:
-        command = printable(shlex.join(("anyhook", "history", "search", "--hook", name)))
-        has_examples = any(decisions.examples.values())
-        text = "The newest of each decision. " if has_examples else ""
-        out.print(f"{text}All events: {command}", style="dim", markup=False)
-
-
-def _decisions_json(decisions: ShadowDecisions) -> dict[str, Any]:
-    shown: list[dict[str, Any]] = []
-    for examples in decisions.examples.values():
-        shown += [asdict(one) for one in examples]
-    counts = decisions.counts
-    return {"events": counts.total(), "counts": dict(counts), "examples": shown}
 
 
 def _result_json(name: str, edits: list[Edit], *, state: str, is_written: bool) -> dict[str, Any]:

@@ -14,13 +14,8 @@ from anyhook.cli.options import configured_handlers
 from anyhook.cli.panel.actions import ActionResult, exact_place, shadow_command
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
-from anyhook.cli.shadow import (
-    ShadowDecisions,
-    check_can_be_shadow,
-    print_decisions,
-    shadow_decisions,
-    shadow_edits,
-)
+from anyhook.cli.shadow import check_can_be_shadow, shadow_edits
+from anyhook.cli.shadow_decisions import ShadowDecisions, print_decisions, shadow_decisions
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError, UsageError
