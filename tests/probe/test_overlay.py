@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from anyhook.probe.overlay import replace_values
 from anyhook.settings.jsonc import parse
+from anyhook.settings.toml import parse_toml
 
 STRINGS = [
     '"./wächter.py"',
@@ -56,6 +57,28 @@ def test_a_list_keeps_its_lines_when_it_is_wrapped_and_unwrapped(literal):
 
     assert parse(wrapped).value == {"command": ["-I", "ä", *value]}
     assert replace(wrapped, value) == text
+
+
+TOML = """# mine
+[[hooks.Stop]]
+[[hooks.Stop.hooks]]
+type = "command"
+command = LITERAL # here
+timeout = 5
+"""
+
+
+@pytest.mark.parametrize("literal", ["'./wächter.sh \"a\"'", '"./wächter.sh \\"a\\""', "''"])
+def test_a_member_of_toml_stays_in_its_place(literal):
+    text = TOML.replace("LITERAL", literal)
+    path = ("hooks", "Stop", 0, "hooks", 0, "command")
+    value = parse_toml(text).value["hooks"]["Stop"][0]["hooks"][0]["command"]
+
+    wrapped = replace_values(parse_toml(text), {path: f"exec 'a' <<E\n{value}\nE\n"})
+
+    lines = wrapped.splitlines()
+    assert [lines[0], lines[-1]] == ["# mine", "timeout = 5"]
+    assert replace_values(parse_toml(wrapped), {path: value}) == text
 
 
 @given(st.text(), st.text(), st.booleans())

@@ -9,6 +9,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from anyhook.errors import SettingsError
 from anyhook.settings.edit import remove_member, set_member
 from anyhook.settings.jsonc import Document, SettingsSyntaxError, parse
 
@@ -102,10 +103,16 @@ def _dump(value: Any, *, is_ascii: bool) -> str:
 
 
 def _replace_in_toml(document: SettingsDocument, changes: Mapping[JsonPath, Any]) -> str:
+    # Imported late, because only some agents have such files.
+    from anyhook.settings.toml_edit import replace_member
+
     text = document.text
     for path, value in changes.items():
-        without = remove_member(text, path, file=document.file)
-        text = set_member(without, path, value, file=document.file)
+        try:
+            text = replace_member(text, path, value, file=document.file)
+        except SettingsError:  # a construct that tomlkit does not keep: it loses its place
+            without = remove_member(text, path, file=document.file)
+            text = set_member(without, path, value, file=document.file)
     return text
 
 

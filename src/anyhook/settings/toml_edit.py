@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import String
 
 from anyhook.errors import SettingsError
 from anyhook.settings.edited_values import copy_value, list_to_extend, with_member
@@ -64,6 +65,30 @@ def set_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
         _container(root, path[:-1])[path[-1]] = _inline(value)
 
     return _verified(_change(text, set_value, file), intended, file)
+
+
+def replace_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
+    """Replace the value of a member that exists, where it stands.
+
+    Raises:
+        SettingsError: If the file is no TOML, there is no such member, or tomlkit would change
+            more than that.
+    """
+    document = read_settings(text, file)
+    intended = copy_value(document)
+    parent = _value_at(intended, path[:-1])
+    if not isinstance(parent, dict) or path[-1] not in parent:
+        raise SettingsError(f"it has no member {path[-1]!r} there; it was not changed", path=file)
+    parent[path[-1]] = value
+
+    def replace(root: Any) -> None:
+        container = _container(root, path[:-1])
+        former = container[path[-1]]
+        is_literal = isinstance(former, String) and former.as_string().startswith("'")
+        item = _literal(value) if is_literal else None
+        container[path[-1]] = _inline(value) if item is None else item
+
+    return _verified(_change(text, replace, file), intended, file)
 
 
 def remove_item(text: str, path: JsonPath, value: Any, *, file: str) -> str:
@@ -137,6 +162,16 @@ def _inline(value: Any) -> Any:
             array.append(_inline(item))
         return array
     return tomlkit.item(value)
+
+
+def _literal(value: Any) -> Any:
+    """Return a string as a literal one, in single quotes; `None` if it cannot be one."""
+    if not isinstance(value, str):
+        return None
+    try:
+        return tomlkit.string(value, literal=True, multiline="\n" in value)
+    except (TOMLKitError, ValueError):
+        return None
 
 
 def _verified(text: str, intended: Any, file: str) -> str:
