@@ -21,8 +21,9 @@ from anyhook.backtest.run import available_processors, run_backtest
 from anyhook.backtest.sources import Selection, parts_of_history
 from anyhook.backtest.subjects import Subject
 from anyhook.history.export import export_jsonl
+from anyhook.history.filters import Filter
 from anyhook.history.imports import find_transcripts, import_transcripts
-from anyhook.history.queries import Filter, events_of, find_session, search, sessions
+from anyhook.history.queries import events_of, find_session, search, sessions
 from anyhook.history.store import FILE, History
 from benchmarks.corpus import recorded_events, write_transcripts
 from benchmarks.floor import spawn_bare

@@ -11,7 +11,8 @@ import pytest
 
 from anyhook.cli import OK, PROBLEMS, USAGE, main
 from anyhook.history.events import RecordedEvent, RecordedResult
-from anyhook.history.queries import Filter, search
+from anyhook.history.filters import Filter
+from anyhook.history.queries import search
 from anyhook.history.store import History
 from anyhook.testing import make_payload
 

@@ -10,8 +10,9 @@ from anyhook.cli import OK, main
 from anyhook.history import journal
 from anyhook.history.events import RecordedResult
 from anyhook.history.export import event_of_row
+from anyhook.history.filters import Filter
 from anyhook.history.ingest import ingest
-from anyhook.history.queries import Filter, search
+from anyhook.history.queries import search
 from anyhook.history.store import History
 from tests.history.test_faults import NOW, journal_files, record
 

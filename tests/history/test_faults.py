@@ -328,7 +328,8 @@ class TestEventsOfSeveralHooks:
         journal.append(str(tmp_path), record(source="hook", **self.result("b", "deny")))
         self.rows(tmp_path)
 
-        from anyhook.history.queries import Filter, search
+        from anyhook.history.filters import Filter
+        from anyhook.history.queries import search
 
         with History.open(tmp_path) as history:
             assert len(search(history, Filter(outcome="deny", hook="b"))) == 1

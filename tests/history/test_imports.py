@@ -10,8 +10,9 @@ import pytest
 
 from anyhook.agents.claude.transcripts import read
 from anyhook.history import imports
+from anyhook.history.filters import Filter
 from anyhook.history.imports import find_transcripts, import_transcripts
-from anyhook.history.queries import Filter, iterate
+from anyhook.history.queries import iterate
 from anyhook.history.store import History
 
 

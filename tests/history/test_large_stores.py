@@ -8,7 +8,8 @@ import pytest
 
 from anyhook.history import spans
 from anyhook.history.events import RecordedResult
-from anyhook.history.queries import Filter, events_of, find_session, iterate, search, sessions
+from anyhook.history.filters import Filter
+from anyhook.history.queries import events_of, find_session, iterate, search, sessions
 from anyhook.history.statistics import statistics
 from anyhook.history.store import History, Limits
 from tests.history.test_faults import NOW, event

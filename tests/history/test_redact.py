@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from anyhook.history.bulk_redact import BulkRedactor
 from anyhook.history.events import RecordedEvent, RecordedResult
-from anyhook.history.queries import Filter, search
+from anyhook.history.filters import Filter
+from anyhook.history.queries import search
 from anyhook.history.redact import KINDS, Redactor
 from anyhook.history.store import History
 

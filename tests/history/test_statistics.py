@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from anyhook.history import statistics as module
 from anyhook.history.events import RecordedResult
-from anyhook.history.queries import Filter, search
+from anyhook.history.filters import Filter
+from anyhook.history.queries import search
 from anyhook.history.statistics import statistics
 from anyhook.history.store import History
 from tests.history.test_faults import NOW, event

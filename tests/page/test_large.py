@@ -16,7 +16,8 @@ import pytest
 from anyhook.history import queries as history_queries
 from anyhook.history import rows, spans
 from anyhook.history.events import RecordedResult
-from anyhook.history.queries import Filter, search
+from anyhook.history.filters import Filter
+from anyhook.history.queries import search
 from anyhook.history.store import History
 from anyhook.page import hook_results, past_views, queries, searching
 from anyhook.page.searching import Found, search_in_time

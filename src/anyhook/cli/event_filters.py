@@ -21,7 +21,7 @@ from anyhook.model.tools import MCP_PREFIX, TOOLS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from anyhook.history.queries import Filter
+    from anyhook.history.filters import Filter
     from anyhook.history.store import History
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,16 +36,9 @@ from anyhook.history.describe import (
     subject_of,
     verdict_of,
 )
-from anyhook.history.queries import (
-    Filter,
-    events_of,
-    find_session,
-    get_event,
-    search,
-    sessions,
-)
+from anyhook.history.filters import Filter
+from anyhook.history.queries import events_of, find_session, get_event, search, sessions
 from anyhook.history.record import RECORDER_KIND
-from anyhook.history.statistics import statistics
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
@@ -55,7 +47,6 @@ if TYPE_CHECKING:
 
     from anyhook.history.events import RecordedEvent, RecordedResult
     from anyhook.history.queries import SessionSummary
-    from anyhook.history.statistics import HookStatistics, Statistics
     from anyhook.history.store import History
 
 history = typer.Typer(
@@ -133,15 +124,15 @@ def _session_table(found: list[SessionSummary]) -> Table:
     table = make_table("started", "agent", "session", "events", "decisions", "project")
     for column in table.columns[:3]:
         column.no_wrap = True
-    names = _short_names([_name(session.session) for session in found])
+    names = _short_names([name_text(session.session) for session in found])
     for session in found:
         table.add_row(
             show_time(session.started),
             session.agent,
-            Text(names[_name(session.session)], style="cyan"),
+            Text(names[name_text(session.session)], style="cyan"),
             str(session.events),
             counts_text(session.outcomes),
-            Text(_name(show_path(session.project)) if session.project else "", style="dim"),
+            Text(name_text(show_path(session.project)) if session.project else "", style="dim"),
         )
     return table
 
@@ -157,7 +148,7 @@ def _short_names(names: list[str]) -> dict[str, str]:
     return short
 
 
-def _name(text: str) -> str:
+def name_text(text: str) -> str:
     """Return a name as one line; it may come from anywhere."""
     return printable(" ".join(text.split()))
 
@@ -235,7 +226,7 @@ def print_event(out: Console, event: RecordedEvent, *, full: bool = False) -> No
     """
     heading = Text(f"\n{show_time(event.time)[11:]}  ", style="dim")
     heading.append(event.event, style="bold not dim")
-    heading.append(f"  {_name(event.tool or '')}  ", style="cyan not dim")
+    heading.append(f"  {name_text(event.tool or '')}  ", style="cyan not dim")
     subject = subject_of(event)
     if len(subject) > MAX_SUBJECT and not full:
         subject = f"{subject[:MAX_SUBJECT]}…"
@@ -264,8 +255,8 @@ def _result_table(event: RecordedEvent) -> Table:
         duration = "" if result.duration is None else show_span(result.duration)
         table.add_row(
             "",
-            Text(_name(result.hook)),
-            Text(_name(result.place), style="dim"),
+            Text(name_text(result.hook)),
+            Text(name_text(result.place), style="dim"),
             _bar(result, total),
             Text(duration, style="dim"),
             _answer_text(result),
@@ -389,105 +380,14 @@ def search_events(
     for item in found:
         table.add_row(
             Text(show_time(item.time), style="dim"),
-            _name(item.event),
-            _name(item.tool or ""),
+            name_text(item.event),
+            name_text(item.tool or ""),
             outcome_text(verdict_of(item)),
             Text(subject_of(item)[:120]),
-            Text(_name(item.session)[:8], style="cyan"),
+            Text(name_text(item.session)[:8], style="cyan"),
             str(item.id),
         )
     out.print(table)
     if len(found) == limit:
         out.print(f"Only the last {limit} are shown; for more: --limit {limit * 4}", style="dim")
     return OK
-
-
-@history.command("stats")
-def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
-    """Count events, decisions and the results of each hook.
-
-    Rates per event and per session are different things: a session in which one of a thousand
-    calls was denied is a session with a denial.
-
-    For example:
-
-        anyhook history stats --since 30d
-    """
-    from rich.progress import Progress
-
-    check_agent(agent)
-    errors = console(stderr=True)
-    is_hidden = not sys.stderr.isatty()
-    with (
-        open_history() as store,
-        Progress(console=errors, transient=True, disable=is_hidden) as bar,
-    ):
-        task = bar.add_task("counting", total=1.0)
-        found = statistics(
-            store,
-            agent=agent,
-            since=parse_since(since),
-            on_progress=lambda share: bar.update(task, completed=share),
-        )
-    if as_json:
-        print_json(asdict(found))
-        return OK
-    out = console()
-    total = sum(found.events.values())
-    out.print(f"{count_of(total, 'event')} in {count_of(found.sessions, 'session')}")
-    out.print(_outcome_table(found, total))
-    if found.hooks:
-        out.print(_hook_table(found.hooks))
-    else:
-        out.print("No hook has run on these events.", style="dim")
-    for title, counts in (("events", found.events), ("tools", found.tools)):
-        if counts:
-            parts = [f"{name} {number:,}" for name, number in counts.items()]
-            out.print(Text.assemble((f"{title}  ", "dim"), ", ".join(parts)))
-    return OK
-
-
-def _outcome_table(found: Statistics, total: int) -> Table:
-    table = make_table("decision", "events", "of all events", "sessions", "of all sessions")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for outcome, number in found.outcomes.items():
-        in_sessions = found.sessions_with[outcome]
-        table.add_row(
-            Text("no opinion", style="dim") if outcome == "none" else outcome_text(outcome),
-            f"{number:,}",
-            _share(number, total),
-            f"{in_sessions:,}",
-            _share(in_sessions, found.sessions),
-        )
-    return table
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.2%}" if whole else ""
-
-
-def _runs_text(hook: HookStatistics) -> Text:
-    text = Text(f"{hook.runs:,}")
-    if hook.shadow:
-        text.append(f" ({hook.shadow:,} as a shadow)", style="magenta")
-    return text
-
-
-def _hook_table(hooks: tuple[HookStatistics, ...]) -> Table:
-    table = make_table(
-        "hook", "place", "runs", "decisions", "failed", "warned", "mean", "slowest", "last"
-    )
-    for hook in hooks:
-        table.add_row(
-            Text(_name(hook.hook)),
-            Text(_name(hook.place), style="dim"),
-            _runs_text(hook),
-            counts_text(hook.outcomes),
-            Text(str(hook.failures or ""), style="red"),
-            Text(str(hook.warnings or ""), style="yellow"),
-            "" if hook.seconds is None else show_span(hook.seconds),
-            "" if hook.slowest is None else show_span(hook.slowest),
-            Text(show_time(hook.last), style="dim"),
-        )
-    return table

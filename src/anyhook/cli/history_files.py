@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anyhook.atomic_write import replacing
-from anyhook.cli import OK
+from anyhook.cli import (
+    OK,
+    history_stats,  # noqa: F401 - adds its command
+)
 from anyhook.cli.event_filters import notes_on, print_notes, resolve
 from anyhook.cli.history import OUTCOME_HELP, Agent, Failed, Project, history
 from anyhook.cli.options import AsJson
@@ -20,8 +23,9 @@ from anyhook.cli.past import Since, open_history, print_problems
 from anyhook.errors import UsageError
 from anyhook.history.describe import parse_since
 from anyhook.history.export import export_jsonl, export_parquet
+from anyhook.history.filters import Filter
 from anyhook.history.imports import find_transcripts, import_transcripts
-from anyhook.history.queries import Filter, iterate
+from anyhook.history.queries import iterate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

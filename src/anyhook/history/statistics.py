@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.checked import SECONDS
-from anyhook.history.queries import HAS_ANSWER, HAS_FAILED
+from anyhook.history.filters import HAS_ANSWER, HAS_FAILED
 from anyhook.history.record import RECORDER_KIND
 from anyhook.history.spans import numbers_between
 

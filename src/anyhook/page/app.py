@@ -21,7 +21,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from anyhook.errors import AnyhookError, UsageError
-from anyhook.history.queries import Filter, search
+from anyhook.history.filters import Filter
+from anyhook.history.queries import search
 from anyhook.page import queries
 from anyhook.page.access import Access, Gate
 from anyhook.page.backtest_views import BacktestViews

@@ -20,9 +20,10 @@ from sse_starlette import ServerSentEvent
 
 from anyhook.errors import HistoryError, UsageError
 from anyhook.history.describe import verdict_of
+from anyhook.history.filters import Filter
 from anyhook.history.ingest import ingest
 from anyhook.history.journal import DIRECTORY
-from anyhook.history.queries import Filter, find_session, search
+from anyhook.history.queries import find_session, search
 from anyhook.history.store import History
 from anyhook.page.links import PageLinks
 from anyhook.page.queries import latest_events

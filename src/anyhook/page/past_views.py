@@ -12,14 +12,8 @@ from starlette.responses import Response
 
 from anyhook.errors import UsageError
 from anyhook.history.describe import parse_since, show_time, verdict_of
-from anyhook.history.queries import (
-    Filter,
-    SessionSummary,
-    events_of,
-    find_session,
-    get_event,
-    sessions,
-)
+from anyhook.history.filters import Filter
+from anyhook.history.queries import SessionSummary, events_of, find_session, get_event, sessions
 from anyhook.model.events import EVENTS
 from anyhook.model.tools import TOOLS
 from anyhook.page import queries

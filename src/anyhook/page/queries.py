@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from anyhook.history.queries import AGENT_NAMES, Filter, events_of, get_event
+from anyhook.history.filters import Filter
+from anyhook.history.queries import AGENT_NAMES, events_of, get_event
 from anyhook.page.searching import search_in_time
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from anyhook.history.spans import end_of_time
 
 if TYPE_CHECKING:
     from anyhook.history.events import RecordedEvent
-    from anyhook.history.queries import Filter
+    from anyhook.history.filters import Filter
     from anyhook.history.store import History
 
 SECONDS = 0.06

@@ -13,8 +13,9 @@ from urllib.parse import quote
 
 from anyhook.cli.options import configured_handlers
 from anyhook.engine.hook_files import files_of
+from anyhook.history.filters import Filter
 from anyhook.history.journal import history_directory
-from anyhook.history.queries import Filter, search
+from anyhook.history.queries import search
 from anyhook.history.record import RECORDER_KIND
 from anyhook.history.schema import VERSION
 from anyhook.history.spans import numbers_between
