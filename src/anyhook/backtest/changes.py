@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.backtest.blocks import BlockList
-from anyhook.backtest.results import Decided
+from anyhook.backtest.results import CRASH, Decided
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ class Change:
     Attributes:
         before: The decision of the baseline; `None` if it had no opinion.
         after: The new decision; `None` if there is none.
-        fields: Names of the fields that differ.
+        fields: Names of the fields that differ; `crash` if only one side failed on the event.
     """
 
     before: Decided | None
@@ -119,8 +119,14 @@ def _compare(
     for ref in dict.fromkeys([*second, *first]):
         old, new = first.get(ref), second.get(ref)
         fields = _differing(old.decision if old else {}, new.decision if new else {})
+        if not fields and _has_crashed(old) != _has_crashed(new):
+            fields = (CRASH,)
         if fields:
             changes.append(Change(old, new, fields))
+
+
+def _has_crashed(decided: Decided | None) -> bool:
+    return decided is not None and decided.outcome == CRASH
 
 
 def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:

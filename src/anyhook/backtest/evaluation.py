@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.backtest.baseline import baseline_of
-from anyhook.backtest.recorded import recorded_result
+from anyhook.backtest.recorded import recorded_baseline
 from anyhook.backtest.report import Comparison, compare
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def evaluate(
         run = run_one(subject)
         if not against or not run.is_complete:
             return Evaluation(run, None)
-        before = recorded_result(store, selection, run.result)
-        return Evaluation(run, compare("what was recorded", before, run.result))
+        before = recorded_baseline(store, selection, subject, run.result)
+        return Evaluation(run, compare(before.title, before.result, run.result))
     with baseline_of(subject, against) as other:
         run = run_one(subject)
         if not run.is_complete:

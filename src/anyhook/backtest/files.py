@@ -26,7 +26,7 @@ from anyhook.agents.transcripts import (
     parse_line,
     read_records,
 )
-from anyhook.backtest.sources import EventRow, Rows, Selection
+from anyhook.backtest.sources import EventRow, Rows, Selection, UnreadableEventError
 from anyhook.backtest.storage import (
     UNREADABLE,
     StoredFile,
@@ -119,6 +119,11 @@ class FilePart:
     def location(self) -> str:
         """Identifies the part and how it is read, whatever the content."""
         return f"{self.file.name} {self.first} {self.end} {self.form} {self.selection}"
+
+    @property
+    def title(self) -> str:
+        """The file, for messages."""
+        return self.file.name
 
     @property
     def stamp(self) -> str:
@@ -339,8 +344,8 @@ class _PartReader:
             return
         try:
             yield row._replace(payload=row.read_payload())
-        except (ValueError, RecursionError):
-            self._report(number, "payload is no object; skipped")
+        except UnreadableEventError as error:
+            self._report(number, f"{error}; skipped")
 
     def _read_conversation(
         self, record: dict[str, Any], place: str, number: int

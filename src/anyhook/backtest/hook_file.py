@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import time
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,19 +10,28 @@ from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
 from anyhook.authoring.degrade import EVENT_FIELDS, UnsupportedError, fit
 from anyhook.authoring.functions import (
+    MAX_TIMEOUT,
     call_function,
     describe_crash,
     drop_wrong_fields,
+    subject_names,
     to_answer,
 )
 from anyhook.authoring.load import load_hooks
-from anyhook.backtest.example_secrets import remove_examples
+from anyhook.authoring.process_exit import Deadline
+from anyhook.backtest.decided import crash_text, decided_of, dependencies
+from anyhook.backtest.failures import (
+    OUT_OF_TIME,
+    Failure,
+    OutOfTimeError,
+    answer_of_end,
+    report_failure,
+)
 from anyhook.backtest.read_files import ReadFiles
-from anyhook.backtest.results import CRASH, Crash, Decided, Result, bucket_of, outcome_of
+from anyhook.backtest.results import CRASH, Crash, Result, bucket_of, outcome_of
 from anyhook.history.record import answer_record
-from anyhook.history.redact import redact_json, redact_start
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
-from anyhook.model.text import shorten
+from anyhook.model.sequence import combine_answers
 from anyhook.model.tools import TOOLS
 
 if TYPE_CHECKING:
@@ -34,9 +41,8 @@ if TYPE_CHECKING:
     from anyhook.authoring.functions import HookFunction
     from anyhook.backtest.sources import EventRow
     from anyhook.model.events import Event
-
-LONGEST_TEXT = 200
-"""Characters of an event that are shown in an example."""
+GRACE = 0.5
+"""Seconds from the time limit to the end of a process in which a function goes on."""
 
 
 class HookFile:
@@ -57,6 +63,23 @@ class HookFile:
         self._by_label = {function.name: function for function in self._hooks.functions}
         self._agents: dict[str, AgentSpec] = {}
         self._covered: dict[tuple[str, str | None], bool] = {}
+        self._limit = self._hooks.timeout or MAX_TIMEOUT
+        self._on_start: Callable[[], object] = lambda: None
+
+    def set_limit(self, seconds: float, on_start: Callable[[], object]) -> float:
+        """Limit the time of the functions of an event.
+
+        Args:
+            seconds: The limit; that of the file counts if it is shorter.
+            on_start: Called when the time of an event begins.
+
+        Returns:
+            Seconds after which the process must be killed: a function may catch the exception
+            that ends it, or be in code that is not Python's.
+        """
+        self._limit = min(seconds, self._hooks.timeout or MAX_TIMEOUT)
+        self._on_start = on_start
+        return self._limit + GRACE
 
     def labels(self) -> list[str]:
         """Return the names of the functions."""
@@ -67,8 +90,36 @@ class HookFile:
         if not self._may_cover(row.event, row.tool):
             return
         payload = row.read_payload()
-        run = self._run(row, payload)
+        self._add(row, payload, self._run(row, payload), result)
+
+    def fail(self, row: EventRow, failure: Failure, result: Result) -> None:
+        """Count a recorded event on which the process ended or was killed at the time limit.
+
+        No function is called again. The other functions of the event have no effect either: they
+        share the process.
+        """
+        payload = row.read_payload()
+        agent = self._agent(row.agent).form_of(payload)
+        event, _ = decode_event(agent, payload)
+        names = subject_names(event, agent)
+        functions = [f for f in self._hooks.functions if f.event == event.name and f.covers(names)]
+        function = functions[0] if len(functions) == 1 else None
+        label = f"a hook on {row.event}" if function is None else function.name
+        if failure.seconds:
+            call = self._late_call(agent, event, label, function)
+        else:
+            answer, has_crashed = answer_of_end(agent, event, failure)
+            call = _Call(label, None, failure.problem if has_crashed else "", answer)
+            report_failure(row, label, failure.problem, result)
+        self._add(row, payload, _Run(agent, event, call.answer, [call]), result)
+
+    def _add(self, row: EventRow, payload: Mapping[str, Any], run: _Run, result: Result) -> None:
+        """Add what came of an event to a result."""
         _count(run.calls, result)
+        if run.is_late:
+            result.add_timeouts(1, self._limit)
+            result.limit = self._limit
+            report_failure(row, run.calls[-1].label, OUT_OF_TIME, result)
         if run.answer is NO_OPINION and not run.crash:
             return
         decision = self._decision_of(run)
@@ -79,7 +130,7 @@ class HookFile:
             again = self._run(row, rest)
             return decision if again.has_decision_of(run) else self._decision_of(again)
 
-        made_up = dependencies(row, payload, decision, decide)
+        made_up = () if run.has_failed else dependencies(row, payload, decision, decide)
         decided = decided_of(
             row, payload, decision, run.labels, reconstructed=made_up, crash=run.crash
         )
@@ -103,11 +154,22 @@ class HookFile:
         agent = self._agent(row.agent).form_of(payload)
         event, _ = decode_event(agent, payload)
         calls: list[_Call] = []
+        current: HookFunction | None = None
+        is_late = False
+
+        def end_late() -> None:
+            nonlocal is_late
+            is_late = True
+            raise OutOfTimeError
 
         def call(function: HookFunction, copied: Any) -> Answer:
+            nonlocal current
+            current = function
             started = time.perf_counter()
             answer, error = _call(function, copied)
             seconds = time.perf_counter() - started
+            if is_late:  # the function has caught the exception
+                raise OutOfTimeError
             if error is not None:
                 problem = describe_crash(function, f"failed ({type(error).__name__})")
                 answer = self._answer_crash(agent, event, problem)
@@ -115,9 +177,22 @@ class HookFile:
             calls.append(_Call(function.name, seconds, crash, answer))
             return answer
 
-        with self._reads:
-            answer = self._hooks.decide(event, agent, call)
+        self._on_start()
+        try:
+            with self._reads, Deadline(self._limit, end_late):
+                answer = self._hooks.decide(event, agent, call)
+        except OutOfTimeError:
+            label = f"a hook on {row.event}" if current is None else current.name
+            calls.append(self._late_call(agent, event, label, current))
+            answer = combine_answers([call.answer for call in calls])
         return _Run(agent, event, answer, calls)
+
+    def _late_call(
+        self, agent: AgentSpec, event: Event, label: str, function: HookFunction | None
+    ) -> _Call:
+        """Return the call of a function that ran out of time, with the answer to that."""
+        answer = self._answer_crash(agent, event, describe_crash(function, "ran out of time"))
+        return _Call(label, None, OUT_OF_TIME, answer)
 
     def _decision_of(self, run: _Run) -> dict[str, Any]:
         """Return what the agent makes of an answer."""
@@ -151,13 +226,13 @@ class _Call(NamedTuple):
 
     Attributes:
         label: Name of the function.
-        seconds: How long it took.
-        crash: What it raised; empty if it did not.
+        seconds: How long it took; `None` if it did not return.
+        crash: What it raised, or why it did not return; empty if it did not fail.
         answer: Its answer, or what the file answers for a crash.
     """
 
     label: str
-    seconds: float
+    seconds: float | None
     crash: str
     answer: Answer
 
@@ -179,13 +254,23 @@ class _Run(NamedTuple):
 
     @property
     def labels(self) -> list[str]:
-        """The names of the functions with an opinion."""
-        return [call.label for call in self.calls if call.answer is not NO_OPINION]
+        """The names of the functions with an opinion, and of those that failed."""
+        return [call.label for call in self.calls if call.crash or call.answer is not NO_OPINION]
 
     @property
     def crash(self) -> str:
         """The error of the first function that failed; empty if none did."""
         return next((call.crash for call in self.calls if call.crash), "")
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the functions ran out of time."""
+        return bool(self.calls) and self.calls[-1].crash == OUT_OF_TIME
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a function did not return."""
+        return bool(self.calls) and self.calls[-1].seconds is None
 
     def has_decision_of(self, other: _Run) -> bool:
         """Return whether the decision is that of another run, as far as that is known at once."""
@@ -202,11 +287,15 @@ def _count(calls: Iterable[_Call], result: Result) -> None:
     for call in calls:
         tally = result.tally(call.label)
         tally.matched += 1
-        tally.durations[bucket_of(call.seconds)] += 1
+        if call.seconds is not None:
+            tally.durations[bucket_of(call.seconds)] += 1
         verdict = "none" if call.answer is NO_OPINION else _verdict_of(call.answer)
-        if call.crash:
+        if call.crash == OUT_OF_TIME:
+            tally.timed_out += 1
+        elif call.crash:
             tally.crashed += 1
             result.add_crash(Crash(call.label, call.crash))
+        if call.crash:
             verdict = CRASH if verdict in ("none", "change") else verdict
         tally.outcomes[verdict] += 1
 
@@ -216,7 +305,7 @@ def _call(function: HookFunction, event: Any) -> tuple[Answer, BaseException | N
     try:
         answer = to_answer(function, call_function(function, event))
         return answer if answer is NO_OPINION else drop_wrong_fields(answer)[0], None
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, OutOfTimeError):
         raise
     except BaseException as error:  # noqa: BLE001 - an exit is a crash too
         return NO_OPINION, error
@@ -239,13 +328,6 @@ def describe_error(error: BaseException, file: str) -> str:
     return f"{crash_text(message)}{_line_of(error, file)}"
 
 
-def crash_text(message: str) -> str:
-    """Return the first line of a message about a crash, without secrets and not too long."""
-    first = message.strip().partition("\n")[0]
-    redacted: str = json.loads(_redact_decision(json.dumps(first)))
-    return shorten(redacted)
-
-
 def _line_of(error: BaseException, file: str) -> str:
     """Return the last line of a hook file that was run, else of any file: ` (guard.py:7)`."""
     last, last_own = "", ""
@@ -259,93 +341,6 @@ def _line_of(error: BaseException, file: str) -> str:
     return last_own or last
 
 
-def dependencies(
-    row: EventRow,
-    payload: Mapping[str, Any],
-    decision: Mapping[str, Any],
-    decide: Callable[[Mapping[str, Any]], Mapping[str, Any]],
-) -> tuple[str, ...]:
-    """Return the members of a payload on which a decision depends and that were not recorded.
-
-    The event is decided again without all of them, and if that changes the decision, without each
-    one. A decision depends on `secrets` if it is another one for the payload as it is stored, with
-    placeholders for secrets.
-
-    Args:
-        row: The recorded event.
-        payload: Its payload.
-        decision: Its decision.
-        decide: Decides another payload of the event.
-    """
-    found: list[str] = []
-    if row.redacted and decide(row.read_stored_payload()) != decision:
-        found.append("secrets")
-    names = [name for name in (row.reconstructed or "").split(",") if name in payload]
-    if len(names) > 1 and decide(_without(payload, names)) == decision:
-        return tuple(found)
-    found += [name for name in names if decide(_without(payload, [name])) != decision]
-    return tuple(found)
-
-
-def _without(payload: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    rest = dict(payload)
-    for name in names:
-        del rest[name]
-    return rest
-
-
-def decided_of(
-    row: EventRow,
-    payload: Mapping[str, Any],
-    decision: Mapping[str, Any],
-    hooks: Iterable[str],
-    *,
-    reconstructed: tuple[str, ...],
-    crash: str,
-) -> Decided:
-    """Return what is kept of a decision: it holds no secrets.
-
-    Args:
-        row: The recorded event.
-        payload: Its payload.
-        decision: Its decision.
-        hooks: Labels of the hooks with an opinion.
-        reconstructed: The members that it depends on and that were not recorded.
-        crash: The error of the first hook that failed, without secrets.
-    """
-    text = longest_text(row.read_stored_payload() if row.redacted else payload)
-    if not row.is_redacted:
-        text = redact_start(text, LONGEST_TEXT)
-    if row.redacted or not row.is_redacted:
-        decision = _without_secrets(decision)
-    text = text[:LONGEST_TEXT]
-    return Decided(
-        row.ref,
-        row.session,
-        row.event,
-        row.tool,
-        text,
-        decision,
-        tuple(hooks),
-        reconstructed,
-        crash,
-    )
-
-
-def _without_secrets(decision: Mapping[str, Any]) -> Mapping[str, Any]:
-    text = json.dumps(decision, default=str)
-    redacted = _redact_decision(text)
-    if redacted == text:
-        return decision
-    found: dict[str, Any] = json.loads(redacted)
-    return found
-
-
-@lru_cache(maxsize=1024)  # most decisions of a hook are equal
-def _redact_decision(text: str) -> str:
-    return redact_json(remove_examples(text))[0]
-
-
 def _verdict_of(answer: Answer) -> str:
     """Return the verdict of an answer that is an opinion (`outcome_of`)."""
     if answer.outcome is not Outcome.NONE:
@@ -357,28 +352,3 @@ def _may_cover(function: HookFunction, tool: str | None) -> bool:
     """Return whether a function may cover a tool by its canonical name or by an agent's."""
     has_other_names = any(name not in TOOLS for name in function.subjects)
     return tool is None or has_other_names or function.covers([tool])
-
-
-def shown_text(payload: Mapping[str, Any]) -> str:
-    """Return what an event was about, cut for an example."""
-    return longest_text(payload)[:LONGEST_TEXT]
-
-
-def longest_text(payload: Mapping[str, Any]) -> str:
-    """Return what an event was about: the longest string of its arguments, else of the rest."""
-    for name in ("tool_input", "toolArgs", "prompt", "command"):
-        text = _longest_string(payload.get(name))
-        if text:
-            return text
-    return ""
-
-
-def _longest_string(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    items: Iterable[Any] = ()
-    if isinstance(value, dict):
-        items = value.values()
-    elif isinstance(value, list):
-        items = value
-    return max((_longest_string(item) for item in items), key=len, default="")

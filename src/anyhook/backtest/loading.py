@@ -19,7 +19,7 @@ from anyhook.trust.trees import code_beside
 if TYPE_CHECKING:
     from anyhook.backtest.subjects import Evaluator, Subject
 
-EVALUATION = 2
+EVALUATION = 3
 """Raised when the same hook and event give another result, so that kept results are not used."""
 
 

@@ -87,6 +87,7 @@ class ShippedPart:
     rows: tuple[EventRow, ...]
     content: str
     location = ""
+    title = "the history"
     stamp = ""
     is_quick = True
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sqlite3
 import sys
 import tempfile
 import threading
@@ -18,10 +19,11 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from anyhook.backtest.failures import Failure
 from anyhook.backtest.loading import load_hooks_of
-from anyhook.backtest.results import Crash, Result
+from anyhook.backtest.results import Result
 from anyhook.backtest.slices import (
     Evaluated,
     Slice,
@@ -29,6 +31,7 @@ from anyhook.backtest.slices import (
     merge_slices,
     slices_of,
 )
+from anyhook.backtest.sources import UnreadableEventError, read_errors
 from anyhook.errors import AnyhookError, UsageError
 
 if TYPE_CHECKING:
@@ -44,19 +47,13 @@ LOOK = 0.5
 MOST_DEATHS = 5
 """Processes that may die on a part before the event at which the last one was is skipped."""
 WHOLE = Slice()
+LOADING, READING = -1, -2
+"""What a process does that is at no event."""
+END_SECONDS = 1.0
+"""Seconds that a process has to end when its connection is closed: its exit code counts."""
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and connections
 _FORKSERVER = multiprocessing.get_context("forkserver")
 _FORKSERVER.set_forkserver_preload([__name__])
-
-
-class Skip(NamedTuple):
-    """Why an event is not evaluated again.
-
-    Attributes:
-        seconds: The time limit that it reached; 0 if the process died.
-    """
-
-    seconds: float = 0.0
 
 
 @dataclass(slots=True)
@@ -67,7 +64,7 @@ class Task:
         number: Its position in the source.
         part: The part.
         chosen: Which of its sessions.
-        skipped: Position of an event in the part to why it is not evaluated.
+        failures: Position of an event in the part to why it is not evaluated again.
         died_at: Position of the event at which a process died; -1 if none did.
         deaths: How often a process died since an event of the part was last skipped.
     """
@@ -75,7 +72,7 @@ class Task:
     number: int
     part: Part
     chosen: Slice = WHOLE
-    skipped: dict[int, Skip] = field(default_factory=dict)
+    failures: dict[int, Failure] = field(default_factory=dict)
     died_at: int = -1
     deaths: int = 0
 
@@ -98,7 +95,7 @@ def evaluate_part(
     part: Part,
     *,
     chosen: Slice = WHOLE,
-    skipped: dict[int, Skip] | None = None,
+    failures: dict[int, Failure] | None = None,
     note: Callable[[int], None] = lambda _position: None,
 ) -> Evaluated:
     """Let hooks decide the events of a part.
@@ -107,23 +104,31 @@ def evaluate_part(
         evaluator: The hooks.
         part: The events.
         chosen: Of which sessions.
-        skipped: Position of an event to why it is not evaluated.
+        failures: Position of an event to why it is not evaluated again.
         note: Called with the position of each event before it is evaluated.
+
+    Raises:
+        UsageError, HistoryError, sqlite3.DatabaseError: If the part cannot be read.
     """
     is_whole = chosen.count == 1
-    rows = part.read(evaluator.events) if is_whole else _read_once(part, evaluator.events)
+    with read_errors(part):
+        rows = part.read(evaluator.events) if is_whole else _read_once(part, evaluator.events)
     result = Result(rows.events, rows.sessions)
     decided = result.decided
     positions: list[int] = []
-    for position, row in enumerate(rows.rows):
+    for position, row in enumerate(_iterate(rows, part)):
         if not chosen.takes(row.session):
             continue
-        if skipped and position in skipped:
-            _count_failure(evaluator, row, result, skipped[position])
-            continue
-        note(position)
+        failure = failures.get(position) if failures else None
         count = len(decided)
-        evaluator.evaluate(row, result)
+        try:
+            if failure is not None:
+                evaluator.fail(row, failure, result)
+            else:
+                note(position)
+                evaluator.evaluate(row, result)
+        except UnreadableEventError as error:
+            result.add_problems([f"event {row.ref} of {row.session}: {error}; skipped"], 1)
         if len(decided) > count:
             positions.append(position)
     if chosen.number:
@@ -141,21 +146,10 @@ def _read_once(part: Part, wanted: frozenset[str]) -> Rows:
     return rows
 
 
-def _count_failure(evaluator: Evaluator, row: EventRow, result: Result, skip: Skip) -> None:
-    """Count an event on which the process died: which hook it was is not known."""
-    labels = evaluator.labels()
-    label = labels[0] if len(labels) == 1 else f"a hook on {row.event}"
-    tally = result.tally(label)
-    tally.matched += 1
-    if skip.seconds:
-        tally.timed_out += 1
-        problem = "did not end in time"
-        result.add_timeouts(1, skip.seconds)
-    else:
-        tally.crashed += 1
-        problem = "ended its process"
-        result.add_crash(Crash(label, problem))
-    result.add_problems([f"event {row.ref} of {row.session}: {label} {problem}"], 1)
+def _iterate(rows: Rows, part: Part) -> Iterator[EventRow]:
+    """Yield the events of a part; an error of the source is not one of the hooks."""
+    with read_errors(part):
+        yield from rows.rows
 
 
 class Pool:
@@ -179,7 +173,8 @@ class Pool:
         """Evaluate parts, yield the results in any order, and end the processes.
 
         Raises:
-            UsageError: If the hooks cannot be loaded.
+            UsageError: If the hooks cannot be loaded, or a part cannot be read.
+            sqlite3.DatabaseError: If a part of the history cannot be read.
         """
         try:
             yield from self.evaluate(parts)
@@ -190,7 +185,8 @@ class Pool:
         """Evaluate parts, yield the results in any order, and keep the processes for further ones.
 
         Raises:
-            UsageError: If the hooks cannot be loaded.
+            UsageError: If the hooks cannot be loaded, or a part cannot be read.
+            sqlite3.DatabaseError: If a part of the history cannot be read.
         """
         waiting = self._tasks_of(list(parts))
         if self._directory is None:
@@ -236,7 +232,7 @@ class Pool:
 
     def _start_worker(self, context: SpawnContext | ForkServerContext = _SPAWN) -> _Worker:
         directory = "" if self._directory is None else self._directory.name
-        return _Worker(self._subject, directory, context)
+        return _Worker(self._subject, directory, self._timeout, context)
 
     def _collect(self, waiting: deque[Task]) -> Iterator[tuple[Task, Evaluated]]:
         """Wait for something to happen, and yield what was done."""
@@ -250,13 +246,14 @@ class Pool:
             else:
                 self._replace(worker, waiting)
         for worker in busy.values():
-            if worker.task is not None and worker.seconds_on_event() > self._timeout:
-                worker.task.skipped[worker.position] = Skip(self._timeout)
+            if worker.task is not None and worker.seconds_on_event() > worker.limit:
+                worker.task.failures[worker.position] = Failure(self._timeout)
                 self._replace(worker, waiting, has_died=False)
 
     def _replace(self, worker: _Worker, waiting: deque[Task], *, has_died: bool = True) -> None:
         """Start another process in place of one that died or hangs."""
         task, position = worker.task, worker.position
+        failure = Failure.of_process(worker.exit_code() if has_died else None)
         worker.end()
         # A hook may end the process at each event, and a fork is there in a tenth of the time. The
         # first processes are children of this one, so that the system adds up what they use.
@@ -264,10 +261,10 @@ class Pool:
         if task is None:
             return
         if has_died:
-            self._count_death(task, position)
+            self._count_death(task, position, failure)
         waiting.appendleft(task)
 
-    def _count_death(self, task: Task, position: int) -> None:
+    def _count_death(self, task: Task, position: int, failure: Failure) -> None:
         """Skip the event on which processes die; a hook may also die on another one each time.
 
         Raises:
@@ -275,13 +272,18 @@ class Pool:
         """
         task.deaths += 1
         is_last_try = task.deaths >= MOST_DEATHS
-        if position < 0 and is_last_try:
+        if position == READING and is_last_try:
+            raise UsageError(
+                f"{task.part.title} cannot be read: {failure.problem.replace('its', 'the')} that "
+                f"reads it; it was tried {MOST_DEATHS} times"
+            )
+        if position == LOADING and is_last_try:
             raise UsageError(
                 f"{self._subject.title} ends its process while it is loaded; it was tried "
                 f"{MOST_DEATHS} times"
             )
         if position >= 0 and (task.died_at == position or is_last_try):
-            task.skipped[position] = Skip()
+            task.failures[position] = failure
             task.deaths = 0
         task.died_at = position
 
@@ -290,22 +292,32 @@ class _Worker:
     """One process."""
 
     def __init__(
-        self, subject: Subject, directory: str, context: SpawnContext | ForkServerContext
+        self,
+        subject: Subject,
+        directory: str,
+        limit: float,
+        context: SpawnContext | ForkServerContext,
     ) -> None:
         self.connection, theirs = context.Pipe()
         # Position of the event in the part, and when it began on the monotonic clock.
-        self._at = context.RawArray("d", [-1.0, 0.0])
+        # Third, seconds on an event after which it must be killed.
+        self._at = context.RawArray("d", [LOADING, 0.0, limit])
         self.task: Task | None = None
         self._process: BaseProcess = context.Process(
-            target=_work, args=(subject, directory, theirs, self._at), daemon=True
+            target=_work, args=(subject, directory, limit, theirs, self._at), daemon=True
         )
         self._process.start()
         theirs.close()
 
     @property
     def position(self) -> int:
-        """Position of the event that it is at; -1 if it is at none."""
+        """Position of the event that it is at, or `LOADING` or `READING`."""
         return int(self._at[0])
+
+    @property
+    def limit(self) -> float:
+        """Seconds on an event after which it must be killed."""
+        return float(self._at[2])
 
     def seconds_on_event(self) -> float:
         """Return how long it has been at this event."""
@@ -314,7 +326,7 @@ class _Worker:
     def give(self, task: Task) -> None:
         """Let it do a task."""
         self.task = task
-        self._at[0] = -1.0
+        self._at[0] = LOADING
         try:
             self.connection.send(task)
         except OSError:  # it has died, which is found when its answer is waited for
@@ -325,15 +337,23 @@ class _Worker:
 
         Raises:
             UsageError: If it cannot load the hooks, or read the part.
+            sqlite3.DatabaseError: If it cannot read the history.
         """
         try:
-            answer: Evaluated | str = self.connection.recv()
+            answer: Evaluated | str | sqlite3.DatabaseError = self.connection.recv()
         except (EOFError, OSError):
             return None
         if isinstance(answer, str):
             raise UsageError(answer)
+        if isinstance(answer, sqlite3.DatabaseError):
+            raise answer
         self.task = None
         return answer
+
+    def exit_code(self) -> int | None:
+        """Return the exit code of a process that has closed its connection; `None` if it runs."""
+        self._process.join(END_SECONDS)
+        return self._process.exitcode
 
     def end(self) -> None:
         """Kill it."""
@@ -342,15 +362,18 @@ class _Worker:
         self.connection.close()
 
 
-def _work(subject: Subject, directory: str, connection: Connection, at: Any) -> None:
+def _work(subject: Subject, directory: str, limit: float, connection: Connection, at: Any) -> None:
     """Evaluate parts until the connection is closed; runs in a process of its own."""
     silence()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     tempfile.tempdir = directory
     evaluator: Evaluator | None = None
 
-    def note(position: int) -> None:
+    def start_clock() -> None:
         at[1] = time.monotonic()
+
+    def note(position: int) -> None:
+        start_clock()
         at[0] = position
 
     while True:
@@ -361,12 +384,16 @@ def _work(subject: Subject, directory: str, connection: Connection, at: Any) -> 
         try:
             if evaluator is None:
                 evaluator = load_hooks_of(subject)
-            answer: Evaluated | str = evaluate_part(
-                evaluator, task.part, chosen=task.chosen, skipped=task.skipped, note=note
+                at[2] = evaluator.set_limit(limit, start_clock)
+            at[0] = READING
+            answer: Evaluated | str | sqlite3.DatabaseError = evaluate_part(
+                evaluator, task.part, chosen=task.chosen, failures=task.failures, note=note
             )
         except AnyhookError as error:
             answer = str(error)
-        at[0] = -1.0
+        except sqlite3.DatabaseError as error:
+            answer = error
+        at[0] = LOADING
         connection.send(answer)
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents import get_agent
 from anyhook.agents.translate import decode_any_form, translate_event
-from anyhook.backtest.hook_file import crash_text, decided_of, dependencies
-from anyhook.backtest.results import Crash, Result, bucket_of, outcome_of
+from anyhook.backtest.decided import crash_text, decided_of, dependencies
+from anyhook.backtest.failures import OUT_OF_TIME, Failure, report_failure
+from anyhook.backtest.results import CRASH, Crash, Result, bucket_of, outcome_of
 from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
 from anyhook.files import DATA_VARIABLE
@@ -26,16 +27,19 @@ from anyhook.settings.copies import copy_home, copy_project
 from anyhook.settings.sources import Location
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from anyhook.backtest.sources import EventRow
     from anyhook.backtest.subjects import Subject
-    from anyhook.model.decisions import Decision
+    from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.settings.reader import LoadedFile
 
 XDG_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 """Variables that name directories outside of `HOME`; without them they are inside."""
+
+NOT_STARTED = (126, 127)
+"""Exit codes of a shell whose command cannot be executed or does not exist."""
 
 
 def load_engine(subject: Subject, project: Path, home: Path | None) -> LoadedProject:
@@ -114,6 +118,7 @@ class ProjectHooks:
         copy_project(self._project, copy)
         self._engine = SyncEngine(load_engine(subject, copy, home).engine)
         self._copy = copy
+        self._on_start: Callable[[], object] = lambda: None
         handlers = [
             handler
             for definition in self._engine.engine.definitions
@@ -126,6 +131,11 @@ class ProjectHooks:
         """Return the labels of the hooks."""
         return list(dict.fromkeys(self._labels.values()))
 
+    def set_limit(self, seconds: float, on_start: Callable[[], object]) -> float:
+        """Return the time limit: commands have timeouts of their own, so the process is killed."""
+        self._on_start = on_start
+        return seconds
+
     def close(self) -> None:
         """Remove the copies."""
         self._engine.close()
@@ -134,6 +144,7 @@ class ProjectHooks:
     def evaluate(self, row: EventRow, result: Result) -> None:
         """Decide a recorded event, and add what comes out to a result."""
         payload = row.read_payload()
+        self._on_start()
         decided = self._decide(row, payload)
         hooks = self._count(decided, result)
         waits = [run.duration for run in decided.results if run.status is Status.TIMED_OUT]
@@ -143,10 +154,34 @@ class ProjectHooks:
         crash = _first_crash(decided)
         if not decision and not crash:
             return
-        made_up = dependencies(
-            row, payload, decision, lambda rest: self._record(self._decide(row, rest))
-        )
+
+        def decide(rest: Mapping[str, Any]) -> Mapping[str, Any]:
+            self._on_start()
+            return self._record(self._decide(row, rest))
+
+        made_up = dependencies(row, payload, decision, decide)
         found = decided_of(row, payload, decision, hooks, reconstructed=made_up, crash=crash)
+        result.add_decided(found)
+
+    def fail(self, row: EventRow, failure: Failure, result: Result) -> None:
+        """Count a recorded event on which the process ended, or `--timeout` was reached.
+
+        Which hook it was is not known.
+        """
+        payload = row.read_payload()
+        labels = self.labels()
+        label = labels[0] if len(labels) == 1 else f"a hook on {row.event}"
+        tally = result.tally(label)
+        tally.matched += 1
+        tally.outcomes[CRASH] += 1
+        if failure.seconds:
+            tally.timed_out += 1
+            result.add_timeouts(1, failure.seconds)
+        else:
+            tally.crashed += 1
+            result.add_crash(Crash(label, failure.problem))
+        report_failure(row, label, failure.problem, result)
+        found = decided_of(row, payload, {}, [label], reconstructed=(), crash=failure.problem)
         result.add_decided(found)
 
     def read_files(self) -> Mapping[str, str] | None:
@@ -169,14 +204,14 @@ class ProjectHooks:
             tally.matched += 1
             tally.durations[bucket_of(found.duration)] += 1
             answer = answer_record(found.answer)
-            has_crashed = found.status is Status.FAILED
-            if has_crashed:
-                tally.crashed += 1
-                result.add_crash(Crash(label, crash_text(found.error or "failed")))
-            elif found.status is Status.TIMED_OUT:
+            crash = _crash_of(found)
+            if found.status is Status.TIMED_OUT:
                 tally.timed_out += 1
-            tally.outcomes[outcome_of(answer, has_crashed=has_crashed)] += 1
-            if answer or has_crashed:
+            elif crash:
+                tally.crashed += 1
+                result.add_crash(Crash(label, crash))
+            tally.outcomes[outcome_of(answer, has_crashed=bool(crash))] += 1
+            if answer or crash:
                 hooks.append(label)
         return hooks
 
@@ -193,7 +228,22 @@ class ProjectHooks:
 
 def _first_crash(decision: Decision) -> str:
     """Return the error of the first hook that failed; empty if none did."""
-    for found in decision.results:
-        if found.status is Status.FAILED:
-            return crash_text(found.error or "failed")
+    return next(filter(None, map(_crash_of, decision.results)), "")
+
+
+def _crash_of(result: HandlerResult) -> str:
+    """Return why a hook failed, timed out or could not be started; empty if it did not.
+
+    A shell ends with 126 or 127 if it cannot start a command. Other exit codes are answers of the
+    hook, whatever its agent makes of them.
+    """
+    if result.status is Status.TIMED_OUT:
+        return OUT_OF_TIME
+    if result.status is Status.FAILED:
+        return crash_text(result.error or "failed")
+    if result.signal:
+        return f"ended by {result.signal}"
+    if result.exit_code in NOT_STARTED and result.status is not Status.STARTED:
+        first = crash_text(result.stderr)
+        return f"exit code {result.exit_code}{f': {first}' if first else ''}"
     return ""

@@ -71,7 +71,7 @@ def report_json(run: Run, comparison: Comparison | None) -> dict[str, Any]:
         ],
         "timeouts": {
             "events": run.result.timeouts,
-            "limit": run.timeout,
+            "limit": run.result.limit or run.timeout,
             "seconds_waited": progress.seconds_waited,
         },
         "problems": {"number": run.result.problem_count, "first": run.result.problems},

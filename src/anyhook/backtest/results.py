@@ -191,6 +191,7 @@ class Result:
         crashes: In which ways hooks failed, and on how many events.
         timeouts: Number of events on which a hook ran into its timeout.
         seconds_waited: How long these events took together.
+        limit: The longest time limit that a hook file reached, in seconds.
         decided: The events on which hooks had an opinion, in the order of the source.
         verdicts: Verdict to the number of events that got it.
         verdict_sessions: Verdict to the sessions with at least one such event.
@@ -205,6 +206,7 @@ class Result:
     crashes: Counter[Crash] = field(default_factory=Counter)
     timeouts: int = 0
     seconds_waited: float = 0.0
+    limit: float = 0.0
     decided: BlockList[Decided] = field(default_factory=lambda: BlockList(Decided))
     verdicts: Counter[str] = field(default_factory=Counter)
     verdict_sessions: dict[str, set[str]] = field(default_factory=dict)
@@ -266,6 +268,7 @@ class Result:
         for crash, events in other.crashes.items():
             self.add_crash(crash, events)
         self.add_timeouts(other.timeouts, other.seconds_waited)
+        self.limit = max(self.limit, other.limit)
         self.decided.add_segment(number, other.decided)
         self.verdicts += other.verdicts
         for verdict, sessions in other.verdict_sessions.items():
@@ -299,6 +302,7 @@ class Result:
             "crashes": [[*crash, events] for crash, events in self.crashes.items()],
             "timeouts": self.timeouts,
             "seconds_waited": self.seconds_waited,
+            "limit": self.limit,
             "verdicts": dict(self.verdicts),
             "verdict_sessions": {
                 verdict: sorted(sessions) for verdict, sessions in self.verdict_sessions.items()
@@ -324,6 +328,7 @@ class Result:
             Counter({Crash(hook, error): events for hook, error, events in values["crashes"]}),
             values["timeouts"],
             values["seconds_waited"],
+            values["limit"],
             BlockList.unpack(Decided, packed.decided),
             Counter(values["verdicts"]),
             {verdict: set(found) for verdict, found in values["verdict_sessions"].items()},

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from anyhook.backtest.example_secrets import insert_examples
 from anyhook.backtest.results import MOST_PROBLEMS
+from anyhook.errors import AnyhookError, UsageError
 from anyhook.files import changed_within_tick, identity_of
 from anyhook.history.rows import DIGEST_SIZE, dump
 from anyhook.history.store import FILE, History
@@ -25,6 +28,10 @@ if TYPE_CHECKING:
 
 PART = 4096
 """Numbers of events in one part of the history."""
+
+
+class UnreadableEventError(ValueError):
+    """The payload of a recorded event cannot be read."""
 
 
 class EventRow(NamedTuple):
@@ -56,7 +63,7 @@ class EventRow(NamedTuple):
         """Return the payload as an object, with examples in the place of replaced secrets.
 
         Raises:
-            ValueError: If it is none.
+            UnreadableEventError: If it is none.
         """
         if not self.redacted:
             return self.read_stored_payload()
@@ -67,11 +74,14 @@ class EventRow(NamedTuple):
         """Return the payload as an object, as it is stored.
 
         Raises:
-            ValueError: If it is none.
+            UnreadableEventError: If it is none.
         """
-        payload = json.loads(self.payload) if isinstance(self.payload, str) else self.payload
+        try:
+            payload = json.loads(self.payload) if isinstance(self.payload, str) else self.payload
+        except (ValueError, RecursionError) as error:
+            raise UnreadableEventError("payload is no JSON") from error
         if not isinstance(payload, dict):
-            raise ValueError("the payload is no object")  # noqa: TRY004 - one exception for a bad row
+            raise UnreadableEventError("payload is no object")
         return payload
 
 
@@ -111,6 +121,11 @@ class Part(Protocol):
         ...
 
     @property
+    def title(self) -> str:
+        """The file that holds it, for messages."""
+        ...
+
+    @property
     def stamp(self) -> str:
         """Changes whenever the content at the location changes, and is there without reading it.
 
@@ -138,6 +153,30 @@ class Part(Protocol):
             wanted: Canonical names of the events whose payloads are needed; `None` for all.
         """
         ...
+
+
+@contextmanager
+def read_errors(part: Part) -> Iterator[None]:
+    """Raise every error in the block as one of the source that is read.
+
+    Raises:
+        AnyhookError, sqlite3.DatabaseError: As they are raised in the block.
+        UsageError: If the block raises anything else.
+    """
+    try:
+        yield
+    except AnyhookError:
+        raise
+    except sqlite3.DatabaseError as error:
+        if hasattr(error, "sqlite_errorcode"):
+            raise
+        # Of the module, not of SQLite: its message holds the text.
+        damage = sqlite3.DatabaseError("a text is no valid UTF-8")
+        damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise damage from None
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise UsageError(f"{part.title} cannot be read: {problem}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +264,11 @@ class HistoryPart:
     def location(self) -> str:
         """Identifies the part, whatever its content."""
         return f"{self.directory} {self.first} {self.end} {self.selection}"
+
+    @property
+    def title(self) -> str:
+        """The file that holds it, for messages."""
+        return str(Path(self.directory, FILE))
 
     def digest(self) -> str:
         """Return a hash of what identifies the events."""

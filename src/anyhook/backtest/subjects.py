@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from anyhook.backtest.failures import Failure
     from anyhook.backtest.results import Result
     from anyhook.backtest.sources import EventRow
 
@@ -25,8 +26,32 @@ class Evaluator(Protocol):
         """Return the names of the hooks."""
         ...
 
+    def set_limit(self, seconds: float, on_start: Callable[[], object]) -> float:
+        """Limit the time of an event.
+
+        Args:
+            seconds: The limit.
+            on_start: Called when the time of an event begins, again if it is decided again.
+
+        Returns:
+            Seconds after which the process must be killed.
+        """
+        ...
+
     def evaluate(self, row: EventRow, result: Result) -> None:
-        """Decide a recorded event, and add what comes out to a result."""
+        """Decide a recorded event, and add what comes out to a result.
+
+        Raises:
+            UnreadableEventError: If its payload cannot be read.
+        """
+        ...
+
+    def fail(self, row: EventRow, failure: Failure, result: Result) -> None:
+        """Count an event on which the process ended or was killed, and run nothing.
+
+        Raises:
+            UnreadableEventError: If its payload cannot be read.
+        """
         ...
 
     def read_files(self) -> Mapping[str, str] | None:

@@ -110,6 +110,9 @@ def _print_timeouts(out: Console, run: Run) -> None:
     if run.subject.is_project:
         limit = "the timeout of a hook"
         remedy = "to end events sooner than the settings do: --timeout SECONDS"
+    elif 0 < run.result.limit < run.timeout:
+        limit = f"the timeout of the hook file, {run.result.limit:g} s"
+        remedy = "for another one: Hooks(timeout=SECONDS)"
     line = f"{count_of(number, 'event')} reached {limit}"
     if waited:
         line += f", which took {show_span(waited)} of this run, all processes together"
@@ -142,7 +145,8 @@ def _print_changes(out: Console, comparison: Comparison) -> None:
         out.print(Text.assemble(("no decision differs", "green"), f" from {comparison.title}"))
         return
     denials = len(comparison.new_denials)
-    line = Text(f"{count_of(number, 'decision')} differ from {comparison.title}", style="bold")
+    verb = "differs" if number == 1 else "differ"
+    line = Text(f"{count_of(number, 'decision')} {verb} from {comparison.title}", style="bold")
     if denials:
         line.append(f", {count_of(denials, 'new denial')}", style="red")
     out.print(line)

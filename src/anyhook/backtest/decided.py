@@ -1,0 +1,139 @@
+"""What is kept of a decision on a recorded event: its text, what it depends on, and no secrets."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from anyhook.backtest.example_secrets import remove_examples
+from anyhook.backtest.results import Decided
+from anyhook.history.redact import redact_json, redact_start
+from anyhook.model.text import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from anyhook.backtest.sources import EventRow
+
+LONGEST_TEXT = 200
+"""Characters of an event that are shown in an example."""
+
+
+def dependencies(
+    row: EventRow,
+    payload: Mapping[str, Any],
+    decision: Mapping[str, Any],
+    decide: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+) -> tuple[str, ...]:
+    """Return the members of a payload on which a decision depends and that were not recorded.
+
+    The event is decided again without all of them, and if that changes the decision, without each
+    one. A decision depends on `secrets` if it is another one for the payload as it is stored, with
+    placeholders for secrets.
+
+    Args:
+        row: The recorded event.
+        payload: Its payload.
+        decision: Its decision.
+        decide: Decides another payload of the event.
+    """
+    found: list[str] = []
+    if row.redacted and decide(row.read_stored_payload()) != decision:
+        found.append("secrets")
+    names = [name for name in (row.reconstructed or "").split(",") if name in payload]
+    if len(names) > 1 and decide(_without(payload, names)) == decision:
+        return tuple(found)
+    found += [name for name in names if decide(_without(payload, [name])) != decision]
+    return tuple(found)
+
+
+def _without(payload: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    rest = dict(payload)
+    for name in names:
+        del rest[name]
+    return rest
+
+
+def decided_of(
+    row: EventRow,
+    payload: Mapping[str, Any],
+    decision: Mapping[str, Any],
+    hooks: Iterable[str],
+    *,
+    reconstructed: tuple[str, ...],
+    crash: str,
+) -> Decided:
+    """Return what is kept of a decision: it holds no secrets.
+
+    Args:
+        row: The recorded event.
+        payload: Its payload.
+        decision: Its decision.
+        hooks: Labels of the hooks with an opinion.
+        reconstructed: The members that it depends on and that were not recorded.
+        crash: The error of the first hook that failed, without secrets.
+    """
+    text = longest_text(row.read_stored_payload() if row.redacted else payload)
+    if not row.is_redacted:
+        text = redact_start(text, LONGEST_TEXT)
+    if row.redacted or not row.is_redacted:
+        decision = _without_secrets(decision)
+    text = text[:LONGEST_TEXT]
+    return Decided(
+        row.ref,
+        row.session,
+        row.event,
+        row.tool,
+        text,
+        decision,
+        tuple(hooks),
+        reconstructed,
+        crash,
+    )
+
+
+def _without_secrets(decision: Mapping[str, Any]) -> Mapping[str, Any]:
+    text = json.dumps(decision, default=str)
+    redacted = _redact_decision(text)
+    if redacted == text:
+        return decision
+    found: dict[str, Any] = json.loads(redacted)
+    return found
+
+
+@lru_cache(maxsize=1024)  # most decisions of a hook are equal
+def _redact_decision(text: str) -> str:
+    return redact_json(remove_examples(text))[0]
+
+
+def crash_text(message: str) -> str:
+    """Return the first line of a message about a crash, without secrets and not too long."""
+    first = message.strip().partition("\n")[0]
+    redacted: str = json.loads(_redact_decision(json.dumps(first)))
+    return shorten(redacted)
+
+
+def shown_text(payload: Mapping[str, Any]) -> str:
+    """Return what an event was about, cut for an example."""
+    return longest_text(payload)[:LONGEST_TEXT]
+
+
+def longest_text(payload: Mapping[str, Any]) -> str:
+    """Return what an event was about: the longest string of its arguments, else of the rest."""
+    for name in ("tool_input", "toolArgs", "prompt", "command"):
+        text = _longest_string(payload.get(name))
+        if text:
+            return text
+    return ""
+
+
+def _longest_string(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    items: Iterable[Any] = ()
+    if isinstance(value, dict):
+        items = value.values()
+    elif isinstance(value, list):
+        items = value
+    return max((_longest_string(item) for item in items), key=len, default="")

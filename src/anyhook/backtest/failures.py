@@ -1,0 +1,101 @@
+"""Events on which a hook ends its process or runs out of time, and what agents make of that."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, NamedTuple
+
+from anyhook.model.answers import NO_OPINION, Answer
+from anyhook.model.definitions import HandlerSpec
+from anyhook.model.diagnostics import Place
+from anyhook.model.layers import Layer
+from anyhook.model.status import Status
+
+if TYPE_CHECKING:
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.backtest.results import Result
+    from anyhook.backtest.sources import EventRow
+    from anyhook.model.events import Event
+
+OUT_OF_TIME = "did not end in time"
+"""The problem of a hook that reached the time limit."""
+
+
+class OutOfTimeError(BaseException):
+    """Raised within a hook at its time limit; no `except Exception` of the hook takes it."""
+
+
+class Failure(NamedTuple):
+    """Why an event is not evaluated again.
+
+    Attributes:
+        seconds: The time limit that it reached; 0 if the process ended.
+        exit_code: With which the process ended; `None` if that is not known.
+        signal: Name of the signal that ended it; empty if none did.
+    """
+
+    seconds: float = 0.0
+    exit_code: int | None = None
+    signal: str = ""
+
+    @classmethod
+    def of_process(cls, exit_code: int | None) -> Failure:
+        """Return the failure of a process that has ended.
+
+        Args:
+            exit_code: As `multiprocessing` has it: negative for a signal, `None` if not known.
+        """
+        if exit_code is None or exit_code >= 0:
+            return cls(exit_code=exit_code)
+        try:
+            name = signal.Signals(-exit_code).name
+        except ValueError:
+            name = f"signal {-exit_code}"
+        return cls(signal=name)
+
+    @property
+    def problem(self) -> str:
+        """What happened, for messages."""
+        if self.seconds:
+            return OUT_OF_TIME
+        if self.signal:
+            return f"ended its process ({self.signal})"
+        if self.exit_code is None:
+            return "ended its process"
+        return f"ended its process (exit code {self.exit_code})"
+
+
+class ExitAnswer(NamedTuple):
+    """What an agent makes of a hook that ended its process without output.
+
+    Attributes:
+        answer: The answer.
+        has_crashed: Whether the hook failed.
+    """
+
+    answer: Answer
+    has_crashed: bool
+
+
+def answer_of_end(agent: AgentSpec, event: Event, failure: Failure) -> ExitAnswer:
+    """Return what an agent makes of a hook that ended its process.
+
+    The exit code counts as that of a command: 0 is no opinion and 2 a denial, where the agent's
+    reference says so for the event. What was printed is not known.
+    """
+    from anyhook.agents.output import ProcessExit, decode_exit  # hardly any hook ends its process
+
+    spec = agent.by_canonical.get(event.name)
+    if spec is None or failure.exit_code is None:
+        return ExitAnswer(NO_OPINION, has_crashed=True)
+    handler = HandlerSpec("command", Layer.RUNTIME, Place("<backtest>"), name="the hook")
+    end = ProcessExit(failure.exit_code, None, "", "")
+    output = decode_exit(agent, agent.documented, spec, handler, end)
+    if output.status is not Status.RAN or output.failed:
+        return ExitAnswer(NO_OPINION, has_crashed=True)
+    return ExitAnswer(output.answer, has_crashed=False)
+
+
+def report_failure(row: EventRow, label: str, problem: str, result: Result) -> None:
+    """Add an event on which a hook ended its process or hung to the problems."""
+    result.add_problems([f"event {row.ref} of {row.session}: {label} {problem}"], 1)
