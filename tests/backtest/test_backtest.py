@@ -18,8 +18,9 @@ import pytest
 from anyhook.backtest.baseline import baseline_of
 from anyhook.backtest.cache import FILE as CACHE_FILE
 from anyhook.backtest.changes import find_changes, group_changes, new_denials
+from anyhook.backtest.report import report_json
 from anyhook.backtest.results import Decided, Result
-from anyhook.backtest.run import run_backtest
+from anyhook.backtest.run import Progress, Run, run_backtest
 from anyhook.backtest.sources import Selection, parts_of_history
 from anyhook.backtest.subjects import Subject
 from anyhook.errors import UsageError
@@ -135,7 +136,14 @@ def test_a_hook_that_ends_the_process_is_a_crash_on_that_event_only(recorded):
     result = recorded.run(recorded.hook(deadly)).result
 
     tally = result.hooks["guard"]
-    assert (tally.matched, tally.crashed, dict(tally.outcomes)) == (3, 1, {"none": 1, "deny": 1})
+    assert (tally.matched, tally.crashed, dict(tally.outcomes)) == (
+        3,
+        1,
+        {"none": 1, "crash": 1, "deny": 1},
+    )
+    report = report_json(Run(recorded.hook(deadly), result, Progress(1)), None)
+    assert report["outcomes"]["crash"]["events"] == 1
+    assert [one["outcome"] for one in report["decided"]] == ["crash", "deny"]
 
 
 def test_a_hook_file_that_ends_the_process_while_it_is_loaded_is_an_error(recorded):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anyhook.backtest import sources
+from anyhook.backtest.changes import find_changes
 from tests.backtest.test_backtest import GUARD, Recorded, before_check, shell
 
 WAYS = {
@@ -12,6 +13,8 @@ WAYS = {
     "signal": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
     "stack overflow": "import faulthandler; faulthandler._stack_overflow()",
 }
+ENDS = {"exit": "exit code 3", "signal": "SIGKILL", "stack overflow": "SIGSEGV"}
+"""How the report names them."""
 COUNT = 12
 BLOCK = 4
 POSITIONS = {
@@ -63,12 +66,18 @@ def test_a_hook_that_ends_its_process_changes_no_other_event(recorded, way, posi
     run = run_deadly(recorded, way)
 
     tally = run.result.hooks["guard"]
-    assert list(run.result.decided) == others
+    ended = [decided for decided in run.result.decided if decided.ref in refs]
+    assert [decided for decided in run.result.decided if decided.ref not in refs] == others
+    assert {(d.outcome, d.hooks, d.crash) for d in ended} == {
+        ("crash", ("guard",), f"ended its process ({ENDS[way]})")
+    }
+    assert len(ended) == len(deadly) == run.result.outcomes()["crash"]
     assert (run.result.events, run.result.sessions) == (harmless.events, harmless.sessions)
     assert (tally.matched, tally.crashed) == (COUNT, len(deadly))
     assert sum(tally.durations.values()) == COUNT - len(deadly)
     assert run.result.problems == [
-        f"event {number + 1} of claude/s{number % 3}: guard ended its process" for number in deadly
+        f"event {number + 1} of claude/s{number % 3}: guard ended its process ({ENDS[way]})"
+        for number in deadly
     ]
 
 
@@ -100,4 +109,41 @@ def test_an_event_on_which_a_hook_hangs_is_named(recorded):
     result = recorded.run(recorded.hook(text), timeout=0.5).result
 
     assert result.problems == ["event 1 of claude/s1: guard did not end in time"]
-    assert result.outcomes() == {"deny": 1}
+    assert result.outcomes() == {"deny": 1, "crash": 1}
+    assert [(decided.text, decided.outcome) for decided in result.decided] == [
+        ("hang", "crash"),
+        ("rm -rf /", "deny"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "outcomes", "crashed"),
+    [(0, {}, 0), (1, {"crash": 1}, 1), (2, {"deny": 1}, 0), (3, {"crash": 1}, 1)],
+)
+def test_the_exit_code_of_an_ended_process_counts_as_for_an_agent(
+    recorded, code, outcomes, crashed
+):
+    recorded.add(shell(0, "die"), shell(1, "ls"))
+    hook = recorded.hook(
+        before_check(f"import os; event.call.command == 'die' and os._exit({code})")
+    )
+
+    result = recorded.run(hook).result
+
+    assert result.outcomes() == outcomes
+    assert result.hooks["guard"].crashed == crashed
+    assert result.problems == [f"event 1 of claude/s1: guard ended its process (exit code {code})"]
+
+
+def test_a_hook_that_begins_to_end_its_process_changes_decisions(recorded):
+    recorded.add(shell(0, "die"), shell(1, "rm -rf /"))
+    before = recorded.run(recorded.hook(GUARD)).result
+
+    after = run_deadly(recorded, "exit").result
+
+    (change,) = find_changes(before, after)
+    assert (change.event.text, change.outcomes, change.fields) == (
+        "die",
+        ("none", "crash"),
+        ("crash",),
+    )

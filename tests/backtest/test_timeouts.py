@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
+from anyhook.backtest.changes import find_changes, new_denials
 from anyhook.backtest.report import report_json
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.sources import Selection, parts_of_history
@@ -52,7 +54,7 @@ def test_a_longer_limit_evaluates_again_what_timed_out(recorded):
 
     short, long = [recorded.run(hook, timeout=limit) for limit in (0.1, 60)]
 
-    assert (short.result.timeouts, short.result.outcomes()) == (1, {})
+    assert (short.result.timeouts, short.result.outcomes()) == (1, {"crash": 1})
     assert (long.result.timeouts, long.result.outcomes()) == (0, {"deny": 1})
     assert recorded.run(hook, timeout=50).progress.kept == 1
 
@@ -73,3 +75,83 @@ def test_hooks_of_a_project_that_time_out_count_once_for_an_event(recorded):
     text = text_of(run)
     assert "2 events reached the timeout of a hook, which took" in text
     assert "to end events sooner than the settings do: --timeout SECONDS" in text
+
+
+DENIES = HANGS.replace("Hooks()", 'Hooks(on_crash="deny", timeout=0.3)')
+SWALLOWS = before_check(
+    """import time
+    try: event.call.command == 'hang' and time.sleep(3600)
+    except BaseException: pass"""
+)
+
+
+@pytest.mark.parametrize("timeout", [0.3, 60])
+def test_the_timeout_of_the_file_has_the_answer_that_the_file_chose(recorded, timeout):
+    recorded.add(shell(1, "hang"), shell(2, "ls"))
+    started = time.monotonic()
+
+    run = recorded.run(recorded.hook(DENIES), timeout=timeout)
+
+    assert time.monotonic() - started < 30
+    (decided,) = run.result.decided
+    assert (decided.text, decided.outcome, decided.crash) == ("hang", "deny", "did not end in time")
+    assert decided.decision["reason"].endswith("ran out of time; blocked, because it must not fail")
+    tally = run.result.hooks["guard"]
+    assert (tally.timed_out, tally.crashed, tally.outcomes) == (1, 0, {"deny": 1, "none": 1})
+    assert report_json(run, None)["timeouts"]["limit"] == 0.3
+
+
+def test_the_report_names_the_timeout_of_the_file(recorded):
+    recorded.add(shell(1, "hang"))
+
+    run = recorded.run(recorded.hook(DENIES))
+
+    assert (
+        "1 event reached the timeout of the hook file, 0.3 s, which took 300 ms of this run, all "
+        "processes together; for another one: Hooks(timeout=SECONDS)"
+    ) in text_of(run)
+
+
+def test_a_hook_that_hangs_and_denies_then_differs_from_one_that_allows(recorded):
+    recorded.add(shell(1, "hang"), shell(2, "ls"))
+    allows = recorded.run(recorded.hook(DENIES.replace('"deny"', '"allow"'), "a.py")).result
+
+    denies = recorded.run(recorded.hook(DENIES, "d.py")).result
+
+    (change,) = find_changes(allows, denies)
+    assert change.outcomes == ("crash", "deny")
+    assert len(new_denials([change])) == 1
+
+
+@pytest.mark.parametrize("way", ["catches", "blocks signals"])
+def test_a_hook_that_goes_on_after_its_timeout_is_ended(recorded, way):
+    recorded.add(shell(1, "hang"), shell(2, "rm -rf /"))
+    blocks = "import signal, time; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])"
+    hang = "event.call.command == 'hang' and time.sleep(3600)"
+    text = SWALLOWS if way == "catches" else before_check(f"{blocks}; {hang}")
+
+    result = recorded.run(recorded.hook(text), timeout=0.2).result
+
+    assert result.outcomes() == {"crash": 1, "deny": 1}
+    assert (result.timeouts, result.seconds_waited) == (1, 0.2)
+
+
+def test_the_answers_of_earlier_functions_count_beside_a_timeout(recorded):
+    recorded.add(shell(1, "hang"))
+    earlier = "@hooks.before_tool\ndef asks(event):\n    return ask('sure?')\n\n@hooks.before_tool("
+    text = HANGS.replace("@hooks.before_tool(", earlier, 1).replace("deny\n", "ask, deny\n", 1)
+
+    result = recorded.run(recorded.hook(text), timeout=0.3).result
+
+    assert result.outcomes() == {"ask": 1}
+    assert result.hooks["asks"].outcomes == {"ask": 1}
+    assert result.hooks["guard"].timed_out == 1
+
+
+def test_each_decision_of_an_event_has_the_whole_limit(recorded):
+    recorded.add(shell(1, "rm -rf /")._replace(reconstructed=("cwd", "permission_mode")))
+    slow = before_check("import time; time.sleep(0.5)")
+
+    result = recorded.run(recorded.hook(slow), timeout=0.8).result
+
+    assert (result.timeouts, result.outcomes()) == (0, {"deny": 1})

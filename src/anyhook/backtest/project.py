@@ -24,6 +24,7 @@ from anyhook.history.recording import is_recorder_command
 from anyhook.model.definitions import unique_labels
 from anyhook.model.status import Status
 from anyhook.settings.copies import copy_home, copy_project
+from anyhook.settings.detect import agents_with_hooks, choose_agent
 from anyhook.settings.sources import Location
 
 if TYPE_CHECKING:
@@ -69,6 +70,31 @@ def load_engine(subject: Subject, project: Path, home: Path | None) -> LoadedPro
     has_recorder = files != engine.hooks.files
     engine.hooks = replace(engine.hooks, files=files)
     return LoadedProject(engine, has_recorder)
+
+
+def find_engine(subject: Subject, project: Path, preferred_agent: str = "") -> LoadedProject:
+    """Load the hooks of the one agent that has some in a project.
+
+    Args:
+        subject: The project, without an agent.
+        project: Its directory.
+        preferred_agent: The agent that counts if it has hooks there, whatever others have.
+
+    Raises:
+        UsageError: If several others have hooks.
+    """
+    settings = agents_with_hooks(project)
+    loaded = {
+        one.agent: load_engine(replace(subject, agent=one.agent), project, home=None)
+        for one in settings
+    }
+    usable = tuple(one for one in settings if loaded[one.agent].engine.definitions)
+    if preferred_agent in [one.agent for one in usable]:
+        return loaded[preferred_agent]
+    if not usable:
+        with_recorder = [one for one in loaded.values() if one.has_recorder]
+        return with_recorder[0] if with_recorder else load_engine(subject, project, home=None)
+    return loaded[choose_agent(usable, None).agent]
 
 
 class LoadedProject(NamedTuple):

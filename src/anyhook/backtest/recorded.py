@@ -84,7 +84,7 @@ def _numbers_of_hook(history: History, path: str) -> list[int]:
 def _has_results(history: History, selection: Selection, numbers: Iterable[int]) -> bool:
     condition, values = selection.condition()
     row = history.connection.execute(
-        "SELECT 1 FROM results JOIN events ON events.id = event_id"
+        "SELECT 1 FROM results JOIN events ON events.id = results.event_id"
         f" JOIN sessions ON sessions.id = session_id WHERE {condition}"
         f" AND hook_id IN ({_listed(numbers)}) LIMIT 1",
         values,
@@ -102,7 +102,7 @@ def _answers_of(
         " json_group_array(json(answer)) FILTER (WHERE answer IS NOT NULL),"
         f" max(CASE WHEN status IN {FAILED} THEN ifnull(error, status) END),"
         " group_concat(DISTINCT label) FROM results"
-        " JOIN hooks ON hooks.id = hook_id JOIN events ON events.id = event_id"
+        " JOIN hooks ON hooks.id = hook_id JOIN events ON events.id = results.event_id"
         " JOIN sessions ON sessions.id = session_id JOIN bodies ON bodies.event_id = events.id"
         f" WHERE {condition} AND hook_id IN ({_listed(numbers)})"
         f" AND (answer IS NOT NULL OR status IN {FAILED}) GROUP BY events.id ORDER BY events.id",

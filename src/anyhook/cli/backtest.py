@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anyhook.backtest.evaluation import RECORDED, Evaluation, evaluate
-from anyhook.backtest.project import load_engine
+from anyhook.backtest.project import find_engine
 from anyhook.backtest.report import report_json
 from anyhook.backtest.run import TIMEOUT, Executor, Progress, Run, run_backtest
 from anyhook.backtest.sources import Part, Selection, parts_of_history
@@ -36,12 +36,13 @@ from anyhook.history.describe import parse_since
 from anyhook.history.journal import history_directory
 from anyhook.history.queries import find_session
 from anyhook.interrupts import INTERRUPTED
+from anyhook.model.definitions import unique_labels
 from anyhook.model.events import all_events
 from anyhook.page.kept import describe, keep
 
 if TYPE_CHECKING:
     from anyhook.history.store import History
-    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.definitions import HookDefinition
 
 FAIL_ON = ("new-deny", "any-change")
 
@@ -208,8 +209,16 @@ class Consent:
     trust_once: bool
 
 
-def _subject(hook: Path | None, project: Path | None, agent: str, consent: Consent) -> Subject:
+def _subject(
+    hook: Path | None, project: Path | None, preferred_agent: str, consent: Consent
+) -> Subject:
     """Return what is evaluated; the commands of a project need the user's consent.
+
+    Args:
+        hook: A hook file.
+        project: Directory of a project.
+        preferred_agent: Whose hooks count if a project has some of several agents; may be empty.
+        consent: What the user has agreed to.
 
     Raises:
         UsageError: If both or neither are given, or the user does not agree.
@@ -226,22 +235,21 @@ def _subject(hook: Path | None, project: Path | None, agent: str, consent: Conse
             )
         return Subject(str(hook.resolve()), show_path(str(hook)))
     directory = existing_project(project or Path())
-    subject = Subject(str(directory), show_path(str(directory)), agent)
-    engine, has_recorder = load_engine(subject, directory, None)
-    handlers = [h for definition in engine.definitions for h in definition.handlers]
-    if not handlers:
+    subject = Subject(str(directory), show_path(str(directory)))
+    engine, has_recorder = find_engine(subject, directory, preferred_agent)
+    if not engine.definitions:
         which = "no hooks but the recorder of anyhook record" if has_recorder else "no hooks"
         raise UsageError(f"{subject.title} has {which}; give a hook file or --project")
     if has_recorder:
         console(stderr=True).print(
             "The recorder of anyhook record is left out: it decides nothing."
         )
-    _confirm(subject, handlers, is_trusted=not engine.guard.changes(), options=consent)
+    _confirm(subject, engine.definitions, is_trusted=not engine.guard.changes(), options=consent)
     return Subject(str(directory), subject.title, engine.agent.name, trusted=True)
 
 
 def _confirm(
-    subject: Subject, handlers: list[HandlerSpec], *, is_trusted: bool, options: Consent
+    subject: Subject, definitions: Sequence[HookDefinition], *, is_trusted: bool, options: Consent
 ) -> None:
     """Show what runs, and ask.
 
@@ -249,13 +257,16 @@ def _confirm(
         UsageError: If the user refuses, or cannot be asked.
     """
     out = console(stderr=True)
+    handlers = [handler for definition in definitions for handler in definition.handlers]
     out.print(
         f"{count_of(len(handlers), 'hook')} of {subject.title} will run on past events, in copies "
         "of the project and of your home directory. What they do elsewhere is not undone:",
         markup=False,
     )
-    for label in dict.fromkeys(handler.label for handler in handlers):
-        out.print(f"  {label}", markup=False)
+    labels = unique_labels(handlers)
+    for definition in definitions:
+        for handler in definition.handlers:
+            out.print(f"  {labels[id(handler)]}  {definition.event}", markup=False)
     if options.trust_once or (options.yes and is_trusted):
         return
     if not sys.stdin.isatty():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.backtest.evaluation import evaluate
-from anyhook.backtest.project import load_engine
+from anyhook.backtest.project import find_engine
 from anyhook.backtest.report import report_json
 from anyhook.backtest.run import Progress, Run, run_backtest
 from anyhook.backtest.sources import Selection, parts_of_history
@@ -156,7 +156,7 @@ def find_subject(text: str) -> Subject:
         return Subject(str(path.resolve()), text)
     if not path.is_dir():
         raise UsageError(f"there is no file or directory {text!r}; write its whole path")
-    engine = load_engine(Subject(str(path), text), path, None).engine
+    engine = find_engine(Subject(str(path), text), path).engine
     if not any(definition.handlers for definition in engine.definitions):
         raise UsageError(f"{text} has no hooks")
     if engine.guard.changes():

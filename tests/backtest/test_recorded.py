@@ -1,0 +1,123 @@
+"""What was decided when the events happened, as a baseline."""
+
+from __future__ import annotations
+
+import pytest
+
+from anyhook.backtest.evaluation import RECORDED, evaluate
+from anyhook.backtest.sources import Selection
+from anyhook.history.store import History
+from tests.backtest.test_backtest import GUARD, Recorded, shell
+from tests.backtest.test_projects import REFUSES, project
+
+DENIED = {"outcome": "deny", "reason": "no"}
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    return Recorded(tmp_path)
+
+
+def result_of(hook, answer=None, *, file=None, place=None, **fields):
+    found = {"hook": hook, "kind": "command", "status": "ran", "duration": 0.01, **fields}
+    optional = {"answer": answer, "place": place}
+    if file is not None:
+        optional["version"] = {"file": str(file), "size": 1, "mtime": 1}
+    return found | {name: value for name, value in optional.items() if value}
+
+
+def event(number, command, decision, *results):
+    return shell(number, command)._replace(
+        decision=decision, results=tuple(results), source="engine"
+    )
+
+
+def compare(recorded, subject):
+    with History.open(recorded.directory) as history:
+        return evaluate(history, subject, RECORDED, Selection(), recorded.run).comparison
+
+
+def test_a_hook_file_is_compared_with_its_own_answers(recorded):
+    guard = recorded.hook(GUARD)
+    other = result_of("other", DENIED, file="/hooks/other.py")
+    recorded.add(
+        event(1, "curl x", DENIED, result_of("guard.py", file=guard.path), other),
+        event(2, "rm -rf /", DENIED, result_of("guard.py", DENIED, file=guard.path), other),
+    )
+
+    comparison = compare(recorded, guard)
+
+    assert list(comparison.changes) == []
+    assert comparison.title == "what guard.py answered when it was recorded"
+
+
+def test_a_changed_hook_file_differs_from_its_own_answers(recorded):
+    guard = recorded.hook(GUARD)
+    recorded.add(
+        event(1, "rm -rf /", {}, result_of("guard.py", file=guard.path)),
+        event(2, "ls", DENIED, result_of("guard.py", DENIED, file=guard.path)),
+    )
+
+    comparison = compare(recorded, guard)
+
+    assert [change.outcomes for change in comparison.changes] == [
+        ("none", "deny"),
+        ("deny", "none"),
+    ]
+
+
+@pytest.mark.parametrize("where", ["place", "moved"])
+def test_a_hook_file_is_known_by_its_place_and_by_its_name_if_it_was_moved(recorded, where):
+    guard = recorded.hook(GUARD)
+    place = guard.path if where == "place" else "/gone/guard.py"
+    other = result_of("other", DENIED, file="/hooks/other.py")
+    recorded.add(event(1, "curl x", DENIED, result_of("guard.py", place=place), other))
+
+    assert "answered" in compare(recorded, guard).title
+
+
+def test_another_hook_of_the_same_name_is_not_taken_for_the_file(recorded):
+    guard = recorded.hook(GUARD)
+    (recorded.root / "other").mkdir()
+    other = recorded.hook(GUARD, "other/guard.py")
+    recorded.add(event(1, "curl x", DENIED, result_of("guard.py", DENIED, file=other.path)))
+
+    comparison = compare(recorded, guard)
+
+    assert comparison.title == (
+        "the recorded decisions of all hooks, because guard.py was not recorded"
+    )
+    assert [change.outcomes for change in comparison.changes] == [("deny", "none")]
+
+
+def test_a_project_is_compared_with_the_decisions_of_all_hooks(recorded):
+    recorded.add(event(1, "rm x", DENIED, result_of("other", DENIED)))
+
+    comparison = compare(recorded, project(recorded, REFUSES))
+
+    assert list(comparison.changes) == []
+    assert comparison.title == "what was recorded"
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_a_recorded_failure_is_a_crash(recorded, is_own):
+    guard = recorded.hook(GUARD)
+    file = guard.path if is_own else "/hooks/other.py"
+    failed = result_of("guard", file=file, status="failed", error="KeyError")
+    recorded.add(event(1, "ls", {}, failed))
+
+    (change,) = compare(recorded, guard).changes
+
+    assert (change.outcomes, change.fields) == (("crash", "none"), ("crash",))
+    assert change.before.crash == "KeyError"
+
+
+def test_the_strongest_of_several_answers_of_a_file_counts(recorded):
+    guard = recorded.hook(GUARD)
+    answers = [{"outcome": "deny", "reason": "no"}, {"outcome": "allow", "context": ["c"]}]
+    results = [result_of(f"one{n}", one, file=guard.path) for n, one in enumerate(answers)]
+    recorded.add(event(1, "ls", DENIED, *results))
+
+    (change,) = compare(recorded, guard).changes
+
+    assert change.before.decision == {**DENIED, "context": ["c"]}
