@@ -121,3 +121,49 @@ def test_very_many_different_errors_are_counted_by_hook():
 
     assert len(result.crashes) == MOST_CRASHES + 1
     assert result.crashes[Crash("guard", "other errors")] == 5
+
+
+@pytest.mark.parametrize(
+    ("command", "crash"),
+    [
+        ("no-such-command", "exit code 127: "),
+        ("./not-executable", "exit code 126: "),
+        ("kill -9 $$", "ended by SIGKILL"),
+    ],
+)
+def test_a_command_that_cannot_start_or_is_killed_has_crashed(recorded, command, crash):
+    recorded.add(shell(1, "ls"))
+    subject = project(recorded, command)
+    (recorded.root / "project" / "not-executable").write_text("")
+
+    result = run_project(recorded, subject, "r", 1)
+
+    (tally,) = result.hooks.values()
+    (decided,) = result.decided
+    assert (tally.crashed, result.outcomes()) == (1, {"crash": 1})
+    assert decided.crash.startswith(crash)
+    assert [one.error for one in result.crashes] == [decided.crash]
+
+
+@pytest.mark.parametrize("code", [1, 3])
+def test_another_exit_code_of_a_command_is_no_crash(recorded, code):
+    recorded.add(shell(1, "ls"))
+
+    result = run_project(recorded, project(recorded, f"exit {code}"), "r", 1)
+
+    assert (result.outcomes(), result.crashes) == ({}, {})
+
+
+def test_a_command_that_times_out_is_a_decided_event(recorded):
+    recorded.add(shell(1, "ls"))
+    subject = project(recorded, "exec sleep 100")
+    settings = recorded.root / "project" / ".claude" / "settings.json"
+    hook = {"type": "command", "command": "exec sleep 100", "timeout": 0.2}
+    settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}))
+
+    result = run_project(recorded, subject, "r", 1)
+
+    (tally,) = result.hooks.values()
+    (decided,) = result.decided
+    assert (tally.timed_out, tally.crashed, result.outcomes()) == (1, 0, {"crash": 1})
+    assert decided.crash == "did not end in time"

@@ -6,6 +6,7 @@ import pytest
 
 from anyhook.backtest.evaluation import RECORDED, evaluate
 from anyhook.backtest.sources import Selection
+from anyhook.history.events import RecordedResult
 from anyhook.history.store import History
 from tests.backtest.test_backtest import GUARD, Recorded, shell
 from tests.backtest.test_projects import REFUSES, project
@@ -18,12 +19,9 @@ def recorded(tmp_path):
     return Recorded(tmp_path)
 
 
-def result_of(hook, answer=None, *, file=None, place=None, **fields):
-    found = {"hook": hook, "kind": "command", "status": "ran", "duration": 0.01, **fields}
-    optional = {"answer": answer, "place": place}
-    if file is not None:
-        optional["version"] = {"file": str(file), "size": 1, "mtime": 1}
-    return found | {name: value for name, value in optional.items() if value}
+def result_of(hook, answer=None, *, file=None, **fields):
+    version = {"file": str(file), "size": 1, "mtime": 1} if file else {}
+    return RecordedResult(hook, answer=answer or {}, version=version, **fields)
 
 
 def event(number, command, decision, *results):

@@ -165,3 +165,109 @@ def members(value, path=""):
             paths |= members(item, f"{path}[]")
         return paths
     return {f"{path}[]" if isinstance(value, list) else path}
+
+
+def hooks_of(agent, here, command):
+    """Add a hook of an agent to the project."""
+    if agent == "claude":
+        path, event, wrap = here / ".claude" / "settings.json", "PreToolUse", 1
+    else:
+        path, event, wrap = here / ".gemini" / "settings.json", "BeforeTool", 1000
+    path.parent.mkdir(exist_ok=True)
+    hook = {"type": "command", "command": command, "timeout": 10 * wrap}
+    path.write_text(json.dumps({"hooks": {event: [{"hooks": [hook]}]}}))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("backtest", "--project", ".", "--agent", "codex"),
+        ("replay", "s9", "--project", "."),
+        ("replay", "s9"),
+    ],
+)
+def test_hooks_of_the_projects_agent_decide_events_of_another_one(here, capsys, words):
+    add(shell(1, "rm x", "s9", agent="codex", cwd=str(here))._replace(project=str(here)))
+    add(shell(2, "rm y", "s1", cwd=str(here)))
+
+    main([*words, "--trust-once", "--json"])
+
+    report = json.loads(capsys.readouterr().out)
+    assert (report["events"], report["outcomes"]["deny"]["events"]) == (1, 1)
+
+
+@pytest.mark.parametrize("agent", ["claude", "gemini"])
+def test_of_several_agents_hooks_those_of_the_chosen_agent_count(here, capsys, agent):
+    hooks_of("gemini", here, "echo gemini >&2; exit 2")
+    hooks_of("claude", here, "echo claude >&2; exit 2")
+    add(shell(1, "ls", "s1"), shell(2, "ls", "s2", agent="gemini"))
+
+    main(["backtest", "--project", ".", "--agent", agent, "--trust-once", "--json"])
+
+    (decided,) = json.loads(capsys.readouterr().out)["decided"]
+    assert (decided["session"].partition("/")[0], decided["decision"]["reason"]) == (agent, agent)
+
+
+def test_without_a_chosen_agent_hooks_of_several_agents_are_an_error(here, capsys):
+    hooks_of("gemini", here, "exit 2")
+    add(shell(1, "ls", "s1"))
+
+    assert main(["backtest", "--project", ".", "--trust-once"]) == USAGE
+
+    assert "several agents have hooks here" in output(capsys)[1]
+
+
+def test_the_recorder_of_another_agent_is_no_hook_of_the_project(here, capsys):
+    add(shell(1, "rm x", agent="gemini"))
+    assert main(["record", "on", "--agent", "gemini", "--yes"]) == OK
+    capsys.readouterr()
+
+    main(["backtest", "--project", ".", "--agent", "gemini", "--trust-once", "--json"])
+
+    report = json.loads(capsys.readouterr().out)
+    assert list(report["hooks"]) == ["refuses"]
+    assert report["outcomes"]["deny"]["events"] == 1
+
+
+def test_each_hook_that_will_run_is_listed(here, capsys):
+    settings = here / ".claude" / "settings.json"
+    hooks = [{"type": "command", "command": f"{folder}/guard.sh"} for folder in ("one", "two")]
+    events = {"PreToolUse": [{"hooks": hooks}], "PostToolUse": [{"hooks": hooks[:1]}]}
+    settings.write_text(json.dumps({"hooks": events}))
+    add(shell(1, "ls"))
+
+    main(["backtest", "--project", ".", "--trust-once"])
+
+    error = capsys.readouterr().err
+    listed = [line.split() for line in error.splitlines() if line.startswith("  ")]
+    assert "3 hooks of" in error
+    assert listed == [
+        ["guard.sh", "before_tool"],
+        ["guard.sh#2", "before_tool"],
+        ["guard.sh", "after_tool"],
+    ]
+
+
+def test_one_decision_differs(here, capsys):
+    (here / "guard.py").write_text(GUARD)
+    (here / "old.py").write_text(GUARD.replace("rm -rf", "nothing"))
+    add(shell(1, "rm -rf /"))
+
+    main(["backtest", "guard.py", "--against", "old.py"])
+
+    assert "1 decision differs from old.py, 1 new denial" in output(capsys)[0]
+
+
+def test_a_row_with_an_unknown_event_is_reported(here, capsys):
+    (here / "guard.py").write_text(GUARD)
+    rows = [
+        {"agent": "claude", "session": "s", "event": event, "payload": {"session_id": "s"}}
+        for event in ("quatsch", "before_tool")
+    ]
+    (here / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+    main(["backtest", "guard.py", "--on", "rows.jsonl"])
+
+    out, error = output(capsys)
+    assert "rows.jsonl:1: is no exported event: there is no event 'quatsch'; skipped" in error
+    assert "guard.py 1 event in 1 session" in out

@@ -230,7 +230,7 @@ def test_a_report_names_crashes_and_timeouts(run, guard, events, tmp_path):
     assert "<b>no</b>" not in file.read_text()
     assert "Crashes hook events error guard 1 KeyError: '<b>no</b>' (guard.py:9)" in shown
     assert "1 event reached a timeout, which took 500 ms of the run" in shown
-    assert "1 crash" in shown
+    assert "2 crash" in shown
 
 
 def test_results_of_a_former_release_name_no_crashes(page, guard, events, run):

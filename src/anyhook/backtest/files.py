@@ -47,6 +47,7 @@ from anyhook.history.recognize import (
     recognize_members,
 )
 from anyhook.history.rows import DIGEST_SIZE
+from anyhook.model.events import all_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -92,6 +93,9 @@ def parts_of_files(
                 )
             elif not file.name.endswith(".json"):  # a directory has many that are something else
                 on_problem(f"{file.name}: holds no events; skipped")
+
+
+KNOWN_EVENTS = frozenset(all_events())
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,6 +427,8 @@ def _exported_row(record: Mapping[str, Any], place: str) -> EventRow:
         raise ValueError(f"{agent!r} is no agent")
     if not isinstance(event, str):
         raise TypeError("event is no text")
+    if event not in KNOWN_EVENTS:
+        raise ValueError(f"there is no event {event!r}")
     if not isinstance(payload, str | dict):
         raise TypeError("payload is neither an object nor its JSON text")
     tool = record.get("tool")
