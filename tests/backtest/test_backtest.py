@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.backtest import sources
 from anyhook.backtest.baseline import baseline_of
 from anyhook.backtest.cache import FILE as CACHE_FILE
 from anyhook.backtest.changes import find_changes, group_changes, new_denials
@@ -407,3 +408,21 @@ def test_a_revision_with_an_absolute_link_and_attributes_for_exports_is_a_baseli
         ).stdout
         == " M guard.py\n"
     )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import os; os.close(1)",
+        "import os; [os.close(n) for n in (0, 1, 2)]",
+        "import sys; print('x', flush=True); sys.stdout.close()",
+        "import sys; print('x', flush=True); sys.stdin.read(); sys.stdin = sys.stdout = None",
+    ],
+)
+def test_streams_that_a_hook_closes_are_open_for_the_next_event(recorded, monkeypatch, statement):
+    monkeypatch.setattr(sources, "PART", 4)
+    recorded.add(*[shell(n, "rm -rf /", f"s{n}") for n in range(10)])
+
+    result = recorded.run(recorded.hook(before_check(statement))).result
+
+    assert (result.outcomes(), result.crashes) == ({"deny": 10}, {})

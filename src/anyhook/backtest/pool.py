@@ -11,7 +11,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sqlite3
-import sys
 import tempfile
 import threading
 import time
@@ -32,6 +31,7 @@ from anyhook.backtest.slices import (
     slices_of,
 )
 from anyhook.backtest.sources import UnreadableEventError, read_errors
+from anyhook.backtest.streams import reopen_streams, silence
 from anyhook.errors import AnyhookError, UsageError
 
 if TYPE_CHECKING:
@@ -369,11 +369,12 @@ def _work(subject: Subject, directory: str, limit: float, connection: Connection
     tempfile.tempdir = directory
     evaluator: Evaluator | None = None
 
-    def start_clock() -> None:
+    def start() -> None:
+        reopen_streams()
         at[1] = time.monotonic()
 
     def note(position: int) -> None:
-        start_clock()
+        at[1] = time.monotonic()
         at[0] = position
 
     while True:
@@ -384,7 +385,8 @@ def _work(subject: Subject, directory: str, limit: float, connection: Connection
         try:
             if evaluator is None:
                 evaluator = load_hooks_of(subject)
-                at[2] = evaluator.set_limit(limit, start_clock)
+                at[2] = evaluator.set_limit(limit, start)
+            reopen_streams()
             at[0] = READING
             answer: Evaluated | str | sqlite3.DatabaseError = evaluate_part(
                 evaluator, task.part, chosen=task.chosen, failures=task.failures, note=note
@@ -403,11 +405,3 @@ def _end_with_parent() -> None:
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
-
-
-def silence() -> None:
-    """Discard what hooks print in this process."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    sys.stdout.flush()
-    for stream in (1, 2):
-        os.dup2(null, stream)
