@@ -18,7 +18,7 @@ from anyhook.authoring.functions import (
     to_answer,
 )
 from anyhook.authoring.load import load_hooks
-from anyhook.authoring.process_exit import Deadline
+from anyhook.backtest.alarm import Alarm
 from anyhook.backtest.decided import crash_text, decided_of, dependencies
 from anyhook.backtest.failures import (
     OUT_OF_TIME,
@@ -65,6 +65,7 @@ class HookFile:
         self._covered: dict[tuple[str, str | None], bool] = {}
         self._limit = self._hooks.timeout or MAX_TIMEOUT
         self._on_start: Callable[[], object] = lambda: None
+        self._alarm = Alarm()
 
     def set_limit(self, seconds: float, on_start: Callable[[], object]) -> float:
         """Limit the time of the functions of an event.
@@ -79,6 +80,7 @@ class HookFile:
         """
         self._limit = min(seconds, self._hooks.timeout or MAX_TIMEOUT)
         self._on_start = on_start
+        self._alarm.install()
         return self._limit + GRACE
 
     def labels(self) -> list[str]:
@@ -155,12 +157,7 @@ class HookFile:
         event, _ = decode_event(agent, payload)
         calls: list[_Call] = []
         current: HookFunction | None = None
-        is_late = False
-
-        def end_late() -> None:
-            nonlocal is_late
-            is_late = True
-            raise OutOfTimeError
+        alarm = self._alarm
 
         def call(function: HookFunction, copied: Any) -> Answer:
             nonlocal current
@@ -168,7 +165,7 @@ class HookFile:
             started = time.perf_counter()
             answer, error = _call(function, copied)
             seconds = time.perf_counter() - started
-            if is_late:  # the function has caught the exception
+            if alarm.has_rung:  # the function has caught the exception
                 raise OutOfTimeError
             if error is not None:
                 problem = describe_crash(function, f"failed ({type(error).__name__})")
@@ -179,12 +176,15 @@ class HookFile:
 
         self._on_start()
         try:
-            with self._reads, Deadline(self._limit, end_late):
+            with self._reads:
+                alarm.start(self._limit)
                 answer = self._hooks.decide(event, agent, call)
         except OutOfTimeError:
             label = f"a hook on {row.event}" if current is None else current.name
             calls.append(self._late_call(agent, event, label, current))
             answer = combine_answers([call.answer for call in calls])
+        finally:
+            alarm.stop()
         return _Run(agent, event, answer, calls)
 
     def _late_call(

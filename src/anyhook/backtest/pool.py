@@ -31,7 +31,7 @@ from anyhook.backtest.slices import (
     slices_of,
 )
 from anyhook.backtest.sources import UnreadableEventError, read_errors
-from anyhook.backtest.streams import reopen_streams, silence
+from anyhook.backtest.streams import Streams, silence
 from anyhook.errors import AnyhookError, UsageError
 
 if TYPE_CHECKING:
@@ -368,6 +368,7 @@ def _work(subject: Subject, directory: str, limit: float, connection: Connection
     threading.Thread(target=_end_with_parent, daemon=True).start()
     tempfile.tempdir = directory
     evaluator: Evaluator | None = None
+    reopen_streams = Streams().reopen
 
     def start() -> None:
         reopen_streams()
@@ -385,8 +386,8 @@ def _work(subject: Subject, directory: str, limit: float, connection: Connection
         try:
             if evaluator is None:
                 evaluator = load_hooks_of(subject)
-                at[2] = evaluator.set_limit(limit, start)
             reopen_streams()
+            at[2] = evaluator.set_limit(limit, start)
             at[0] = READING
             answer: Evaluated | str | sqlite3.DatabaseError = evaluate_part(
                 evaluator, task.part, chosen=task.chosen, failures=task.failures, note=note

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from pathlib import Path
 
+NAMES = ("stdin", "stdout", "stderr")
 _NULL = Path(os.devnull)
 
 
@@ -15,17 +17,42 @@ def silence() -> None:
     _discard(1, 2)
 
 
-def reopen_streams() -> None:
-    """Open what a hook has closed: another hook starts with all three streams.
+class Streams:
+    """The three streams, which a hook may close.
 
-    A closed descriptor would also be that of the next file or connection of this process.
+    The next hook starts with all of them. A closed descriptor would also be that of the next file
+    or connection of this process.
     """
-    for descriptor in (0, 1, 2):
+
+    def __init__(self) -> None:
+        self._poll = None
+        if sys.platform != "win32":  # one call in place of three
+            self._poll = select.poll()
+            for descriptor in range(len(NAMES)):
+                self._poll.register(descriptor, 0)
+
+    def reopen(self) -> None:
+        """Open those that are closed."""
+        if self._poll is None or self._poll.poll(0):
+            _reopen_descriptors()
+        try:
+            has_closed = sys.stdout.closed or sys.stderr.closed or sys.stdin.closed
+        except AttributeError:  # it is `None`
+            has_closed = True
+        if has_closed:
+            _replace_closed()
+
+
+def _reopen_descriptors() -> None:
+    for descriptor in range(len(NAMES)):
         try:
             os.fstat(descriptor)
         except OSError:
             _discard(descriptor)
-    for name in ("stdin", "stdout", "stderr"):
+
+
+def _replace_closed() -> None:
+    for name in NAMES:
         stream = getattr(sys, name)
         if stream is None or stream.closed:
             setattr(sys, name, _NULL.open("r" if name == "stdin" else "w"))
