@@ -9,10 +9,14 @@ from pathlib import Path
 import pytest
 
 from anyhook.agents import AGENTS
+from anyhook.backtest.results import Result
+from anyhook.backtest.run import Progress, Run
+from anyhook.backtest.subjects import Subject
 from anyhook.cli import OK, PROBLEMS, USAGE, main
 from anyhook.history.journal import history_directory
 from anyhook.history.store import History
 from tests.backtest.test_backtest import GUARD, before_check, shell
+from tests.backtest.test_crashes import text_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "backtest.md"
 FREE_NAMES = {"by_event": "EVENT", "outcomes": "VERDICT", "hooks": "HOOK"}
@@ -271,3 +275,17 @@ def test_a_row_with_an_unknown_event_is_reported(here, capsys):
     out, error = output(capsys)
     assert "rows.jsonl:1: is no exported event: there is no event 'quatsch'; skipped" in error
     assert "guard.py 1 event in 1 session" in out
+
+
+@pytest.mark.parametrize(
+    ("done", "line"),
+    [
+        (0, "ended before the first of 1 part was done: nothing is kept"),
+        (2, "ended after 2 of 3 parts, which are kept; the next run continues there"),
+    ],
+)
+def test_an_interrupted_run_says_what_it_has_kept(done, line):
+    subject = Subject("guard.py", "guard.py")
+    run = Run(subject, Result(), Progress(done + 1, done), is_complete=False)
+
+    assert line in text_of(run)

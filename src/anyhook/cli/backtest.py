@@ -113,8 +113,8 @@ def backtest(
     """Show what hooks would have decided on past events, and what a change would change.
 
     Hook files are called in processes of their own. The hooks of a project run in copies of the
-    project and of your home directory, after a question. Ctrl-C keeps what is done; the next run
-    continues there. An unchanged run is instant.
+    project and of your home directory, after a question. Ctrl-C keeps the parts that are
+    done; the next run continues there. An unchanged run is instant.
 
     For example:
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from anyhook.backtest.changes import Change, ChangeGroup
     from anyhook.backtest.report import Comparison
     from anyhook.backtest.results import Decided, Result
-    from anyhook.backtest.run import Run
+    from anyhook.backtest.run import Progress, Run
 
 MAX_GROUPS = 12
 """Groups of changes that are shown."""
@@ -41,8 +41,7 @@ def print_report(out: Console, run: Run, comparison: Comparison | None) -> None:
     heading.append(f"  {source}", style="not bold dim")
     out.print(heading)
     if not run.is_complete:
-        part = f"{progress.done} of {progress.parts} parts"
-        out.print(f"ended after {part}; the next run continues there", style="yellow")
+        out.print(_end_text(progress), style="yellow", highlight=False, soft_wrap=True)
     out.print(_hook_table(result))
     if result.decided:
         out.print(_rate_table(result))
@@ -52,6 +51,14 @@ def print_report(out: Console, run: Run, comparison: Comparison | None) -> None:
         _print_examples(out, result)
     else:
         _print_changes(out, comparison)
+
+
+def _end_text(progress: Progress) -> str:
+    """Return what an interrupted run has kept: whole parts only."""
+    parts = count_of(progress.parts, "part")
+    if not progress.done:
+        return f"ended before the first of {parts} was done: nothing is kept"
+    return f"ended after {progress.done} of {parts}, which are kept; the next run continues there"
 
 
 def _hook_table(result: Result) -> Table:

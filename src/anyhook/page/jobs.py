@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,6 +111,8 @@ class Jobs:
             self._evaluate(job, subject, request)
         except AnyhookError as error:
             job.error = str(error)
+        except sqlite3.DatabaseError as error:
+            job.error = f"the history cannot be read: {error}"
         except Exception as error:
             job.error = f"this is a bug of anyhook: {type(error).__name__}"
             raise
