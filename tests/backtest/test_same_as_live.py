@@ -11,7 +11,7 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.load import load_hooks
 from anyhook.authoring.run import Output, answer
 from anyhook.backtest.changes import find_changes
-from anyhook.backtest.recorded import recorded_result
+from anyhook.backtest.recorded import recorded_baseline
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.sources import Selection, parts_of_history
 from anyhook.backtest.subjects import Subject
@@ -114,8 +114,9 @@ def test_a_hook_file_decides_as_it_did_live(tmp_path, monkeypatch, agent):
     with History.open(directory) as history:
         assert ingest(history).problems == []
         parts = list(parts_of_history(str(directory), Selection()))
-        run = run_backtest(Subject(str(file), "hooks.py"), parts, str(directory), jobs=1)
-        recorded = recorded_result(history, Selection(), run.result)
+        subject = Subject(str(file), "hooks.py")
+        run = run_backtest(subject, parts, str(directory), jobs=1)
+        recorded = recorded_baseline(history, Selection(), subject, run.result).result
 
     assert run.result.total == 60
     assert find_changes(recorded, run.result) == []
