@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import select
 import sys
-from pathlib import Path
 
 NAMES = ("stdin", "stdout", "stderr")
-_NULL = Path(os.devnull)
+"""Names of the streams in the order of their descriptors."""
 
 
 def silence() -> None:
@@ -52,10 +51,11 @@ def _reopen_descriptors() -> None:
 
 
 def _replace_closed() -> None:
-    for name in NAMES:
+    for descriptor, name in enumerate(NAMES):
         stream = getattr(sys, name)
         if stream is None or stream.closed:
-            setattr(sys, name, _NULL.open("r" if name == "stdin" else "w"))
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, os.fdopen(descriptor, mode, closefd=False))
 
 
 def _discard(*descriptors: int) -> None:
