@@ -266,7 +266,8 @@ def test_a_project_that_the_user_has_not_trusted_in_the_agent_is_reported(agent,
     assert "the project is not trusted in" in report.problems[0]
     assert row(report, "guard.sh").verdict is Verdict.WORKS
     if agent.name == "codex":
-        assert "'guard.sh' is untrusted in Codex CLI" in report.problems[1]
+        assert "'guard.sh' on PreToolUse" in report.problems[1]
+        assert "untrusted in Codex CLI" in report.problems[1]
 
 
 def test_a_settings_file_that_is_no_json_is_reported(agent, tmp_path):
