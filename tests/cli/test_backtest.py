@@ -117,7 +117,7 @@ def test_a_tool_that_no_agent_and_no_event_has_is_noted(here, capsys, tool, note
     assert main(["backtest", "guard.py", "--tool", tool]) == PROBLEMS
 
     _, error = output(capsys)
-    assert ("No event matches --tool." if tool else "There are no events.") in error
+    assert "The history is empty." in error
     assert note in error if note else "note:" not in error
 
 

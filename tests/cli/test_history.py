@@ -147,7 +147,7 @@ def test_a_session_that_is_not_clear_is_an_error(home, capsys, name, message):
         (["--limit", "1"], [3]),
         (["rm", "build"], [2]),
         (["--tool", "bash", "--agent", "claude"], [3, 2, 1]),
-        (["--project", "/work/shop"], []),
+        (["--project", "/srv/shop"], []),
         (["'; DROP TABLE events; --"], []),
     ],
 )
@@ -577,8 +577,10 @@ def test_a_backtest_of_an_empty_history_says_so(home, monkeypatch, capsys):
     monkeypatch.setenv("ANYHOOK_DATA_DIR", str(home / "other"))
     (home / "guard.py").write_text(GUARD)
 
-    assert main(["backtest", "guard.py"]) == PROBLEMS
-    assert "There are no events.\n" in capsys.readouterr().err
+    assert main(["backtest", "guard.py", "--since", "90d"]) == PROBLEMS
+    error = capsys.readouterr().err
+    assert "The history is empty.\n" in error
+    assert "history stats" not in error
 
 
 def test_an_event_of_another_session_is_not_shown_as_one_of_this(home, capsys):

@@ -174,7 +174,7 @@ def read_errors(part: Part) -> Iterator[None]:
         damage = sqlite3.DatabaseError("a text is no valid UTF-8")
         damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise damage from None
-    except Exception as error:
+    except Exception as error:  # file systems and readers of files have errors of their own
         problem = f"{type(error).__name__}: {error}"
         raise UsageError(f"{part.title} cannot be read: {problem}") from error
 

@@ -34,7 +34,7 @@ from anyhook.cli.past import Since, open_history, print_problems
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.describe import parse_since
 from anyhook.history.journal import history_directory
-from anyhook.history.queries import find_session
+from anyhook.history.queries import find_session, sessions
 from anyhook.interrupts import INTERRUPTED
 from anyhook.model.definitions import unique_labels
 from anyhook.model.events import all_events
@@ -149,7 +149,8 @@ def backtest(
         )
         parts = _parts(on, directory, chosen)
         if not parts:
-            _report_no_events(on, chosen)
+            is_empty = not on and not sessions(store, limit=1)
+            _report_no_events(on, chosen, is_empty=is_empty)
             return PROBLEMS
         done = _run(store, subject, parts, against, Machine(jobs, timeout, ray), chosen)
     if not done.run.result.total:
@@ -287,7 +288,7 @@ def _parts(on: list[str] | None, directory: str, chosen: Selection) -> list[Part
     return parts
 
 
-def _report_no_events(on: list[str] | None, chosen: Selection) -> None:
+def _report_no_events(on: list[str] | None, chosen: Selection, *, is_empty: bool) -> None:
     out = console(stderr=True)
     given = {
         "--since": chosen.since,
@@ -297,13 +298,16 @@ def _report_no_events(on: list[str] | None, chosen: Selection) -> None:
         "--session": chosen.session,
         "--where": chosen.words,
     }
-    if any(given.values()):
+    if is_empty:
+        out.print("The history is empty.")
+    elif any(given.values()):
         out.print(f"No event matches {given_options(given)}.")
     else:
         out.print("There are no events.")
     _print_tool_note(chosen)
     if not on:
-        out.print("To see what there is: anyhook history stats")
+        if not is_empty:
+            out.print("To see what there is: anyhook history stats")
         out.print("To import past sessions: anyhook history import; to record: anyhook record on")
 
 
