@@ -10,6 +10,8 @@ AnyhookError
 ├── EngineClosedError       the engine was used after it was closed
 ├── RequiredHooksError      hooks that the host requires do not run; carries the reasons
 ├── HistoryError            the history cannot be opened, read or written
+├── SandboxError            the sandbox in which hooks are tried cannot be made or has ended
+│   └── RunEndedError       a process ended in it without a result; carries its exit code
 ├── StoppedError            a hook ended the agent (`anyhook.integrations`)
 └── PlatformError           something that this platform cannot do
 ```
@@ -114,6 +116,26 @@ class RequiredHooksError(AnyhookError):
 
 class HistoryError(AnyhookError):
     """The history (`anyhook.history`) cannot be opened, read or written."""
+
+
+class SandboxError(AnyhookError):
+    """The sandbox in which hooks are tried cannot be made, has ended, or returned no result."""
+
+
+class RunEndedError(SandboxError):
+    """A process in a sandbox ended without a result, because a hook ended it or it was killed.
+
+    Attributes:
+        exit_code: Its exit code; minus the number of the signal that ended it.
+        step: The step that it was at, as the function has counted them.
+        is_late: Whether it was killed because the step took too long.
+    """
+
+    def __init__(self, exit_code: int, *, step: int = 0, is_late: bool = False) -> None:
+        self.exit_code = exit_code
+        self.step = step
+        self.is_late = is_late
+        super().__init__(f"a process in the sandbox ended with {exit_code}")
 
 
 class StoppedError(AnyhookError):

@@ -65,18 +65,6 @@ def test_several_processes_give_the_decisions_in_the_order_of_the_events(recorde
     assert (tally.matched, tally.outcomes) == (40, one.hooks[label].outcomes)
 
 
-def test_commands_of_several_sessions_run_at_the_same_time(recorded, tmp_path):
-    running = tmp_path / "running"
-    running.mkdir()
-    recorded.add(*[shell(n, "ls", f"s{n}") for n in range(8)])
-    wait = f"touch {running}/$$; until [ $(ls {running} | wc -l) -ge 2 ]; do sleep 0.01; done"
-
-    result = run(recorded, project(recorded, wait), "r", jobs=2)
-
-    (tally,) = result.hooks.values()
-    assert (tally.matched, tally.timed_out, tally.crashed) == (8, 0, 0)
-
-
 def test_the_events_of_a_session_stay_in_order(recorded):
     recorded.add(*[shell(n, "ls", f"s{n % 5}") for n in range(30)])
 

@@ -16,8 +16,9 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.backtest.read_files import file_digest
+from anyhook.backtest.reads import VARIABLE, file_digest, variable_digest
 from anyhook.backtest.results import PackedResult, Result
+from anyhook.sandbox.environment import sandbox_environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,6 +59,7 @@ class ResultCache:
         self._connection: sqlite3.Connection | None = None
         self._used: list[tuple[float, str, str]] = []
         self._digests: dict[str, str] = {}
+        self._environ = sandbox_environment()
         with contextlib.suppress(sqlite3.Error, OSError):
             self._connection = _open(Path(directory) / FILE)
 
@@ -83,7 +85,7 @@ class ResultCache:
         )
 
     def get(self, subject: str, part: str, root: str) -> Result | None:
-        """Return a kept result, unless a file that the hooks have read is another one now.
+        """Return a kept result, unless what the hooks have read is something else now.
 
         Args:
             subject: Hash of the hooks.
@@ -107,12 +109,17 @@ class ResultCache:
 
     def _are_unchanged(self, files: Mapping[str, str], root: str) -> bool:
         for name, digest in files.items():
-            path = os.path.join(root, name)  # noqa: PTH118 - a text
+            path = name if name.startswith(VARIABLE) else os.path.join(root, name)  # noqa: PTH118
             if path not in self._digests:
-                self._digests[path] = file_digest(path)
+                self._digests[path] = self._current_digest(path)
             if self._digests[path] != digest:
                 return False
         return True
+
+    def _current_digest(self, path: str) -> str:
+        if path.startswith(VARIABLE):
+            return variable_digest(path.removeprefix(VARIABLE), self._environ)
+        return file_digest(path)
 
     def put(self, subject: str, evaluated: Evaluated) -> None:
         """Keep the result on a part, unless it depends on something that changes."""

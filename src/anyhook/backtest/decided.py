@@ -1,4 +1,4 @@
-"""What is kept of a decision on a recorded event: its text, what it depends on, and no secrets."""
+"""What is kept of a decision on a recorded event: its text, and no secrets."""
 
 from __future__ import annotations
 
@@ -12,47 +12,12 @@ from anyhook.history.redact import redact_json, redact_start
 from anyhook.model.text import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from anyhook.backtest.sources import EventRow
 
 LONGEST_TEXT = 200
 """Characters of an event that are shown in an example."""
-
-
-def dependencies(
-    row: EventRow,
-    payload: Mapping[str, Any],
-    decision: Mapping[str, Any],
-    decide: Callable[[Mapping[str, Any]], Mapping[str, Any]],
-) -> tuple[str, ...]:
-    """Return the members of a payload on which a decision depends and that were not recorded.
-
-    The event is decided again without all of them, and if that changes the decision, without each
-    one. A decision depends on `secrets` if it is another one for the payload as it is stored, with
-    placeholders for secrets.
-
-    Args:
-        row: The recorded event.
-        payload: Its payload.
-        decision: Its decision.
-        decide: Decides another payload of the event.
-    """
-    found: list[str] = []
-    if row.redacted and decide(row.read_stored_payload()) != decision:
-        found.append("secrets")
-    names = [name for name in (row.reconstructed or "").split(",") if name in payload]
-    if len(names) > 1 and decide(_without(payload, names)) == decision:
-        return tuple(found)
-    found += [name for name in names if decide(_without(payload, [name])) != decision]
-    return tuple(found)
-
-
-def _without(payload: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    rest = dict(payload)
-    for name in names:
-        del rest[name]
-    return rest
 
 
 def decided_of(

@@ -13,8 +13,8 @@ from anyhook.model.status import Status
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
-    from anyhook.backtest.results import Result
     from anyhook.backtest.sources import EventRow
+    from anyhook.errors import RunEndedError
     from anyhook.model.events import Event
 
 OUT_OF_TIME = "did not end in time"
@@ -39,18 +39,21 @@ class Failure(NamedTuple):
     signal: str = ""
 
     @classmethod
-    def of_process(cls, exit_code: int | None) -> Failure:
+    def of_run(cls, error: RunEndedError, limit: float) -> Failure:
         """Return the failure of a process that has ended.
 
         Args:
-            exit_code: As `multiprocessing` has it: negative for a signal, `None` if not known.
+            error: How it ended.
+            limit: Seconds that an event may take.
         """
-        if exit_code is None or exit_code >= 0:
-            return cls(exit_code=exit_code)
+        if error.is_late:
+            return cls(limit)
+        if error.exit_code >= 0:
+            return cls(exit_code=error.exit_code)
         try:
-            name = signal.Signals(-exit_code).name
+            name = signal.Signals(-error.exit_code).name
         except ValueError:
-            name = f"signal {-exit_code}"
+            name = f"signal {-error.exit_code}"
         return cls(signal=name)
 
     @property
@@ -58,11 +61,12 @@ class Failure(NamedTuple):
         """What happened, for messages."""
         if self.seconds:
             return OUT_OF_TIME
-        if self.signal:
-            return f"ended its process ({self.signal})"
-        if self.exit_code is None:
-            return "ended its process"
-        return f"ended its process (exit code {self.exit_code})"
+        return f"ended its process ({self.end})"
+
+    @property
+    def end(self) -> str:
+        """How the process ended."""
+        return self.signal or f"exit code {self.exit_code}"
 
 
 class ExitAnswer(NamedTuple):
@@ -96,6 +100,6 @@ def answer_of_end(agent: AgentSpec, event: Event, failure: Failure) -> ExitAnswe
     return ExitAnswer(output.answer, has_crashed=False)
 
 
-def report_failure(row: EventRow, label: str, problem: str, result: Result) -> None:
-    """Add an event on which a hook ended its process or hung to the problems."""
-    result.add_problems([f"event {row.ref} of {row.session}: {label} {problem}"], 1)
+def failure_text(row: EventRow, label: str, problem: str) -> str:
+    """Return what is reported about an event on which a hook ended its process or hung."""
+    return f"event {row.ref} of {row.session}: {label} {problem}"

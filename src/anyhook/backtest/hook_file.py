@@ -1,4 +1,4 @@
-"""A hook file as the subject of a backtest: its functions are called in this process."""
+"""A hook file as the subject of a backtest: its functions are called in a process of a sandbox."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
-from anyhook.authoring.degrade import EVENT_FIELDS, UnsupportedError, fit
+from anyhook.authoring.degrade import UnsupportedError, fit
 from anyhook.authoring.functions import (
     MAX_TIMEOUT,
     call_function,
@@ -19,30 +19,33 @@ from anyhook.authoring.functions import (
 )
 from anyhook.authoring.load import load_hooks
 from anyhook.backtest.alarm import Alarm
-from anyhook.backtest.decided import crash_text, decided_of, dependencies
+from anyhook.backtest.decided import crash_text
 from anyhook.backtest.failures import (
     OUT_OF_TIME,
     Failure,
     OutOfTimeError,
     answer_of_end,
-    report_failure,
+    failure_text,
 )
-from anyhook.backtest.read_files import ReadFiles
+from anyhook.backtest.reads import Reads
 from anyhook.backtest.results import CRASH, Crash, Result, bucket_of, outcome_of
+from anyhook.backtest.session import Opinion
 from anyhook.history.record import answer_record
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.sequence import combine_answers
 from anyhook.model.tools import TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.authoring.functions import HookFunction
     from anyhook.backtest.sources import EventRow
     from anyhook.model.events import Event
+
 GRACE = 0.5
 """Seconds from the time limit to the end of a process in which a function goes on."""
+NONE = Opinion({})
 
 
 class HookFile:
@@ -50,105 +53,79 @@ class HookFile:
 
     Args:
         path: The file.
+        limit: Seconds that the functions of an event may take; that of the file counts if it is
+            shorter.
 
     Raises:
-        UsageError: If it is no hook file, or cannot be imported.
+        UsageError: If it is not a hook file, or cannot be imported.
     """
 
-    def __init__(self, path: str) -> None:
-        self._reads = ReadFiles(str(Path(path).resolve().parent))
+    def __init__(self, path: str, limit: float) -> None:
+        self._reads = Reads(str(Path(path).resolve().parent))
         with self._reads:
             self._hooks = load_hooks(path)
         self.events = frozenset(function.event for function in self._hooks.functions)
         self._by_label = {function.name: function for function in self._hooks.functions}
         self._agents: dict[str, AgentSpec] = {}
         self._covered: dict[tuple[str, str | None], bool] = {}
-        self._limit = self._hooks.timeout or MAX_TIMEOUT
-        self._on_start: Callable[[], object] = lambda: None
+        self._limit = min(limit, self._hooks.timeout or MAX_TIMEOUT)
+        self.limit = self._limit + GRACE
         self._alarm = Alarm()
-
-    def set_limit(self, seconds: float, on_start: Callable[[], object]) -> float:
-        """Limit the time of the functions of an event.
-
-        Args:
-            seconds: The limit; that of the file counts if it is shorter.
-            on_start: Called when the time of an event begins.
-
-        Returns:
-            Seconds after which the process must be killed: a function may catch the exception
-            that ends it, or be in code that is not Python's.
-        """
-        self._limit = min(seconds, self._hooks.timeout or MAX_TIMEOUT)
-        self._on_start = on_start
         self._alarm.install()
-        return self._limit + GRACE
 
-    def labels(self) -> list[str]:
-        """Return the names of the functions."""
-        return list(self._by_label)
+    def evaluate(self, row: EventRow, payload: Mapping[str, Any], result: Result) -> Opinion:
+        """Decide a recorded event, and count what comes out."""
+        return self._opinion(row, self._run(row, payload), result)
 
-    def evaluate(self, row: EventRow, result: Result) -> None:
-        """Decide a recorded event, and add what comes out to a result."""
-        if not self._may_cover(row.event, row.tool):
-            return
-        payload = row.read_payload()
-        self._add(row, payload, self._run(row, payload), result)
-
-    def fail(self, row: EventRow, failure: Failure, result: Result) -> None:
+    def fail(
+        self, row: EventRow, payload: Mapping[str, Any], failure: Failure, result: Result
+    ) -> Opinion:
         """Count a recorded event on which the process ended or was killed at the time limit.
 
         No function is called again. The other functions of the event have no effect either: they
         share the process.
         """
-        payload = row.read_payload()
         agent = self._agent(row.agent).form_of(payload)
         event, _ = decode_event(agent, payload)
         names = subject_names(event, agent)
         functions = [f for f in self._hooks.functions if f.event == event.name and f.covers(names)]
         function = functions[0] if len(functions) == 1 else None
         label = f"a hook on {row.event}" if function is None else function.name
+        problem = ""
         if failure.seconds:
             call = self._late_call(agent, event, label, function)
         else:
             answer, has_crashed = answer_of_end(agent, event, failure)
             call = _Call(label, None, failure.problem if has_crashed else "", answer)
-            report_failure(row, label, failure.problem, result)
-        self._add(row, payload, _Run(agent, event, call.answer, [call]), result)
+            problem = failure_text(row, label, failure.problem)
+        opinion = self._opinion(row, _Run(agent, event, call.answer, [call]), result)
+        return opinion._replace(problem=problem) if problem else opinion
 
-    def _add(self, row: EventRow, payload: Mapping[str, Any], run: _Run, result: Result) -> None:
-        """Add what came of an event to a result."""
+    def _opinion(self, row: EventRow, run: _Run, result: Result) -> Opinion:
+        """Count what came of an event, and return what the agent makes of it."""
         _count(run.calls, result)
+        problem = ""
         if run.is_late:
             result.add_timeouts(1, self._limit)
             result.limit = self._limit
-            report_failure(row, run.calls[-1].label, OUT_OF_TIME, result)
+            problem = failure_text(row, run.calls[-1].label, OUT_OF_TIME)
         if run.answer is NO_OPINION and not run.crash:
-            return
+            return NONE
         decision = self._decision_of(run)
-        if not decision and not run.crash:
-            return
+        return Opinion(decision, tuple(run.labels), run.crash, problem, not run.has_failed)
 
-        def decide(rest: Mapping[str, Any]) -> Mapping[str, Any]:
-            again = self._run(row, rest)
-            return decision if again.has_decision_of(run) else self._decision_of(again)
+    def may_decide(self, row: EventRow) -> bool:
+        """Return whether a function may cover an event, before its payload is read."""
+        key = (row.event, row.tool)
+        covered = self._covered.get(key)
+        if covered is None:
+            functions = [f for f in self._hooks.functions if f.event == row.event]
+            covered = any(_may_cover(function, row.tool) for function in functions)
+            self._covered[key] = covered
+        return covered
 
-        made_up = () if run.has_failed else dependencies(row, payload, decision, decide)
-        decided = decided_of(
-            row, payload, decision, run.labels, reconstructed=made_up, crash=run.crash
-        )
-        result.add_decided(decided)
-
-    def _may_cover(self, event: str, tool: str | None) -> bool:
-        """Return whether a function may cover the events of a tool, before they are parsed."""
-        known = self._covered.get((event, tool))
-        if known is None:
-            functions = [f for f in self._hooks.functions if f.event == event]
-            known = any(_may_cover(function, tool) for function in functions)
-            self._covered[event, tool] = known
-        return known
-
-    def read_files(self) -> Mapping[str, str] | None:
-        """Return the files that the hook file has read, as `ReadFiles.digests`."""
+    def reads(self) -> Mapping[str, str] | None:
+        """Return the files and variables that the hook file has read, as `Reads.digests`."""
         return self._reads.digests()
 
     def _run(self, row: EventRow, payload: Mapping[str, Any]) -> _Run:
@@ -174,7 +151,6 @@ class HookFile:
             calls.append(_Call(function.name, seconds, crash, answer))
             return answer
 
-        self._on_start()
         try:
             with self._reads:
                 alarm.start(self._limit)
@@ -271,15 +247,6 @@ class _Run(NamedTuple):
     def has_failed(self) -> bool:
         """Whether a function did not return."""
         return bool(self.calls) and self.calls[-1].seconds is None
-
-    def has_decision_of(self, other: _Run) -> bool:
-        """Return whether the decision is that of another run, as far as that is known at once."""
-        if vars(self.answer) != vars(other.answer) or self.labels != other.labels:
-            return False
-        if self.agent is not other.agent or type(self.event) is not type(other.event):
-            return False
-        mine, theirs = self.event.__dict__, other.event.__dict__
-        return all(mine.get(name) == theirs.get(name) for name in EVENT_FIELDS)
 
 
 def _count(calls: Iterable[_Call], result: Result) -> None:

@@ -12,6 +12,7 @@ from anyhook import __version__
 from anyhook.backtest.hook_file import HookFile
 from anyhook.errors import UsageError
 from anyhook.history.rows import DIGEST_SIZE
+from anyhook.sandbox.environment import sandbox_environment
 from anyhook.trust.records import record_subjects
 from anyhook.trust.subjects import SubjectReader
 from anyhook.trust.trees import code_beside
@@ -19,12 +20,16 @@ from anyhook.trust.trees import code_beside
 if TYPE_CHECKING:
     from anyhook.backtest.subjects import Evaluator, Subject
 
-EVALUATION = 3
+EVALUATION = 4
 """Raised when the same hook and event give another result, so that kept results are not used."""
 
 
-def load_hooks_of(subject: Subject) -> Evaluator:
-    """Load the hooks of a subject.
+def load_hooks_of(subject: Subject, limit: float) -> Evaluator:
+    """Load the hooks of a subject, which runs the code of a hook file.
+
+    Args:
+        subject: The hooks.
+        limit: Seconds that an event may take.
 
     Raises:
         UsageError: If they cannot be loaded.
@@ -32,8 +37,8 @@ def load_hooks_of(subject: Subject) -> Evaluator:
     if subject.is_project:
         from anyhook.backtest.project import ProjectHooks  # an engine takes 0.2 s to import
 
-        return ProjectHooks(subject)
-    return HookFile(subject.path)
+        return ProjectHooks(subject, limit)
+    return HookFile(subject.path, limit)
 
 
 def digest_of(subject: Subject) -> str:
@@ -74,7 +79,9 @@ def _project_content(subject: Subject) -> bytes:
     """Return what the trust store would record about the hooks of a project."""
     from anyhook.backtest.project import load_engine
 
-    engine = load_engine(subject, Path(subject.path), home=None).engine
+    engine = load_engine(subject, Path(subject.path)).engine
     reader = SubjectReader(engine.project_dir, engine.guard.variables())
     entries, trees = record_subjects(reader.read_all(engine.definitions), engine.agent.name)
-    return json.dumps([entries, trees], sort_keys=True, default=str).encode()
+    # What commands read of the environment is not seen.
+    content = [entries, trees, sandbox_environment()]
+    return json.dumps(content, sort_keys=True, default=str).encode()

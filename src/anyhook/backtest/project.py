@@ -1,34 +1,27 @@
-"""The hooks of a project as the subject of a backtest: an engine in copies of project and home."""
+"""The hooks of a project as the subject of a backtest: an engine in a sandbox."""
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import tempfile
-import weakref
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents import get_agent
 from anyhook.agents.translate import decode_any_form, translate_event
-from anyhook.backtest.decided import crash_text, decided_of, dependencies
-from anyhook.backtest.failures import OUT_OF_TIME, Failure, report_failure
+from anyhook.backtest.decided import crash_text
+from anyhook.backtest.failures import OUT_OF_TIME, Failure, failure_text
 from anyhook.backtest.results import CRASH, Crash, Result, bucket_of, outcome_of
+from anyhook.backtest.session import Opinion
 from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
-from anyhook.files import DATA_VARIABLE
-from anyhook.history.record import RECORDED, answer_record
+from anyhook.history.record import answer_record
 from anyhook.history.recording import is_recorder_command
 from anyhook.model.definitions import unique_labels
 from anyhook.model.status import Status
-from anyhook.settings.copies import copy_home, copy_project
 from anyhook.settings.detect import agents_with_hooks, choose_agent
-from anyhook.settings.sources import Location
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from anyhook.backtest.sources import EventRow
     from anyhook.backtest.subjects import Subject
@@ -36,33 +29,22 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.settings.reader import LoadedFile
 
-XDG_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
-"""Variables that name directories outside of `HOME`; without them they are inside."""
-
 NOT_STARTED = (126, 127)
 """Exit codes of a shell whose command cannot be executed or does not exist."""
 
 
-def load_engine(subject: Subject, project: Path, home: Path | None) -> LoadedProject:
+def load_engine(subject: Subject, project: Path) -> LoadedProject:
     """Load the engine of a project without the recorder of `anyhook record`.
 
     The recorder answers nothing and would be counted as a hook of the user.
 
     Args:
         subject: The project.
-        project: Its directory, or a copy of it.
-        home: A copy of the user's home; by default the home itself.
+        project: Its directory.
     """
-    environ = dict(os.environ)
-    if home is not None:
-        for name in XDG_VARIABLES:
-            environ.pop(name, None)
-        environ |= {"HOME": str(home), RECORDED: "1", DATA_VARIABLE: str(home / ".anyhook-data")}
     engine = Engine.load(
         project,
         agent=subject.agent or None,
-        home=home,
-        environ=environ,
         trust_once=subject.trusted,
         on_message=lambda _text: None,
     )
@@ -85,15 +67,14 @@ def find_engine(subject: Subject, project: Path, preferred_agent: str = "") -> L
     """
     settings = agents_with_hooks(project)
     loaded = {
-        one.agent: load_engine(replace(subject, agent=one.agent), project, home=None)
-        for one in settings
+        one.agent: load_engine(replace(subject, agent=one.agent), project) for one in settings
     }
     usable = tuple(one for one in settings if loaded[one.agent].engine.definitions)
     if preferred_agent in [one.agent for one in usable]:
         return loaded[preferred_agent]
     if not usable:
         with_recorder = [one for one in loaded.values() if one.has_recorder]
-        return with_recorder[0] if with_recorder else load_engine(subject, project, home=None)
+        return with_recorder[0] if with_recorder else load_engine(subject, project)
     return loaded[choose_agent(usable, None).agent]
 
 
@@ -123,28 +104,22 @@ def _without_recorder(file: LoadedFile) -> LoadedFile:
 
 
 class ProjectHooks:
-    """The hooks of a project's settings, run on recorded events in a copy.
+    """The hooks of a project's settings, run on recorded events in a sandbox.
 
     Commands get the recorded events of every agent in the form of the project's agent.
 
     Args:
-        subject: The project.
+        subject: The project, at its path in the sandbox.
+        limit: Seconds that an event may take: commands have timeouts of their own, so the process
+            is killed.
 
     Raises:
-        UsageError: If the project is too large to copy, or has no hooks of one agent.
+        UsageError: If the project has no hooks of one agent.
     """
 
-    def __init__(self, subject: Subject) -> None:
-        scratch = tempfile.mkdtemp(prefix="anyhook-backtest-")
-        self._remove = weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
-        self._scratch = scratch
-        self._project = Path(subject.path).resolve()
-        copy, home = Path(scratch, self._project.name), Path(scratch, "home")
-        copy_home(Location.of(self._project), home)
-        copy_project(self._project, copy)
-        self._engine = SyncEngine(load_engine(subject, copy, home).engine)
-        self._copy = copy
-        self._on_start: Callable[[], object] = lambda: None
+    def __init__(self, subject: Subject, limit: float) -> None:
+        self.limit = limit
+        self._engine = SyncEngine(load_engine(subject, Path(subject.path)).engine)
         handlers = [
             handler
             for definition in self._engine.engine.definitions
@@ -153,49 +128,27 @@ class ProjectHooks:
         self._labels = unique_labels(handlers)
         self.events = frozenset(definition.event for definition in self._engine.engine.definitions)
 
-    def labels(self) -> list[str]:
-        """Return the labels of the hooks."""
-        return list(dict.fromkeys(self._labels.values()))
+    def may_decide(self, row: EventRow) -> bool:
+        """Return whether a hook is defined for the event."""
+        return row.event in self.events
 
-    def set_limit(self, seconds: float, on_start: Callable[[], object]) -> float:
-        """Return the time limit: commands have timeouts of their own, so the process is killed."""
-        self._on_start = on_start
-        return seconds
-
-    def close(self) -> None:
-        """Remove the copies."""
-        self._engine.close()
-        self._remove()
-
-    def evaluate(self, row: EventRow, result: Result) -> None:
-        """Decide a recorded event, and add what comes out to a result."""
-        payload = row.read_payload()
-        self._on_start()
+    def evaluate(self, row: EventRow, payload: Mapping[str, Any], result: Result) -> Opinion:
+        """Decide a recorded event, and count what comes out."""
         decided = self._decide(row, payload)
         hooks = self._count(decided, result)
         waits = [run.duration for run in decided.results if run.status is Status.TIMED_OUT]
         if waits:
             result.add_timeouts(1, max(waits))
-        decision = self._record(decided)
-        crash = _first_crash(decided)
-        if not decision and not crash:
-            return
+        return Opinion(answer_record(decided), tuple(hooks), _first_crash(decided))
 
-        def decide(rest: Mapping[str, Any]) -> Mapping[str, Any]:
-            self._on_start()
-            return self._record(self._decide(row, rest))
-
-        made_up = dependencies(row, payload, decision, decide)
-        found = decided_of(row, payload, decision, hooks, reconstructed=made_up, crash=crash)
-        result.add_decided(found)
-
-    def fail(self, row: EventRow, failure: Failure, result: Result) -> None:
+    def fail(
+        self, row: EventRow, _payload: Mapping[str, Any], failure: Failure, result: Result
+    ) -> Opinion:
         """Count a recorded event on which the process ended, or `--timeout` was reached.
 
         Which hook it was is not known.
         """
-        payload = row.read_payload()
-        labels = self.labels()
+        labels = list(dict.fromkeys(self._labels.values()))
         label = labels[0] if len(labels) == 1 else f"a hook on {row.event}"
         tally = result.tally(label)
         tally.matched += 1
@@ -206,12 +159,11 @@ class ProjectHooks:
         else:
             tally.crashed += 1
             result.add_crash(Crash(label, failure.problem))
-        report_failure(row, label, failure.problem, result)
-        found = decided_of(row, payload, {}, [label], reconstructed=(), crash=failure.problem)
-        result.add_decided(found)
+        problem = failure_text(row, label, failure.problem)
+        return Opinion({}, (label,), failure.problem, problem)
 
-    def read_files(self) -> Mapping[str, str] | None:
-        """Return no files: what commands read is not seen."""
+    def reads(self) -> Mapping[str, str] | None:
+        """Return nothing: what commands read is not seen."""
         return {}
 
     def _decide(self, row: EventRow, payload: Mapping[str, Any]) -> Decision:
@@ -240,16 +192,6 @@ class ProjectHooks:
             if answer or crash:
                 hooks.append(label)
         return hooks
-
-    def _record(self, decision: Decision) -> dict[str, Any]:
-        """Return a decision with the paths of the originals."""
-        record = answer_record(decision)
-        if not record:
-            return {}
-        text = json.dumps(record, default=str)
-        text = text.replace(str(self._copy), str(self._project))
-        found: dict[str, Any] = json.loads(text)
-        return found
 
 
 def _first_crash(decision: Decision) -> str:

@@ -198,6 +198,11 @@ class Result:
         problems: The first problems: what could not be read, each with its file and line, and the
             events on which hooks ended their process or hung.
         problem_count: Number of all of them.
+        sampled: Number of events that were decided again in other circumstances.
+        depends: On what decisions depend, except the event, to how many of these they were.
+        reads: The variables and files that hook files read; variables begin with `$`.
+        split_sessions: Number of sessions whose events are in several parts, so that hooks do not
+            remember the earlier ones.
     """
 
     events: Counter[str] = field(default_factory=Counter)
@@ -212,6 +217,10 @@ class Result:
     verdict_sessions: dict[str, set[str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     problem_count: int = 0
+    sampled: int = 0
+    depends: Counter[str] = field(default_factory=Counter)
+    reads: set[str] = field(default_factory=set)
+    split_sessions: int = 0
 
     @classmethod
     def of(cls, decided: Iterable[Decided]) -> Result:
@@ -262,7 +271,11 @@ class Result:
             other: Its results.
         """
         self.events += other.events
+        self.split_sessions += other.split_sessions + len(self.sessions & other.sessions)
         self.sessions |= other.sessions
+        self.sampled += other.sampled
+        self.depends += other.depends
+        self.reads |= other.reads
         for hook, tally in other.hooks.items():
             self.tally(hook).add(tally)
         for crash, events in other.crashes.items():
@@ -284,6 +297,13 @@ class Result:
         """
         self.problems += first[: MOST_PROBLEMS - len(self.problems)]
         self.problem_count += count
+
+    def seconds(self) -> float:
+        """Return how long hooks took together, about."""
+        total = self.seconds_waited
+        for tally in self.hooks.values():
+            total += sum(seconds_of(bucket) * count for bucket, count in tally.durations.items())
+        return total
 
     def outcomes(self) -> Counter[str]:
         """Return the verdict to the number of events that got it."""
@@ -309,6 +329,10 @@ class Result:
             },
             "problems": self.problems,
             "problem_count": self.problem_count,
+            "sampled": self.sampled,
+            "depends": dict(self.depends),
+            "reads": sorted(self.reads),
+            "split_sessions": self.split_sessions,
         }
         return PackedResult(zlib.compress(json.dumps(values).encode(), 1), self.decided.pack())
 
@@ -334,6 +358,10 @@ class Result:
             {verdict: set(found) for verdict, found in values["verdict_sessions"].items()},
             values["problems"],
             values["problem_count"],
+            values["sampled"],
+            Counter(values["depends"]),
+            set(values["reads"]),
+            values["split_sessions"],
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

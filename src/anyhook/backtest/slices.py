@@ -73,6 +73,7 @@ def leave_counts_to_first(result: Result) -> None:
     """Remove from the result of a further slice what the first one counts for the whole part."""
     result.events = Counter()
     result.sessions = set()
+    result.split_sessions = 0
 
 
 def merge_slices(slices: Sequence[Evaluated]) -> Evaluated:

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 PART = 4096
-"""Numbers of events in one part of the history."""
+"""Events in one part of the history, unless a session has more: sessions are not divided."""
+SESSIONS = 32
+"""Sessions that may share a part. Parts begin at multiples of it, so that a session that goes on
+changes no other parts."""
 
 
 class UnreadableEventError(ValueError):
@@ -215,6 +218,18 @@ class Selection:
         used = [(text, value) for text, value in comparisons if value]
         return " AND ".join(["1", *[text for text, _ in used]]), [value for _, value in used]
 
+    def may_take(self, agent: str, session: str, started: float, ended: float) -> bool:
+        """Return whether events of a session of the history may take part.
+
+        Args:
+            agent: Name of the agent.
+            session: The session.
+            started: Unix timestamp of its first event.
+            ended: Unix timestamp of its last event.
+        """
+        is_chosen = self.agent in ("", agent) and self.session in ("", session)
+        return is_chosen and self.since <= ended and not (self.until and started >= self.until)
+
     def takes(self, row: EventRow, time: float) -> bool:
         """Return whether an event takes part that is not in the history.
 
@@ -243,11 +258,11 @@ _HAS_WORDS = "events.id IN (SELECT rowid FROM texts WHERE texts MATCH ?)"
 
 @dataclass(frozen=True, slots=True)
 class HistoryPart:
-    """The events of the history whose numbers are in a range.
+    """The events of the sessions of the history whose numbers are in a range.
 
     Attributes:
         directory: Directory of the history.
-        first: Number of the first event.
+        first: Number of the first session.
         end: Number after the last one.
         selection: Which of them take part.
         stamp: Changes whenever the store changes; it is older than anything that is read.
@@ -321,13 +336,13 @@ class HistoryPart:
         join = "JOIN bodies ON bodies.event_id = events.id" if bodies else ""
         return history.connection.execute(
             f"SELECT {columns} FROM events JOIN sessions ON sessions.id = session_id {join}"
-            f" WHERE events.id >= ? AND events.id < ? AND {condition} {rest}",
+            f" WHERE session_id >= ? AND session_id < ? AND {condition} {rest}",
             (self.first, self.end, *values),
         )
 
 
 def parts_of_history(directory: str, selection: Selection) -> Iterator[HistoryPart]:
-    """Yield the parts of the history, the oldest first.
+    """Yield the parts of the history, the oldest sessions first.
 
     Their limits do not depend on the selection, so that parts which have not changed are found
     again when time moves on.
@@ -336,24 +351,27 @@ def parts_of_history(directory: str, selection: Selection) -> Iterator[HistoryPa
         return
     with History.open(directory) as history:
         stamp = store_stamp(directory)
-        first, last = _range_of(history, selection)
-    if first is None:
-        return
-    for start in range(first - first % PART, last + 1, PART):
-        yield HistoryPart(directory, start, start + PART, selection, stamp)
+        rows = history.connection.execute(
+            "SELECT id, agent, session, started, ended, events FROM sessions ORDER BY id"
+        ).fetchall()
+    for sessions in _split_sessions(rows):
+        if any(selection.may_take(*session[1:5]) for session in sessions):
+            yield HistoryPart(directory, sessions[0][0], sessions[-1][0] + 1, selection, stamp)
 
 
-def _range_of(history: History, selection: Selection) -> tuple[Any, Any]:
-    """Return the first and the last number of the events of a selection; `None` if it is empty."""
-    condition, values = selection.condition()
-    query = (
-        "SELECT min(events.id), max(events.id) FROM events"
-        f" JOIN sessions ON sessions.id = session_id WHERE {condition}"
-    )
-    if not values:  # each is one look into the table, which both together would read to its end
-        query = "SELECT (SELECT min(id) FROM events), (SELECT max(id) FROM events)"
-    first, last = history.connection.execute(query, values).fetchone()
-    return first, last
+def _split_sessions(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the sessions of each part; a row begins with the number and ends with its events."""
+    sessions: list[tuple[Any, ...]] = []
+    events = 0
+    for row in rows:
+        is_full = sessions and events + row[-1] > PART
+        if is_full or (sessions and row[0] // SESSIONS != sessions[-1][0] // SESSIONS):
+            yield sessions
+            sessions, events = [], 0
+        sessions.append(row)
+        events += row[-1]
+    if sessions:
+        yield sessions
 
 
 def store_stamp(directory: str) -> str:

@@ -1,4 +1,4 @@
-"""The standard streams of a process that calls hooks: what they print is discarded."""
+"""The standard streams of a process that calls hooks on one event after the other."""
 
 from __future__ import annotations
 
@@ -8,12 +8,6 @@ import sys
 
 NAMES = ("stdin", "stdout", "stderr")
 """Names of the streams in the order of their descriptors."""
-
-
-def silence() -> None:
-    """Discard what hooks print in this process."""
-    sys.stdout.flush()
-    _discard(1, 2)
 
 
 class Streams:

@@ -4,58 +4,46 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from anyhook.backtest.failures import Failure
     from anyhook.backtest.results import Result
+    from anyhook.backtest.session import Opinion
     from anyhook.backtest.sources import EventRow
 
 
 class Evaluator(Protocol):
-    """Hooks that are ready to decide recorded events."""
+    """Hooks that are ready to decide recorded events, in a sandbox."""
 
     @property
     def events(self) -> frozenset[str]:
         """Canonical names of the events that they decide."""
         ...
 
-    def labels(self) -> list[str]:
-        """Return the names of the hooks."""
+    @property
+    def limit(self) -> float:
+        """Seconds on an event after which the process must be killed."""
         ...
 
-    def set_limit(self, seconds: float, on_start: Callable[[], object]) -> float:
-        """Limit the time of an event.
-
-        Args:
-            seconds: The limit.
-            on_start: Called when the time of an event begins, again if it is decided again.
-
-        Returns:
-            Seconds after which the process must be killed.
-        """
+    def may_decide(self, row: EventRow) -> bool:
+        """Return whether a hook may decide an event, before its payload is read."""
         ...
 
-    def evaluate(self, row: EventRow, result: Result) -> None:
-        """Decide a recorded event, and add what comes out to a result.
-
-        Raises:
-            UnreadableEventError: If its payload cannot be read.
-        """
+    def evaluate(self, row: EventRow, payload: Mapping[str, Any], result: Result) -> Opinion:
+        """Decide a recorded event, and count what comes out."""
         ...
 
-    def fail(self, row: EventRow, failure: Failure, result: Result) -> None:
-        """Count an event on which the process ended or was killed, and run nothing.
-
-        Raises:
-            UnreadableEventError: If its payload cannot be read.
-        """
+    def fail(
+        self, row: EventRow, payload: Mapping[str, Any], failure: Failure, result: Result
+    ) -> Opinion:
+        """Count an event on which the process ended or was killed, and run nothing."""
         ...
 
-    def read_files(self) -> Mapping[str, str] | None:
-        """Return the files on which decisions depend, each with a hash of its content.
+    def reads(self) -> Mapping[str, str] | None:
+        """Return the files and variables on which decisions depend, each with a hash.
 
         It is `None` if a result must not be kept.
         """

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from anyhook.cli.output import console, show_path, show_place
 from anyhook.model.text import printable
-from anyhook.settings.copies import copied_directories, linked_directories
+from anyhook.sandbox.copies import copied_directories, linked_directories
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

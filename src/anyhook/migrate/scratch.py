@@ -17,7 +17,7 @@ from anyhook.migrate.commands import PROGRAM
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import SCOPES
 from anyhook.model.layers import Layer
-from anyhook.settings.copies import copy_home, copy_project
+from anyhook.sandbox.copies import copy_home, copy_project
 from anyhook.settings.sources import Location, places, written_file
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _make_side(migration: Migration, location: Location, base: Path) -> Path:
     copy_home(location, base / HOME)
     copy = base / location.project.name
     if migration.scope == "project":
-        copy_project(location.project, copy)
+        copy_project(location.project, copy, links_packages=True)
     else:
         copy.mkdir()
     for agent in (migration.source, migration.target):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from anyhook.agents.program import Workplace
 from anyhook.agents.spec import Extensions, Plugins
 from anyhook.probe.start import program_environment
-from anyhook.settings.copies import copy_home, copy_project
+from anyhook.sandbox.copies import copy_home, copy_project
 from anyhook.settings.sources import Location, config_dir
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def make_scratch(agent: AgentSpec, program: AgentProgram, real: Location, root: 
     root.mkdir(parents=True)
     project.parent.mkdir()
     copy_home(real, home)
-    copy_project(real.project, project, without=(REPOSITORY,))
+    copy_project(real.project, project, without=(REPOSITORY,), links_packages=True)
     _link_repository(real.project, project)
     scratch = Scratch(agent, program, root, real, Location(project, home, {}, real.platform))
     _move_packages(scratch)

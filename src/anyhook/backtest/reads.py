@@ -1,9 +1,9 @@
-"""The files that a hook file reads while it decides: modules, lists of words, settings.
+"""What a hook file reads while it decides: modules, lists of words, settings, variables.
 
 What a program will read cannot be seen in its text. So the process that runs a hook file notes what
-it opens, with Python's audit events, and the modules that it loads. A kept result holds only as
-long as these files are what they were. Programs that a hook starts and the files that libraries
-in C open are not seen.
+it opens, with Python's audit events, the modules that it loads, and the variables of the
+environment that it looks up. A kept result holds only as long as these are what they were. Programs
+that a hook starts and what libraries in C read are not seen.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hashlib
 import os
 import sys
 import sysconfig
-import tempfile
+from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import AnyhookError
@@ -21,18 +21,25 @@ from anyhook.history.rows import DIGEST_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from types import FrameType
 
 MOST_FILES = 5000
 """Files of one process. The results of a hook that reads more are not kept."""
 LARGEST_FILE = 64 * 1024**2
 """Bytes of a file whose content is compared; of a larger one its size and times are."""
+VARIABLE = "$"
+"""What the name of a variable begins with among the names of files."""
+WHOLE = "*"
+"""The name of the whole environment."""
+LOOKUPS = frozenset({__file__, os.__file__, MutableMapping.get.__code__.co_filename})
+"""Files of code that looks a variable up for its caller."""
 SYSTEM_DIRECTORIES = ("/dev", "/proc", "/sys")
 _EVENTS = ("open", "sqlite3.connect")
 """Audit events whose first argument is a path."""
 
 
-class ReadFiles:
-    """Notes the files that are opened for reading in this process within `with` blocks.
+class Reads:
+    """Notes the files and variables that are read in this process within `with` blocks.
 
     Args:
         root: Directory of the hook file.
@@ -44,16 +51,21 @@ class ReadFiles:
         self._ignored = _ignored_directories()
         self._modules = set(sys.modules)
         self._identities: dict[str, FileIdentity] = {}
-        sys.addaudithook(self._audit)  # it cannot be removed: for processes that run one hook file
+        self._environ = _NotedEnviron(os.environ, self._ignored)
+        # Neither is removed: this process runs one hook file.
+        sys.addaudithook(self._audit)
+        os.environ = self._environ  # type: ignore[assignment]  # noqa: B003
 
     def __enter__(self) -> None:
-        self._is_on = True
+        self._is_on = self._environ.is_on = True
 
     def __exit__(self, *_error: object) -> None:
-        self._is_on = False
+        self._is_on = self._environ.is_on = False
 
     def digests(self) -> Mapping[str, str] | None:
-        """Return each file that was read with a hash of its content, empty if there was none.
+        """Return each file and variable that was read with a hash of its content.
+
+        The hash is empty if there is no such file or variable.
 
         Files below the directory of the hook file are named relative to it, because a revision of
         git or a node of a cluster has it elsewhere. It is `None` if there are too many files, or
@@ -68,6 +80,8 @@ class ReadFiles:
             digests[path.removeprefix(self._root)] = file_digest(path)
             if identity_of(path) != identity:
                 return None
+        for name in self._environ.names:
+            digests[VARIABLE + name] = variable_digest(name, self._environ.before)
         return digests
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -92,11 +106,60 @@ class ReadFiles:
                 yield os.path.abspath(path)
 
 
+class _NotedEnviron(MutableMapping[str, str]):
+    """The environment of this process, which notes the variables that are looked up.
+
+    Args:
+        environ: `os.environ`, which also sets the variables that programs inherit.
+        ignored: Directories of code whose lookups do not count.
+    """
+
+    def __init__(self, environ: MutableMapping[str, str], ignored: tuple[str, ...]) -> None:
+        self._environ = environ
+        self._ignored = ignored
+        self.before = dict(environ)
+        self.names: set[str] = set()
+        self.is_on = False
+
+    def _note(self, name: str) -> None:
+        if self.is_on and name not in self.names and not self._is_installed_code():
+            self.names.add(name)
+
+    def _is_installed_code(self) -> bool:
+        """Return whether a variable is looked up by Python or an installed package."""
+        frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - documented for this
+        while frame is not None and frame.f_code.co_filename in LOOKUPS:
+            frame = frame.f_back
+        return frame is not None and frame.f_code.co_filename.startswith(self._ignored)
+
+    def __getitem__(self, name: str) -> str:
+        self._note(name)
+        return self._environ[name]
+
+    def __setitem__(self, name: str, value: str) -> None:
+        self._environ[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._environ[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self._note(WHOLE)
+        return iter(self._environ)
+
+    def __len__(self) -> int:
+        self._note(WHOLE)
+        return len(self._environ)
+
+    def copy(self) -> dict[str, str]:
+        """Return the variables, as `os.environ.copy` does."""
+        return dict(self)
+
+
 def _ignored_directories() -> tuple[str, ...]:
-    """Return the directories of Python, installed packages, this package and temporary files."""
+    """Return the directories of Python, installed packages and this package."""
     names = ("stdlib", "platstdlib", "purelib", "platlib")
     directories = {sysconfig.get_path(name) for name in names}
-    directories |= {os.path.dirname(os.__file__), tempfile.gettempdir()}
+    directories.add(os.path.dirname(os.__file__))
     directories.add(os.path.dirname(sys.modules[AnyhookError.__module__].__file__ or ""))
     return tuple(f"{directory}{os.sep}" for directory in (*directories, *SYSTEM_DIRECTORIES))
 
@@ -111,3 +174,14 @@ def file_digest(path: str) -> str:
             return hashlib.blake2b(stream.read(), digest_size=DIGEST_SIZE).hexdigest()
     except (OSError, ValueError):
         return ""
+
+
+def variable_digest(name: str, environ: Mapping[str, str]) -> str:
+    """Return a hash of a variable, or of all for `WHOLE`; empty if it is not set."""
+    value = environ.get(name)
+    if name == WHOLE:
+        value = repr(sorted(environ.items()))
+    if value is None:
+        return ""
+    content = value.encode("utf-8", "surrogateescape")
+    return hashlib.blake2b(content, digest_size=DIGEST_SIZE).hexdigest()

@@ -1,0 +1,203 @@
+"""Decide the recorded events of one session, in a process of a sandbox.
+
+Each session begins in a new process that loads the hooks, as they are loaded for an agent. So what
+hooks remember belongs to their session, and results do not depend on which process decides which
+session.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from anyhook.backtest.results import PackedResult, Result
+from anyhook.backtest.sources import UnreadableEventError
+from anyhook.backtest.streams import Streams
+from anyhook.sandbox.world import move_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anyhook.backtest.failures import Failure
+    from anyhook.backtest.sources import EventRow
+    from anyhook.backtest.subjects import Evaluator, Subject
+    from anyhook.sandbox.keeper import Run
+
+LOADING = -1
+"""The step of a process that loads hooks; other steps are the numbers of events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """How events are decided, if not as they are.
+
+    Attributes:
+        without: Members that are left out of all payloads.
+        has_placeholders: Whether payloads have placeholders for secrets, as they are stored, in
+            place of examples.
+        is_reversed: Whether the last event is decided first.
+        clock_shift: Seconds by which the clock is ahead.
+    """
+
+    without: tuple[str, ...] = ()
+    has_placeholders: bool = False
+    is_reversed: bool = False
+    clock_shift: float = 0.0
+
+    def payload_of(self, row: EventRow) -> Mapping[str, Any]:
+        """Return the payload that hooks get.
+
+        Raises:
+            UnreadableEventError: If it cannot be read.
+        """
+        payload = row.read_stored_payload() if self.has_placeholders else row.read_payload()
+        if not self.without:
+            return payload
+        return {name: value for name, value in payload.items() if name not in self.without}
+
+
+AS_RECORDED = Circumstances()
+
+
+class Opinion(NamedTuple):
+    """What hooks made of an event.
+
+    Attributes:
+        decision: The decision without empty fields, with its secrets.
+        hooks: Labels of the hooks with an opinion, or that failed.
+        crash: The error of the first hook that failed; empty if none did.
+        problem: What is reported about the event; empty if there is nothing.
+        has_returned: Whether all hooks returned.
+    """
+
+    decision: Mapping[str, Any]
+    hooks: tuple[str, ...] = ()
+    crash: str = ""
+    problem: str = ""
+    has_returned: bool = True
+
+    @property
+    def counts(self) -> bool:
+        """Whether hooks had an opinion, or failed."""
+        return bool(self.decision or self.crash)
+
+
+@dataclass(slots=True)
+class SessionResult:
+    """What came of the events of a session.
+
+    Attributes:
+        counts: Results of hooks, crashes and timeouts.
+        opinions: Number of an event in the session to what hooks made of it, if they had an opinion
+            or failed or there is something to report.
+        reads: The files and variables on which decisions depend, each with a hash; `None` if the
+            results must not be kept.
+    """
+
+    counts: PackedResult
+    opinions: dict[int, Opinion] = field(default_factory=dict)
+    reads: Mapping[str, str] | None = field(default_factory=dict)
+
+
+class Hooks(NamedTuple):
+    """What is known of the hooks of a subject before they decide anything.
+
+    Attributes:
+        events: Canonical names of the events that they decide.
+    """
+
+    events: frozenset[str]
+
+
+def describe_hooks(run: Run, subject: Subject, limit: float) -> Hooks:
+    """Load hooks, and return what is known of them.
+
+    Raises:
+        UsageError: If they cannot be loaded.
+    """
+    return Hooks(_load(run, subject, limit).events)
+
+
+def _load(run: Run, subject: Subject, limit: float) -> Evaluator:
+    from anyhook.backtest.loading import load_hooks_of
+
+    run.begin(LOADING, limit)
+    return load_hooks_of(subject, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEvents:
+    """The events of a session on their way to a sandbox.
+
+    Attributes:
+        rows: The events.
+        failures: Number of an event to why it is not decided again.
+        circumstances: How events are decided.
+        paths: Real paths to the paths in the sandbox.
+    """
+
+    rows: Sequence[EventRow]
+    failures: Mapping[int, Failure]
+    circumstances: Circumstances
+    paths: Sequence[tuple[str, str]]
+
+
+def decide_session(
+    run: Run, subject: Subject, limit: float, events: SessionEvents
+) -> SessionResult:
+    """Load hooks, and let them decide events in order.
+
+    Args:
+        run: Where the number of each event is noted.
+        subject: The hooks.
+        limit: Seconds that an event may take.
+        events: The events.
+
+    Raises:
+        UsageError: If the hooks cannot be loaded.
+    """
+    rows, circumstances = events.rows, events.circumstances
+    if circumstances.clock_shift:
+        from anyhook.backtest.clock import shift_clock
+
+        shift_clock(circumstances.clock_shift)
+    evaluator = _load(run, subject, limit)
+    result = Result()
+    opinions: dict[int, Opinion] = {}
+    numbers = range(len(rows))
+    directory: object = ""
+    streams = Streams()
+    for number in reversed(numbers) if circumstances.is_reversed else numbers:
+        row = rows[number]
+        if not evaluator.may_decide(row):
+            continue
+        try:
+            payload = move_paths(circumstances.payload_of(row), events.paths)
+        except UnreadableEventError as error:
+            problem = f"event {row.ref} of {row.session}: {error}; skipped"
+            opinions[number] = Opinion({}, problem=problem)
+            continue
+        if payload.get("cwd") != directory:
+            directory = _enter_directory(payload.get("cwd"))
+        streams.reopen()
+        failure = events.failures.get(number)
+        if failure is None:
+            run.begin(number, evaluator.limit)
+            opinion = evaluator.evaluate(row, payload, result)
+        else:
+            opinion = evaluator.fail(row, payload, failure, result)
+        if opinion.counts or opinion.problem:
+            opinions[number] = opinion
+    run.begin(len(rows))
+    return SessionResult(result.pack(), opinions, evaluator.reads())
+
+
+def _enter_directory(cwd: object) -> object:
+    """Change to the directory of an event, if it still exists."""
+    if isinstance(cwd, str):
+        try:
+            os.chdir(cwd)
+        except (OSError, ValueError):
+            return cwd
+    return cwd

@@ -1,0 +1,289 @@
+"""The process that owns a sandbox: `python -m anyhook.sandbox.keeper DESCRIPTOR`.
+
+It runs no hooks. It makes the world, forks a process for each run, passes on what that process
+returns, and kills everything that is left of the run. It ends when the other end of its socket is
+closed, however that happens, and everything in the sandbox ends with it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from anyhook.errors import AnyhookError
+from anyhook.sandbox.values import dump_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anyhook.sandbox.world import Places, World
+
+READY, UNAVAILABLE = b"r", b"u"
+"""First byte of the answer to `Setup`: the world is there; the system has no such world."""
+OUTPUT, ENDED = b"o", b"e"
+"""First byte of messages about a run: bytes that its process wrote; how it ended."""
+MESSAGE, RESULT, FAILURE, CRASH = b"m", b"v", b"f", b"c"
+"""First byte of what a process writes: a value on the way; its result; the text of an error of this
+package; a traceback."""
+HEAD = struct.Struct(">cQ")
+"""Kind and length of what a process writes."""
+BOARD = struct.Struct("dd")
+"""What a process notes in memory that it shares with the keeper: the step that it is at, and the
+time on the monotonic clock at which it must be killed; 0 for never."""
+LOOK = 0.2
+"""Seconds between looks whether a process must be killed."""
+CHUNK = 1 << 16
+_FIRST_DESCRIPTOR = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a keeper makes.
+
+    Attributes:
+        places: The directories that hooks may change.
+        is_enclosed: Whether the world is one of namespaces; otherwise it is one of copies.
+        module_path: `sys.path`, so that the functions of a run can be imported.
+    """
+
+    places: Places
+    is_enclosed: bool
+    module_path: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A call of a function in the sandbox.
+
+    Attributes:
+        function: A function of a module; it gets a `Run` and the arguments.
+        arguments: Its further arguments.
+        directory: The working directory.
+    """
+
+    function: Callable[..., object]
+    arguments: tuple[Any, ...]
+    directory: str
+
+
+class End(NamedTuple):
+    """How the process of a run ended.
+
+    Attributes:
+        status: Its wait status.
+        step: The step that it was at.
+        is_late: Whether it was killed because the step took too long.
+    """
+
+    status: int
+    step: int
+    is_late: bool
+
+
+class Run:
+    """What a function in the sandbox may say while it runs.
+
+    Args:
+        board: Memory that it shares with the keeper.
+        writer: Descriptor of the pipe to the keeper.
+    """
+
+    def __init__(self, board: mmap.mmap, writer: int) -> None:
+        self._board = board
+        self._writer = writer
+
+    def begin(self, step: int, seconds: float = 0.0) -> None:
+        """Begin a step.
+
+        Args:
+            step: Its number.
+            seconds: Time after which this process is killed, unless another step has begun; 0 for
+                never.
+        """
+        deadline = time.monotonic() + seconds if seconds else 0.0
+        BOARD.pack_into(self._board, 0, step, deadline)
+
+    def send(self, value: object) -> None:
+        """Send a value to the caller, before the function returns."""
+        _write_all(self._writer, MESSAGE, dump_value(value))
+
+
+def main(descriptor: int) -> None:
+    """Keep a sandbox until the socket is closed."""
+    os.setsid()  # Ctrl-C is for the command, and hooks get no terminal
+    control = Connection(descriptor)
+    with suppress(EOFError, OSError):
+        _keep(control, pickle.loads(control.recv_bytes()))  # noqa: S301 - the command wrote it
+
+
+def _keep(control: Connection, setup: Setup) -> None:
+    sys.path[:] = setup.module_path
+    try:
+        world = _make_world(setup)
+    except OSError as error:
+        control.send_bytes(UNAVAILABLE + dump_value(str(error)))
+        return
+    except AnyhookError as error:
+        control.send_bytes(FAILURE + dump_value(str(error)))
+        return
+    control.send_bytes(READY + dump_value((tuple(world.paths), tuple(world.limits))))
+    keeper = _Keeper(control, world)
+    try:
+        keeper.serve()
+    finally:
+        world.end_processes()
+        world.close()
+
+
+def _make_world(setup: Setup) -> World:
+    if not setup.is_enclosed:
+        from anyhook.sandbox.copies import Copies
+
+        return Copies(setup.places)
+    from anyhook.sandbox import system
+    from anyhook.sandbox.namespaces import Namespaces
+
+    system.enter_namespaces()
+    first = os.fork()
+    if first:  # only its child is in the new process namespace
+        os.closerange(_FIRST_DESCRIPTOR, os.sysconf("SC_OPEN_MAX"))
+        os.waitpid(first, 0)
+        os._exit(0)
+    return Namespaces(setup.places)
+
+
+class _Keeper:
+    """Serves the runs of a sandbox.
+
+    Args:
+        control: The socket to the command.
+        world: The files.
+    """
+
+    def __init__(self, control: Connection, world: World) -> None:
+        self._control = control
+        self._world = world
+        self._board = mmap.mmap(-1, BOARD.size)
+        self._children, wakeup = socket.socketpair()
+        self._children.setblocking(False)
+        wakeup.setblocking(False)
+        self._wakeup = wakeup
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+        signal.set_wakeup_fd(wakeup.fileno(), warn_on_full_buffer=False)
+
+    def serve(self) -> None:
+        """Do one task after the other, until the command ends.
+
+        Raises:
+            EOFError: At that time.
+        """
+        while True:
+            data = self._control.recv_bytes()
+            self._world.renew()
+            # The modules that it names are imported here once, and not in each process.
+            task: Task = pickle.loads(data)  # noqa: S301 - the command wrote it
+            end = self._run(task)
+            self._world.end_processes()
+            self._control.send_bytes(ENDED + dump_value(tuple(end)))
+
+    def _run(self, task: Task) -> End:
+        """Run a task in a process, and pass on what it writes."""
+        BOARD.pack_into(self._board, 0, 0, 0)
+        reader, writer = os.pipe()
+        process = os.fork()
+        if not process:
+            self._work(task, writer)
+        os.close(writer)
+        try:
+            return self._pass_on(process, reader)
+        finally:
+            os.close(reader)
+
+    def _pass_on(self, process: int, reader: int) -> End:
+        sources = [reader, self._control.fileno(), self._children.fileno()]
+        is_late = False
+        while True:
+            ready, _, _ = select.select(sources, [], [], LOOK)
+            if self._control.fileno() in ready:
+                raise EOFError  # the command says nothing before a run has ended
+            if reader in ready and not self._read(reader):
+                sources.remove(reader)
+            if self._children.fileno() in ready:
+                self._children.recv(CHUNK)
+                ended, status = os.waitpid(process, os.WNOHANG)
+                if ended:
+                    break
+            elif not is_late and self._must_be_killed():
+                is_late = True
+                os.kill(process, signal.SIGKILL)
+        os.set_blocking(reader, False)  # a process in the background may hold the other end
+        with suppress(BlockingIOError):
+            while self._read(reader):
+                pass
+        step, _ = BOARD.unpack_from(self._board)
+        return End(status, int(step), is_late)
+
+    def _must_be_killed(self) -> bool:
+        _, deadline = BOARD.unpack_from(self._board)
+        return bool(0 < deadline < time.monotonic())
+
+    def _read(self, reader: int) -> bool:
+        data = os.read(reader, CHUNK)
+        if data:
+            self._control.send_bytes(OUTPUT + data)
+        return bool(data)
+
+    def _work(self, task: Task, writer: int) -> NoReturn:
+        """Call the function in this process, which ends with it."""
+        try:
+            signal.set_wakeup_fd(-1)
+            os.setsid()
+            os.closerange(_FIRST_DESCRIPTOR, writer)
+            os.closerange(writer + 1, os.sysconf("SC_OPEN_MAX"))
+            _restore_signals()
+            self._world.enter(task.directory)
+            _write_all(writer, *_call(task, Run(self._board, writer)))
+        finally:
+            os._exit(0)
+
+
+def _restore_signals() -> None:
+    """Let signals have the effects that they have in a new Python, whatever the command ignores."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        with suppress(OSError, ValueError):
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+
+def _call(task: Task, run: Run) -> tuple[bytes, bytes]:
+    """Call the function of a task, and return what comes out: its kind and its content."""
+    try:
+        return RESULT, dump_value(task.function(run, *task.arguments))
+    except AnyhookError as error:
+        return FAILURE, dump_value(str(error))
+    except BaseException:  # noqa: BLE001 - the caller gets it
+        return CRASH, dump_value(traceback.format_exc())
+
+
+def _write_all(writer: int, kind: bytes, content: bytes) -> None:
+    data = memoryview(HEAD.pack(kind, len(content)) + content)
+    while data:
+        data = data[os.write(writer, data) :]
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

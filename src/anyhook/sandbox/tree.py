@@ -1,0 +1,226 @@
+"""The files that hooks see in namespaces of Linux: everything under its own path, and nothing real.
+
+Each directory is an overlay (overlayfs): it shows the real files, and keeps in memory what is
+written. Directories that hooks may change are overlays that can be written; all others are
+read-only. An overlay also cuts off the sockets and pipes of other programs, because it has inodes
+of its own. Devices, `/proc`, `/run` and `/sys` are made anew.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from anyhook.sandbox import system
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+BASE = "/proc"
+"""Where the tree is built: nothing of the user is below it, and hooks get another `/proc`."""
+ROOT = f"{BASE}/root"
+MADE_ANEW = frozenset({"dev", "proc", "run", "sys"})
+"""Directories of the root that hold no files of the user."""
+DEVICES = ("null", "zero", "full", "random", "urandom")
+DEVICE_LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+    "ptmx": "pts/ptmx",
+}
+MAX_COPIED_SIZE = 1024 * 1024
+"""Bytes of a file that is copied where its directory cannot be an overlay; larger ones are linked
+to the real file, which cannot be written."""
+_READ_ONLY = system.MS_RDONLY | system.MS_NOSUID | system.MS_NODEV
+_WRITABLE = system.MS_NOSUID | system.MS_NODEV
+
+
+class Tree:
+    """A root directory for hooks, in the namespaces of this process, which need to be new ones.
+
+    Args:
+        writable: Directories that hooks may change, without links in their paths.
+
+    Raises:
+        OSError: If the system does not allow it, for example because it has no overlayfs.
+    """
+
+    root = ROOT
+    """The directory to which a process with hooks changes its root."""
+
+    def __init__(self, writable: Iterable[str]) -> None:
+        self._writable = outermost(path for path in writable if os.path.isdir(path))
+        self._mount_points = _read_mount_points()
+        self._changing: dict[str, int] = {}
+        self._count = 0
+        system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
+        self._build()
+
+    def renew(self) -> None:
+        """Discard what was written since the tree was made."""
+        if self._has_changed():
+            system.unmount(BASE)
+            self._build()
+
+    def _has_changed(self) -> bool:
+        for path, mode in self._changing.items():
+            if os.listdir(path) or os.stat(path).st_mode != mode:
+                return True
+        return False
+
+    def _build(self) -> None:
+        self._changing.clear()
+        self._count = 0
+        system.mount("tmpfs", BASE, "tmpfs", options="mode=755")
+        os.mkdir(f"{BASE}/empty")
+        os.mkdir(ROOT)
+        # A mount of its own, so that it can be read-only when everything is in place.
+        system.mount(ROOT, ROOT, flags=system.MS_BIND)
+        for entry in os.scandir("/"):
+            if entry.name not in MADE_ANEW:
+                self._show_entry(entry, ROOT, is_writable="/" in self._writable)
+        self._make_devices()
+        self._make_system_directories()
+        for path in self._writable:
+            if path != "/":
+                target = f"{ROOT}{path}"
+                os.makedirs(target, exist_ok=True)
+                self._show_directory(path, target, is_writable=True)
+        system.mount("none", ROOT, flags=system.MS_REMOUNT | system.MS_BIND | system.MS_RDONLY)
+
+    def _show_directory(self, path: str, target: str, *, is_writable: bool) -> None:
+        """Show a directory at an empty directory of the tree."""
+        if self._has_mounts_below(path):
+            # The kernel shows no directory without the mounts below it that other users made.
+            self._show_entries(path, target, is_writable=is_writable)
+        elif is_writable:
+            self._mount_overlay(path, target)
+        else:
+            with suppress(OSError):  # a file system that overlays cannot show: it stays empty
+                layers = f"lowerdir={_escape(path)}:{BASE}/empty"
+                system.mount("overlay", target, "overlay", _READ_ONLY, layers)
+
+    def _mount_overlay(self, path: str, target: str) -> None:
+        upper, work = self._make_directory(path), self._make_directory(path)
+        layers = f"lowerdir={_escape(path)},upperdir={upper},workdir={work}"
+        try:
+            # Without it, no directory can be made in the place of a removed one.
+            system.mount("overlay", target, "overlay", _WRITABLE, f"userxattr,{layers}")
+        except OSError:
+            system.mount("overlay", target, "overlay", _WRITABLE, layers)
+        self._changing[upper] = os.stat(upper).st_mode
+
+    def _make_directory(self, like: str) -> str:
+        """Return a new directory of the file system in memory, with the mode of another one."""
+        self._count += 1
+        path = f"{BASE}/{self._count}"
+        os.mkdir(path)
+        os.chmod(path, os.stat(like).st_mode & 0o7777)
+        return path
+
+    def _show_entries(self, path: str, target: str, *, is_writable: bool) -> None:
+        """Show a directory by its entries, each on its own."""
+        if is_writable:
+            own = self._make_directory(path)
+            system.mount(own, target, flags=system.MS_BIND)
+            # It is never empty, so that the tree is always made anew.
+            self._changing[own] = 0
+        with suppress(PermissionError):
+            for entry in os.scandir(path):
+                self._show_entry(entry, target, is_writable=is_writable)
+
+    def _show_entry(self, entry: os.DirEntry[str], directory: str, *, is_writable: bool) -> None:
+        target = f"{directory}/{entry.name}"
+        with suppress(PermissionError):
+            if entry.is_symlink():
+                os.symlink(os.readlink(entry.path), target)
+            elif entry.is_dir():
+                os.mkdir(target)
+                self._show_directory(entry.path, target, is_writable=is_writable)
+            elif entry.is_file() and entry.stat().st_size <= MAX_COPIED_SIZE:
+                shutil.copy2(entry.path, target)
+            elif entry.is_file():
+                _bind(entry.path, target)
+
+    def _has_mounts_below(self, path: str) -> bool:
+        prefix = path.rstrip("/") + "/"
+        return any(point.startswith(prefix) for point in self._mount_points)
+
+    def _make_devices(self) -> None:
+        directory = f"{ROOT}/dev"
+        os.mkdir(directory)
+        for name in DEVICES:
+            _bind(f"/dev/{name}", f"{directory}/{name}")
+        for name, link in DEVICE_LINKS.items():
+            os.symlink(link, f"{directory}/{name}")
+        os.mkdir(f"{directory}/pts")
+        options = "newinstance,ptmxmode=0666,mode=620"
+        system.mount("devpts", f"{directory}/pts", "devpts", system.MS_NOSUID, options)
+        os.mkdir(f"{directory}/shm")
+        self._mount_scratch(f"{directory}/shm", "/dev/shm")
+
+    def _make_system_directories(self) -> None:
+        for name in ("proc", "run", "sys"):
+            os.mkdir(f"{ROOT}/{name}")
+        # Read-only: root could change the settings of the machine below /proc/sys.
+        system.mount("proc", f"{ROOT}/proc", "proc", _READ_ONLY)
+        with suppress(OSError):
+            system.mount("sysfs", f"{ROOT}/sys", "sysfs", _READ_ONLY)
+        self._mount_scratch(f"{ROOT}/run", "/run")
+
+    def _mount_scratch(self, target: str, path: str) -> None:
+        """Mount an empty directory of the file system in memory in the place of a real one."""
+        if not os.path.isdir(path):
+            path = "/"
+        own = self._make_directory(path)
+        system.mount(own, target, flags=system.MS_BIND)
+        self._changing[own] = os.stat(own).st_mode
+
+
+def outermost(directories: Iterable[str]) -> list[str]:
+    """Return those of several directories that are not below another one, without repetitions."""
+    chosen: list[str] = []
+    for path in sorted(set(directories)):
+        if not any(is_below(path, other) for other in chosen):
+            chosen.append(path)
+    return chosen
+
+
+def is_below(path: str, directory: str) -> bool:
+    """Return whether a path is a directory or below it, by their names alone."""
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
+
+
+def _read_mount_points() -> Collection[str]:
+    """Return the directories and files of this namespace at which something is mounted."""
+    points: set[str] = set()
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as stream:
+        for line in stream:
+            # Blanks and the like are written as octal numbers.
+            points.add(re.sub(r"\\(\d{3})", lambda match: chr(int(match[1], 8)), line.split()[4]))
+    return points
+
+
+def _bind(path: str, target: str) -> None:
+    """Show a single file; it cannot be written, unless it is a device."""
+    with open(target, "wb"):
+        pass
+    try:
+        system.mount(path, target, flags=system.MS_BIND)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOENT):
+            raise
+        return
+    if not path.startswith("/dev/"):
+        flags = system.MS_REMOUNT | system.MS_BIND | system.MS_RDONLY
+        system.mount("none", target, flags=flags)
+
+
+def _escape(path: str) -> str:
+    """Return a path as an option of overlayfs, where some characters separate paths."""
+    return re.sub(r"([\\:,])", r"\\\1", path)

@@ -1,0 +1,73 @@
+"""Values that come out of a sandbox, where hooks could have written anything.
+
+A pickle may name any function of Python to be called. Here it may only name classes that hold
+values, so that reading one can start nothing.
+"""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import io
+import pickle
+from dataclasses import is_dataclass
+from typing import Any
+
+from anyhook.errors import SandboxError
+from anyhook.model.record import Record
+
+PACKAGE = "anyhook"
+PLAIN_CLASSES = frozenset(
+    {
+        ("builtins", "set"),
+        ("builtins", "frozenset"),
+        ("collections", "Counter"),
+        ("collections", "OrderedDict"),
+        ("collections", "deque"),
+        ("pathlib", "PosixPath"),
+        ("pathlib", "PurePosixPath"),
+        ("pathlib", "WindowsPath"),
+        ("pathlib", "PureWindowsPath"),
+    }
+)
+"""Classes of the standard library, by module and name."""
+
+
+def dump_value(value: object) -> bytes:
+    """Return a value as bytes."""
+    return pickle.dumps(value)
+
+
+def load_value(data: bytes) -> Any:
+    """Return the value that `dump_value` was given.
+
+    Raises:
+        SandboxError: If the bytes are damaged, or name anything but a class of values.
+    """
+    try:
+        return _ValueReader(io.BytesIO(data)).load()
+    except SandboxError:
+        raise
+    except Exception as error:  # hostile bytes raise anything
+        raise SandboxError(f"a result from the sandbox cannot be read: {error!r}") from error
+
+
+class _ValueReader(pickle.Unpickler):
+    """Reads pickles that name classes of values only."""
+
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        """Return a class that a pickle names."""
+        if (module_name, global_name) in PLAIN_CLASSES:
+            return super().find_class(module_name, global_name)
+        if module_name.partition(".")[0] == PACKAGE and "." not in global_name:
+            named = getattr(importlib.import_module(module_name), global_name, None)
+            if _is_value_class(named):
+                return named
+        raise SandboxError(f"a result from the sandbox names {module_name}.{global_name}")
+
+
+def _is_value_class(named: object) -> bool:
+    if not isinstance(named, type) or named.__module__.partition(".")[0] != PACKAGE:
+        return False
+    is_named_tuple = issubclass(named, tuple) and hasattr(named, "_fields")
+    return is_named_tuple or is_dataclass(named) or issubclass(named, Record | enum.Enum)

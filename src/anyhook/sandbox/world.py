@@ -1,0 +1,104 @@
+"""What hooks see of the user's files in a sandbox, and how a process enters it."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The directories that hooks may change in a sandbox, as absolute paths.
+
+    Attributes:
+        project: Directory of the project.
+        home: Home directory of the user.
+        others: Further ones: directories of agents outside of the home, working directories.
+    """
+
+    project: str
+    home: str
+    others: tuple[str, ...] = ()
+
+    def all(self) -> tuple[str, ...]:
+        """Return all of them without links in their paths."""
+        return tuple(os.path.realpath(path) for path in (self.project, self.home, *self.others))
+
+
+class World(Protocol):
+    """The files of a sandbox."""
+
+    paths: Sequence[tuple[str, str]]
+    """Each directory that has another path inside, the deepest first: real path, path inside."""
+    limits: Sequence[str]
+    """What hooks could reach although they are in it, for people."""
+
+    def renew(self) -> None:
+        """Discard what was written."""
+        ...
+
+    def enter(self, directory: str) -> None:
+        """Let this process, and all that it starts, see nothing else.
+
+        Args:
+            directory: The working directory; that of the project if it does not exist.
+        """
+        ...
+
+    def end_processes(self) -> None:
+        """Kill all processes that were started in it."""
+        ...
+
+    def close(self) -> None:
+        """Remove it."""
+        ...
+
+
+def move_paths(value: Any, paths: Sequence[tuple[str, str]]) -> Any:
+    """Return a JSON value in which paths of one side are paths of the other side.
+
+    Args:
+        value: The value.
+        paths: Paths to what stands in their place. Names that only begin with one stay.
+    """
+    if not paths:
+        return value
+    if isinstance(value, str):
+        for before, after in paths:
+            if before in value:
+                value = _move_text(value, before, after)
+        return value
+    if isinstance(value, dict):
+        return {move_paths(key, paths): move_paths(item, paths) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(move_paths(item, paths) for item in value)
+    return value
+
+
+def _move_text(text: str, before: str, after: str) -> str:
+    # Not in /home/me/project2, if the directory is /home/me/project.
+    return re.sub(rf"{re.escape(before)}(?![\w.-])", lambda _match: after, text)
+
+
+def move_variables(environ: Mapping[str, str], paths: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return variables whose paths lead inside; those with lists of programs and modules stay."""
+    moved: dict[str, str] = {}
+    for name, value in environ.items():
+        moved[name] = value if name.endswith("PATH") else move_paths(value, paths)
+    return moved
+
+
+def enter_directory(directory: str, otherwise: str) -> None:
+    """Change to a directory, or to another one if it cannot be entered."""
+    try:
+        os.chdir(directory or otherwise)
+    except OSError:
+        try:
+            os.chdir(otherwise)
+        except OSError:
+            os.chdir("/")
