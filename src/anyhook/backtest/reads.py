@@ -11,13 +11,12 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import sysconfig
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from anyhook.errors import AnyhookError
 from anyhook.files import FileIdentity, identity_of
 from anyhook.history.rows import DIGEST_SIZE
+from anyhook.sandbox.keeper import installed_directories
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +32,7 @@ WHOLE = "*"
 """The name of the whole environment."""
 LOOKUPS = frozenset({__file__, os.__file__, MutableMapping.get.__code__.co_filename})
 """Files of code that looks a variable up for its caller."""
-SYSTEM_DIRECTORIES = ("/dev", "/proc", "/sys")
+SYSTEM_DIRECTORIES = ("/dev/", "/proc/", "/sys/")
 _EVENTS = ("open", "sqlite3.connect")
 """Audit events whose first argument is a path."""
 
@@ -48,7 +47,7 @@ class Reads:
     def __init__(self, root: str) -> None:
         self._root = os.path.join(root, "")
         self._is_on = False
-        self._ignored = _ignored_directories()
+        self._ignored = (*installed_directories(), *SYSTEM_DIRECTORIES)
         self._modules = set(sys.modules)
         self._identities: dict[str, FileIdentity] = {}
         self._environ = _NotedEnviron(os.environ, self._ignored)
@@ -153,15 +152,6 @@ class _NotedEnviron(MutableMapping[str, str]):
     def copy(self) -> dict[str, str]:
         """Return the variables, as `os.environ.copy` does."""
         return dict(self)
-
-
-def _ignored_directories() -> tuple[str, ...]:
-    """Return the directories of Python, installed packages and this package."""
-    names = ("stdlib", "platstdlib", "purelib", "platlib")
-    directories = {sysconfig.get_path(name) for name in names}
-    directories.add(os.path.dirname(os.__file__))
-    directories.add(os.path.dirname(sys.modules[AnyhookError.__module__].__file__ or ""))
-    return tuple(f"{directory}{os.sep}" for directory in (*directories, *SYSTEM_DIRECTORIES))
 
 
 def file_digest(path: str) -> str:

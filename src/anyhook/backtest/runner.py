@@ -80,6 +80,7 @@ class SessionRunner:
         self._path = subject.path
         self._subject = replace(subject, path=self._sandbox.inside(subject.path))
         self.events: frozenset[str] = frozenset()
+        self._decides_first = True
 
     def load(self) -> None:
         """Find out which events the hooks decide.
@@ -104,6 +105,9 @@ class SessionRunner:
             UsageError: If the hooks cannot be loaded.
         """
         session = self._run(rows)
+        if self._decides_first:
+            self._decides_first = False
+            self._sandbox.preload(session.modules)
         result = Result.unpack(session.counts)
         dependencies = self._find_dependencies(rows, session)
         decided: dict[int, Decided] = {}

@@ -8,6 +8,7 @@ session.
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -93,11 +94,13 @@ class SessionResult:
             or failed or there is something to report.
         reads: The files and variables on which decisions depend, each with a hash; `None` if the
             results must not be kept.
+        modules: Names of the modules that were loaded for it.
     """
 
     counts: PackedResult
     opinions: dict[int, Opinion] = field(default_factory=dict)
     reads: Mapping[str, str] | None = field(default_factory=dict)
+    modules: tuple[str, ...] = ()
 
 
 class Hooks(NamedTuple):
@@ -158,6 +161,7 @@ def decide_session(
         UsageError: If the hooks cannot be loaded.
     """
     rows, circumstances = events.rows, events.circumstances
+    modules_before = set(sys.modules)
     if circumstances.clock_shift:
         from anyhook.backtest.clock import shift_clock
 
@@ -190,7 +194,8 @@ def decide_session(
         if opinion.counts or opinion.problem:
             opinions[number] = opinion
     run.begin(len(rows))
-    return SessionResult(result.pack(), opinions, evaluator.reads())
+    modules = tuple(name for name in sys.modules if name not in modules_before)
+    return SessionResult(result.pack(), opinions, evaluator.reads(), modules)
 
 
 def _enter_directory(cwd: object) -> object:

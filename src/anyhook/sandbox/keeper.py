@@ -1,4 +1,4 @@
-"""The process that owns a sandbox: `python -m anyhook.sandbox.keeper DESCRIPTOR`.
+"""The process that owns a sandbox.
 
 It runs no hooks. It makes the world, forks a process for each run, passes on what that process
 returns, and kills everything that is left of the run. It ends when the other end of its socket is
@@ -7,6 +7,7 @@ closed, however that happens, and everything in the sandbox ends with it.
 
 from __future__ import annotations
 
+import importlib.util
 import mmap
 import os
 import pickle
@@ -15,6 +16,7 @@ import signal
 import socket
 import struct
 import sys
+import sysconfig
 import time
 import traceback
 from contextlib import suppress
@@ -26,7 +28,7 @@ from anyhook.errors import AnyhookError
 from anyhook.sandbox.values import dump_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from anyhook.sandbox.world import Places, World
 
@@ -78,6 +80,17 @@ class Task:
     directory: str
 
 
+@dataclass(frozen=True, slots=True)
+class Preload:
+    """Modules of Python, this package and installed packages that later runs need.
+
+    Attributes:
+        modules: Their names. Others are left out: the keeper runs no code of the user.
+    """
+
+    modules: tuple[str, ...]
+
+
 class End(NamedTuple):
     """How the process of a run ended.
 
@@ -121,7 +134,11 @@ class Run:
 
 
 def main(descriptor: int) -> None:
-    """Keep a sandbox until the socket is closed."""
+    """Keep a sandbox until the socket is closed.
+
+    Args:
+        descriptor: The socket to the command.
+    """
     os.setsid()  # Ctrl-C is for the command, and hooks get no terminal
     control = Connection(descriptor)
     with suppress(EOFError, OSError):
@@ -190,10 +207,12 @@ class _Keeper:
             EOFError: At that time.
         """
         while True:
-            data = self._control.recv_bytes()
+            # The modules that a task names are imported here once, and not in each process.
+            task: Task | Preload = pickle.loads(self._control.recv_bytes())  # noqa: S301 - as above
+            if isinstance(task, Preload):
+                _import_installed(task.modules)
+                continue
             self._world.renew()
-            # The modules that it names are imported here once, and not in each process.
-            task: Task = pickle.loads(data)  # noqa: S301 - the command wrote it
             end = self._run(task)
             self._world.end_processes()
             self._control.send_bytes(ENDED + dump_value(tuple(end)))
@@ -259,6 +278,27 @@ class _Keeper:
             os._exit(0)
 
 
+def installed_directories() -> tuple[str, ...]:
+    """Return the directories of Python, installed packages and this package."""
+    directories = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+    directories |= {sysconfig.get_path(name) for name in ("purelib", "platlib")}
+    directories |= {os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(__file__))}
+    return tuple(f"{directory}{os.sep}" for directory in directories)
+
+
+def _import_installed(names: Iterable[str]) -> None:
+    """Import modules, unless they are code of the user."""
+    directories = installed_directories()
+    for name in names:
+        with suppress(Exception):  # a run that needs it meets the same error
+            parent, _, _ = name.rpartition(".")
+            if parent and parent not in sys.modules:
+                continue
+            spec = importlib.util.find_spec(name)
+            if spec is not None and (spec.origin or "").startswith(directories):
+                importlib.import_module(name)
+
+
 def _restore_signals() -> None:
     """Let signals have the effects that they have in a new Python, whatever the command ignores."""
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -283,7 +323,3 @@ def _write_all(writer: int, kind: bytes, content: bytes) -> None:
     data = memoryview(HEAD.pack(kind, len(content)) + content)
     while data:
         data = data[os.write(writer, data) :]
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))

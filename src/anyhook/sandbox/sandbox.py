@@ -18,16 +18,18 @@ from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.model.text import printable
 from anyhook.sandbox import keeper
 from anyhook.sandbox.environment import sandbox_environment
-from anyhook.sandbox.keeper import Setup, Task
+from anyhook.sandbox.keeper import Preload, Setup, Task
 from anyhook.sandbox.values import load_value
 from anyhook.sandbox.world import Places, move_paths, move_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
     from typing import Self
 
 T = TypeVar("T")
+_KEEPER = "import sys; from anyhook.sandbox.keeper import main; main(int(sys.argv[1]))"
+"""The program of the keeper. As `-m`, its classes would not be those that tasks name."""
 MAX_RECORD_SIZE = 1024**3
 """Bytes."""
 END_SECONDS = 10.0
@@ -91,7 +93,7 @@ class Sandbox:
         with theirs:
             output = subprocess.DEVNULL if self._discards_output else subprocess.PIPE
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", keeper.__name__, str(theirs.fileno())],
+                [sys.executable, "-P", "-c", _KEEPER, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT if output == subprocess.PIPE else output,
@@ -181,6 +183,21 @@ class Sandbox:
             raise SandboxError(f"a run in the sandbox failed:\n{value}")
         result: T = value
         return result
+
+    def preload(self, modules: Iterable[str]) -> None:
+        """Import modules that further runs need once, and not in each of their processes.
+
+        Args:
+            modules: Names of modules. Only those of Python, this package and installed packages are
+                imported.
+
+        Raises:
+            SandboxError: If the sandbox has ended.
+        """
+        try:
+            self._control.send_bytes(pickle.dumps(Preload(tuple(modules))))
+        except OSError as error:
+            raise SandboxError("the sandbox has ended") from error
 
     def close(self) -> None:
         """End everything in the sandbox, and remove it."""
