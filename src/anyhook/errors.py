@@ -135,7 +135,10 @@ class RunEndedError(SandboxError):
         self.exit_code = exit_code
         self.step = step
         self.is_late = is_late
-        super().__init__(f"a process in the sandbox ended with {exit_code}")
+        end = f"exit code {exit_code}"
+        if exit_code < 0:
+            end = "killed at the time limit" if is_late else f"signal {-exit_code}"
+        super().__init__(f"the hooks ended their process ({end})")
 
 
 class StoppedError(AnyhookError):

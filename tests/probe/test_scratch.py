@@ -21,7 +21,7 @@ def scratch(project, home, tmp_path):
 
     def make(name="gemini", **environ):
         real = Location.of(project, home=home, environ={"PATH": "/usr/bin:/bin", **environ})
-        return make_scratch(get_agent(name), get_program(name), real, tmp_path / "scratch")
+        return make_scratch(get_agent(name), get_program(name), real, tmp_path / "scratch", True)
 
     return make
 

@@ -329,13 +329,14 @@ def test_a_first_file_overwrites_nothing(world, run, write):
     ],
 )
 def test_a_first_case_is_for_what_its_hook_is_for(world, run, agent, event, matcher, tool):
-    hooks(world, agent, event, matcher, script="#!/bin/sh\ncat > seen\n")
+    script = """#!/bin/sh\necho '{"systemMessage": "seen"}'\n"""
+    hooks(world, agent, event, matcher, script=script)
 
     run("test", "--init", "cases.toml", "--trust-once")
     (case,) = tomllib.loads((world.project / "cases.toml").read_text())["case"]
 
     assert case.get("tool") == tool
-    assert (world.project / "seen").exists()  # the hook ran on it
+    assert case["expect"] == "message"  # the hook ran on it
     assert run("test", "cases.toml", "--trust-once")[0] == 0
 
 

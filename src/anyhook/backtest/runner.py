@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.backtest.decided import decided_of
 from anyhook.backtest.failures import Failure
 from anyhook.backtest.reads import VARIABLE
@@ -24,7 +23,7 @@ from anyhook.backtest.session import (
 )
 from anyhook.errors import RunEndedError, UsageError
 from anyhook.sandbox.sandbox import Sandbox
-from anyhook.settings.sources import Location, config_dir, find_root
+from anyhook.settings.sources import find_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +75,9 @@ class SessionRunner:
 
     def __init__(self, subject: Subject, limit: float) -> None:
         self._limit = limit
-        self._sandbox = open_sandbox(subject)
+        path = Path(subject.path)
+        project = path if subject.is_project else find_root(path.resolve().parent)
+        self._sandbox = Sandbox.for_project(project, discards_output=True)
         self._path = subject.path
         self._subject = replace(subject, path=self._sandbox.inside(subject.path))
         self.events: frozenset[str] = frozenset()
@@ -307,18 +308,3 @@ def merge_reads(
     if any(second.get(name, digest) != digest for name, digest in first.items()):
         return None
     return {**first, **second}
-
-
-def open_sandbox(subject: Subject) -> Sandbox:
-    """Make a sandbox for the hooks of a subject.
-
-    Raises:
-        SandboxError: If it cannot be made.
-        UsageError: If the project is too large to copy.
-    """
-    path = Path(subject.path).resolve()
-    project = path if subject.is_project else find_root(path.parent)
-    location = Location.of(project)
-    directories = [config_dir(get_agent(name), location) for name in CODING_AGENTS]
-    outside = [path for path in directories if path.is_dir()]
-    return Sandbox(project, location.home, outside, discards_output=True)

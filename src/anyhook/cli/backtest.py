@@ -31,6 +31,7 @@ from anyhook.cli.html import HtmlFile, write_html
 from anyhook.cli.options import AsJson, TrustOnce, Yes, existing_project
 from anyhook.cli.output import console, count_of, print_json, show_path
 from anyhook.cli.past import Since, open_history, print_problems
+from anyhook.cli.sandboxed import confirm_limits, sandbox_text
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.describe import parse_since
 from anyhook.history.journal import history_directory
@@ -112,8 +113,8 @@ def backtest(
 ) -> int:
     """Show what hooks would have decided on past events, and what a change would change.
 
-    Hook files are called in processes of their own. The hooks of a project run in copies of the
-    project and of your home directory, after a question. Ctrl-C keeps the parts that are
+    Hooks run in a sandbox, where they change nothing of yours and reach no network; those of a
+    project after a question. Each session begins in a new process. Ctrl-C keeps the parts that are
     done; the next run continues there. An unchanged run is instant.
 
     For example:
@@ -234,6 +235,7 @@ def _subject(
                 f"{str(hook)!r} is no Python file; --project runs the commands of a project's "
                 "settings, in any language"
             )
+        confirm_limits(is_agreed=consent.yes)
         return Subject(str(hook.resolve()), show_path(str(hook)))
     directory = existing_project(project or Path())
     subject = Subject(str(directory), show_path(str(directory)))
@@ -245,6 +247,7 @@ def _subject(
         console(stderr=True).print(
             "The recorder of anyhook record is left out: it decides nothing."
         )
+    confirm_limits(is_agreed=consent.yes)
     _confirm(subject, engine.definitions, is_trusted=not engine.guard.changes(), options=consent)
     return Subject(str(directory), subject.title, engine.agent.name, trusted=True)
 
@@ -260,8 +263,8 @@ def _confirm(
     out = console(stderr=True)
     handlers = [handler for definition in definitions for handler in definition.handlers]
     out.print(
-        f"{count_of(len(handlers), 'hook')} of {subject.title} will run on past events, in copies "
-        "of the project and of your home directory. What they do elsewhere is not undone:",
+        f"{count_of(len(handlers), 'hook')} of {subject.title} will run on past events, "
+        f"{sandbox_text()}:",
         markup=False,
     )
     labels = unique_labels(handlers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -26,19 +27,20 @@ from anyhook.errors import UsageError
 from anyhook.model.answers import Audience
 from anyhook.model.decisions import Status
 from anyhook.model.text import printable
+from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.detect import agents_with_hooks, detected
 from anyhook.testing.cases import read_cases
 from anyhook.testing.examples import describe_answer, is_expected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from rich.table import Table
 
     from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
+    from anyhook.sandbox.keeper import Run
     from anyhook.testing.cases import Case
 
 UNTRUSTED_CODES = frozenset({"project-untrusted", "trust-changed", "trust-store"})
@@ -97,17 +99,21 @@ def run_case_file(
     cases = read_cases(path)
     results: list[CaseResult] = []
     untrusted: list[Diagnostic] = []
-    for name, agent_cases in _cases_by_agent(cases, project, agents).items():
-        engine = load_engine(project, name, trust_once=trust_once)
-        untrusted += untrusted_hooks(engine)
-        with SyncEngine(engine) as sync:
-            results += [run_case(sync, case) for case in agent_cases]
+    with Sandbox.for_project(project) as sandbox:
+        for name, agent_cases in _cases_by_agent(cases, project, agents).items():
+            untrusted_here = untrusted_hooks(load_engine(project, name, trust_once=trust_once))
+            # In a copy the project has another path, for which nothing is trusted.
+            is_trusted = trust_once or not untrusted_here
+            inside = sandbox.inside(str(project))
+            results += sandbox.run(run_cases, inside, name, agent_cases, is_trusted)
+            untrusted += untrusted_here
     # A file whose cases all belong to other agents has tested nothing.
     if not results:
         raise UsageError(
             f"no case of {path} is for an agent that has hooks in {project}; see: anyhook list"
         )
-    results.sort(key=lambda result: cases.index(result.case))
+    order = {case.place: number for number, case in enumerate(cases)}
+    results.sort(key=lambda result: order[result.case.place])
     not_run = _cases_not_run(cases, results)
     has_failed_case = any(result.status == "failed" for result in results)
     is_ok = not (has_failed_case or untrusted or not_run)
@@ -141,9 +147,8 @@ def _cases_by_agent(
 
 def _cases_not_run(cases: Sequence[Case], results: Sequence[CaseResult]) -> list[Case]:
     """Return the cases of which no agent has the event and the tool."""
-    # By identity: two cases of a file may be equal.
-    run = {id(result.case) for result in results if result.status != "absent"}
-    return [case for case in cases if id(case) not in run]
+    run = {result.case.place for result in results if result.status != "absent"}
+    return [case for case in cases if case.place not in run]
 
 
 def configured_agents(project: Path) -> list[str]:
@@ -159,6 +164,19 @@ def load_engine(project: Path, agent: str, *, trust_once: bool) -> Engine:
 def untrusted_hooks(engine: Engine) -> list[Diagnostic]:
     """Return the diagnostics about hooks that do not run because they are not trusted."""
     return [diagnostic for diagnostic in engine.diagnostics if diagnostic.code in UNTRUSTED_CODES]
+
+
+def run_cases(
+    _run: Run, project: str, agent: str, cases: Sequence[Case], is_trusted: bool
+) -> list[CaseResult]:
+    """Run cases against the hooks of an agent, as a function of a sandbox.
+
+    Raises:
+        UsageError: If the event of a case has no such field.
+    """
+    engine = load_engine(Path(project), agent, trust_once=is_trusted)
+    with SyncEngine(engine) as sync:
+        return [run_case(sync, case) for case in cases]
 
 
 # -- one case

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.cli import OK
@@ -13,16 +14,14 @@ from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.model.events import ToolEvent, event_class
 from anyhook.model.tools import TOOLS
+from anyhook.sandbox.sandbox import Sandbox
 from anyhook.testing.cases import LIST, Case
 from anyhook.testing.events import make_payload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from anyhook.agents.spec import AgentSpec
-    from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec, HookDefinition
+    from anyhook.sandbox.keeper import Run
 
 SAMPLE_INPUTS: dict[str, dict[str, Any]] = {
     "shell": {"command": "rm -rf build"},
@@ -61,9 +60,13 @@ def write_first_cases(path: Path, project: Path, *, trust_once: bool, as_json: b
         raise UsageError(f"{path} exists; name another file: anyhook test --init FILE.toml")
     # Agents that read the same file have the same hooks.
     cases: dict[str, None] = {}
-    for agent in configured_agents(project):
-        engine = load_engine(project, agent, trust_once=trust_once)
-        cases.update(dict.fromkeys(_first_cases(engine, trust_once=trust_once)))
+    with Sandbox.for_project(project) as sandbox:
+        for agent in configured_agents(project):
+            untrusted = untrusted_hooks(load_engine(project, agent, trust_once=trust_once))
+            is_trusted = trust_once or not untrusted
+            inside = sandbox.inside(str(project))
+            texts = sandbox.run(first_cases, inside, agent, is_trusted)
+            cases.update(dict.fromkeys(sandbox.outside(texts)))
     if not cases:
         raise UsageError(f"no hooks are configured in {project}; see: anyhook init")
     header = f"# Cases for `anyhook test {path.name}`.\n"
@@ -76,8 +79,16 @@ def write_first_cases(path: Path, project: Path, *, trust_once: bool, as_json: b
     return OK
 
 
-def _first_cases(engine: Engine, *, trust_once: bool) -> Iterator[str]:
-    is_trusted = trust_once or not untrusted_hooks(engine)
+def first_cases(_run: Run, project: str, agent: str, is_trusted: bool) -> list[str]:
+    """Return the text of a case for each configured hook, as a function of a sandbox.
+
+    Args:
+        project: Directory of the project.
+        agent: Name of the agent whose hooks count.
+        is_trusted: Whether the hooks may run.
+    """
+    engine = load_engine(Path(project), agent, trust_once=is_trusted)
+    texts: list[str] = []
     with SyncEngine(engine) as sync:
         for definition in engine.hooks.definitions:
             for handler in definition.handlers:
@@ -85,7 +96,8 @@ def _first_cases(engine: Engine, *, trust_once: bool) -> Iterator[str]:
                 expect = None
                 if is_trusted:
                     expect = run_case(sync, case).got.partition(", ")[0]
-                yield _case_toml(case, handler, expect)
+                texts.append(_case_toml(case, handler, expect))
+    return texts
 
 
 def _sample_case(agent: AgentSpec, definition: HookDefinition, handler: HandlerSpec) -> Case:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,13 +26,14 @@ from anyhook.cli.migrate_report import (
 )
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
 from anyhook.cli.output import console, print_json, show_path
+from anyhook.cli.sandboxed import confirm_limits
 from anyhook.engine.guard import Guard
 from anyhook.errors import UsageError
-from anyhook.migrate.corpus import builtin_probes, recorded_probes
 from anyhook.migrate.losses import KINDS
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import plan_migration
-from anyhook.migrate.prove import prove
+from anyhook.migrate.prove import BUILTIN, ProofRequest, prove_migration
+from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.detect import agents_with_hooks
 from anyhook.settings.sources import Location
 from anyhook.trust.store import TrustStore
@@ -40,11 +41,9 @@ from anyhook.trust.store import TrustStore
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.comparison import Proof
-    from anyhook.migrate.corpus import Probe
     from anyhook.migrate.losses import Loss
     from anyhook.migrate.plan import Migration
 
-BUILTIN = "builtin"
 HELP = """Move an agent's hooks into another agent's settings.
 
 Reads all settings of the scope (for Claude Code settings.json and settings.local.json), translates
@@ -151,13 +150,23 @@ def migrate(
     proof_options = None
     if proved and migration.entries:
         proof_options = ProofOptions(events or BUILTIN, yes, trust_once, quiet=as_json)
+        confirm_limits(is_agreed=yes)
         _confirm_proof(migration, location, proof_options)
     if not as_json:
         show_moved_hooks(migration, losses, directory)
         show_losses(migration, losses, directory)
     proof = None
     if proof_options is not None:
-        proof = _run_proof(migration, location, proof_options)
+        request = ProofRequest(
+            source_agent.name,
+            target_agent.name,
+            location,
+            scope,
+            has_shim=not no_shim,
+            program=_program(scope),
+            events=proof_options.events,
+        )
+        proof = _run_proof(request, is_quiet=as_json)
         if not as_json:
             show_proof(proof, migration, directory)
     refusal = _refusal(migration, proof, strict=strict)
@@ -295,21 +304,23 @@ def _is_untrusted(migration: Migration, project: Path) -> bool:
     return bool(changes)
 
 
-def _run_proof(migration: Migration, location: Location, options: ProofOptions) -> Proof:
-    source, target = migration.source, migration.target
-
-    def probes(project: Path) -> list[Probe]:
-        if options.events == BUILTIN:
-            return builtin_probes(source, target, migration.hooks.definitions, project)
-        return recorded_probes(Path(options.events), source, target, project)
-
-    with Progress(console=console(stderr=True), transient=True, disable=options.quiet) as progress:
+def _run_proof(request: ProofRequest, *, is_quiet: bool) -> Proof:
+    location = request.location
+    bar = Progress(console=console(stderr=True), transient=True, disable=is_quiet)
+    with Sandbox.for_project(location.project, location) as sandbox, bar as progress:
         task = progress.add_task("proving", total=None)
 
-        def update(done: int, total: int) -> None:
+        def update(done_and_all: tuple[int, int]) -> None:
+            done, total = done_and_all
             progress.update(task, completed=done, total=total)
 
-        return prove(migration, location, probes, progress=update)
+        # It works in copies of its own.
+        request = replace(
+            request,
+            location=replace(location, environ=sandbox.environ),
+            links_packages=sandbox.protects_files,
+        )
+        return sandbox.run(prove_migration, request, on_message=update)
 
 
 # -- for programs

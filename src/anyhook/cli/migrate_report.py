@@ -8,8 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from anyhook.cli.output import console, show_path, show_place
+from anyhook.cli.sandboxed import sandbox_text
 from anyhook.model.text import printable
-from anyhook.sandbox.copies import copied_directories, linked_directories
+from anyhook.sandbox.copies import copied_directories
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,16 +90,15 @@ def show_what_runs(migration: Migration, location: Location) -> None:
     commands = [origin.handler.shown_identifier for _, origin in migration.origins()]
     for command in dict.fromkeys(map(printable, commands)):
         out.print(Text(f"  {command}"), soft_wrap=True)
-    copies = "copies of the project"
-    linked = linked_directories(location.project)
-    if linked:
-        copies += f" that share {', '.join(linked)}"
     home = "which is empty"
     directories = [show_path(str(path)) for path in copied_directories(location)]
     if directories:
         home = f"with copies of {', '.join(directories)}"
-    out.print(f"They run in {copies}, with a home directory of their own {home}.", soft_wrap=True)
-    out.print("What a command writes elsewhere, it writes for real.")
+    out.print(
+        f"They run {sandbox_text()}, each side in a copy of the project and with a home directory "
+        f"of its own {home}.",
+        soft_wrap=True,
+    )
 
 
 # -- the proof

@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +23,7 @@ from anyhook.cli.options import (
     AsJson,
     Project,
     TrustOnce,
+    Yes,
     existing_project,
     print_no_hooks,
     print_project,
@@ -37,14 +38,15 @@ from anyhook.cli.output import (
     print_json,
     show_place,
 )
+from anyhook.cli.sandboxed import confirm_limits
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.model.text import printable
 from anyhook.probe.plan import CallRequest
-from anyhook.probe.probing import SECONDS, ProbeOptions, probe_agent
+from anyhook.probe.probing import SECONDS, ProbeOptions, probe_in_sandbox
 from anyhook.probe.report import AgentReport, Verdict
-from anyhook.probe.start import fence
+from anyhook.sandbox.sandbox import Sandbox, sandbox_limits
 from anyhook.settings.detect import agents_with_hooks, trust_command
 from anyhook.settings.sources import Location
 
@@ -72,10 +74,6 @@ SUMMARY = {
 }
 """Verdict to its words behind a number of hooks."""
 NODE_SUFFIXES = frozenset({".js", ".cjs", ".mjs"})
-OPEN_NETWORK = (
-    "The network could not be shut off here (that needs Linux with `unshare`): the agents and "
-    "hooks ran with proxies that lead nowhere, which programs can ignore."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +116,7 @@ def probe(
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", help="Limit of each run of an agent.")
     ] = SECONDS,
+    yes: Yes = False,
     trust_once: TrustOnce = False,
     as_json: AsJson = False,
 ) -> int:
@@ -145,6 +144,7 @@ def probe(
     if program is not None and len(names) != 1:
         raise UsageError("--program is the program of one agent; name it with --agent")
     requests = tuple(map(CallRequest.parse, calls or ()))
+    confirm_limits(is_agreed=yes)
     if not trust_once:
         _check_trust(directory, names)
     with _progress(quiet=as_json) as progress:
@@ -210,14 +210,19 @@ def _probe_one(name: str, project: Path, settings: RunSettings) -> AgentReport:
         )
         return AgentReport(name, agent.title, missing=missing)
     location = Location.of(project, home_variable=agent.home_variable)
-    options = ProbeOptions(
-        command,
-        settings.calls,
-        settings.seconds,
-        lambda text: settings.progress(f"{agent.title}: {text}"),
-    )
     try:
-        return probe_agent(program, location, options)
+        with Sandbox.for_project(location.project, location) as sandbox:
+            options = ProbeOptions(
+                command, settings.calls, settings.seconds, sandbox.protects_files
+            )
+            # It works in copies of its own.
+            return sandbox.run(
+                probe_in_sandbox,
+                replace(location, environ=sandbox.environ),
+                name,
+                options,
+                on_message=lambda text: settings.progress(f"{agent.title}: {text}"),
+            )
     except UsageError as error:
         return AgentReport(name, agent.title, missing=str(error))
 
@@ -260,9 +265,6 @@ def _print(project: Path, reports: list[AgentReport]) -> None:
         return
     for report in reports:
         _print_agent(out, project, report)
-    tried = [report for report in reports if not report.missing]
-    if tried and not fence():
-        out.print(Text(OPEN_NETWORK, style="yellow"), soft_wrap=True)
     _print_summary(out, reports)
 
 
@@ -347,7 +349,7 @@ def _report_json(project: Path, reports: list[AgentReport]) -> dict[str, Any]:
     return {
         "ok": not any(report.is_broken for report in reports),
         "project": str(project),
-        "network": "off" if fence() else "proxies",
+        "reachable": list(sandbox_limits()),
         "agents": [_agent_json(report) for report in reports],
     }
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +11,6 @@ from rich.measure import Measurement
 from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.authoring.load import load_hooks
 from anyhook.authoring.run import log_text
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.cases import run_case_file
@@ -24,14 +21,17 @@ from anyhook.cli.options import (
     AsJson,
     Project,
     TrustOnce,
+    Yes,
     existing_project,
 )
 from anyhook.cli.output import RESULT_MARKS, UNWRAPPED, console, make_table, print_json
+from anyhook.cli.sandboxed import confirm_limits
 from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
 from anyhook.errors import UsageError
 from anyhook.model.text import printable, shorten
+from anyhook.sandbox.sandbox import Sandbox
 from anyhook.testing.cases import is_case_file
-from anyhook.testing.examples import endless_denials, run_examples
+from anyhook.testing.examples import try_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,14 +61,16 @@ def test(
     init: Annotated[
         bool, typer.Option("--init", help="Write a file of cases for the configured hooks.")
     ] = False,
+    yes: Yes = False,
     trust_once: TrustOnce = False,
     as_json: AsJson = False,
 ) -> int:
     """Try the examples of a hook file, or a file of cases.
 
-    The examples of a Python hook file are tried for every agent. What an agent cannot do is
-    reported and is no failure. A file of cases is tried against the hooks in the settings, in any
-    language, which run as the agent runs them. Exits with 1 if one fails, or if there is none.
+    Hooks run in a sandbox, where they change nothing of yours and reach no network. The examples of
+    a Python hook file are tried for every agent. What an agent cannot do is reported and is no
+    failure. A file of cases is tried against the hooks in the settings, in any language, which run
+    as the agent runs them. Exits with 1 if one fails, or if there is none.
 
     For example:
 
@@ -78,6 +80,7 @@ def test(
         anyhook test hook-cases.toml
     """
     names = [get_agent(name).name for name in agents or ()]
+    confirm_limits(is_agreed=yes)
     if init:
         directory = existing_project(project)
         path = file or directory / FIRST_CASES
@@ -91,11 +94,10 @@ def test(
 
 
 def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int:
-    # Standard output is the result; what hooks print goes to standard error.
-    with redirect_stdout(sys.stderr):
-        hooks = load_hooks(file)
-        results = run_examples(hooks, agent_names)
-        warnings = endless_denials(hooks, agent_names)
+    with Sandbox.for_project(Path()) as sandbox:
+        path = sandbox.inside(str(file.resolve()))
+        tried = sandbox.run(try_file, path, agent_names)
+    results, warnings = tried.results, tried.warnings
     for result in results:
         if result.traceback:
             log_text(result.traceback)
@@ -114,7 +116,7 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
         return exit_code
     out = console()
     if results:
-        out.print(_table(out, hooks.examples, results, agent_names))
+        out.print(_table(out, tried.examples, results, agent_names))
     for result in results:
         if result.status in ("failed", "degraded"):
             _print_notes(out, result)

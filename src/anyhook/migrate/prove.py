@@ -1,4 +1,4 @@
-"""The proof: the source's hooks and the migrated ones decide the same events.
+"""The proof: the source's hooks and the migrated ones decide the same events, in a sandbox.
 
 Each side runs in its own copy of the project, with its own home directory, so that nothing of the
 real ones changes and neither side sees what the other did. If the sides differ, both run again in
@@ -8,20 +8,23 @@ no difference between the sides.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 
+from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.migrate.comparison import Comparison
-from anyhook.migrate.corpus import replace_directory
+from anyhook.migrate.corpus import builtin_probes, recorded_probes, replace_directory
+from anyhook.migrate.plan import plan_migration
 from anyhook.migrate.scratch import HOME, SETTINGS, environment, scratch_copies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.comparison import Proof
@@ -30,7 +33,74 @@ if TYPE_CHECKING:
     from anyhook.migrate.scratch import ScratchCopies
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
+    from anyhook.sandbox.keeper import Run
     from anyhook.settings.sources import Location
+
+BUILTIN = "builtin"
+"""The events that come with this package."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProofRequest:
+    """A proof that is to be run in a sandbox.
+
+    Attributes:
+        source: Name of the agent whose hooks are migrated.
+        target: Name of the other agent.
+        location: The project, home and environment, at their paths in the sandbox.
+        scope: The scope of the migration.
+        has_shim: Whether commands are called through `anyhook shim`.
+        program: What starts this program in migrated commands.
+        events: A file of recorded events, or `BUILTIN`.
+        links_packages: As `copy_project`.
+    """
+
+    source: str
+    target: str
+    location: Location
+    scope: str
+    has_shim: bool
+    program: tuple[str, ...]
+    events: str
+    links_packages: bool = False
+
+
+def prove_migration(run: Run, request: ProofRequest) -> Proof:
+    """Plan a migration again and prove it, as a function of a sandbox.
+
+    Args:
+        run: Sends the number of events that are done, and of all.
+        request: What is proved.
+
+    Raises:
+        UsageError: If the file of events cannot be read.
+    """
+    source, target = get_agent(request.source), get_agent(request.target)
+    migration = plan_migration(
+        source,
+        target,
+        request.location,
+        scope=request.scope,
+        shim=request.has_shim,
+        program=request.program,
+    )
+
+    def probes(project: Path) -> Sequence[Probe]:
+        if request.events == BUILTIN:
+            return builtin_probes(source, target, migration.hooks.definitions, project)
+        return recorded_probes(Path(request.events), source, target, project)
+
+    def report(done: int, total: int) -> None:
+        run.send((done, total))
+
+    return prove(
+        migration,
+        request.location,
+        probes,
+        links_packages=request.links_packages,
+        progress=report,
+    )
+
 
 # A second run if the sides differ, and a third if answers vary: two runs may be equal by chance.
 MAX_RUNS = 3
@@ -41,16 +111,18 @@ def prove(
     location: Location,
     probes: Callable[[Path], Sequence[Probe]],
     *,
+    links_packages: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Proof:
     """Run both configurations on some events and compare their decisions.
 
-    The hooks run for real, in copies of the project. Ask the user first.
+    The hooks run for real, in copies of the project.
 
     Args:
         migration: What was migrated.
         location: The project, home and environment.
         probes: Makes the events, given the directory in which they happen.
+        links_packages: As `copy_project`.
         progress: Called with the number of events that are done, and of all.
 
     Raises:
@@ -58,7 +130,7 @@ def prove(
     """
     comparison = Comparison(migration)
     for run in range(MAX_RUNS):
-        with scratch_copies(migration, location) as copies:
+        with scratch_copies(migration, location, links_packages) as copies:
             pairs = [_move_to_copy(probe, migration, copies) for probe in probes(copies.source)]
             report = _run_progress(progress, run, len(pairs))
             anyio.run(_run_once, comparison, location, copies, pairs, report)

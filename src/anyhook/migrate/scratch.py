@@ -40,7 +40,9 @@ class ScratchCopies:
 
 
 @contextmanager
-def scratch_copies(migration: Migration, location: Location) -> Iterator[ScratchCopies]:
+def scratch_copies(
+    migration: Migration, location: Location, links_packages: bool
+) -> Iterator[ScratchCopies]:
     """Copy the project twice without the agents' settings; the target's has the migrated ones.
 
     Raises:
@@ -48,18 +50,18 @@ def scratch_copies(migration: Migration, location: Location) -> Iterator[Scratch
     """
     with tempfile.TemporaryDirectory(prefix="anyhook-proof-") as directory:
         root = Path(os.path.realpath(directory))
-        source = _make_side(migration, location, root / "here")
-        target = _make_side(migration, location, root / "there")
+        source = _make_side(migration, location, root / "here", links_packages)
+        target = _make_side(migration, location, root / "there", links_packages)
         _write_migrated_settings(migration, target)
         yield ScratchCopies(source, target)
 
 
-def _make_side(migration: Migration, location: Location, base: Path) -> Path:
+def _make_side(migration: Migration, location: Location, base: Path, links_packages: bool) -> Path:
     (base / SETTINGS).mkdir(parents=True)
     copy_home(location, base / HOME)
     copy = base / location.project.name
     if migration.scope == "project":
-        copy_project(location.project, copy, links_packages=True)
+        copy_project(location.project, copy, links_packages=links_packages)
     else:
         copy.mkdir()
     for agent in (migration.source, migration.target):

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents import get_agent
-from anyhook.agents.program import Workplace
+from anyhook.agents.program import Workplace, get_program
 from anyhook.engine.engine import Engine
 from anyhook.engine.guard import Guard
 from anyhook.engine.messages import discard
+from anyhook.errors import UsageError
 from anyhook.files import DATA_VARIABLE
 from anyhook.model.diagnostics import Place
 from anyhook.probe.configured import find_configured, find_problems, misplaced_files
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from anyhook.probe.evidence import Observation
     from anyhook.probe.plan import Step
     from anyhook.probe.report import HookReport
+    from anyhook.sandbox.keeper import Run
     from anyhook.settings.sources import Location
 
 SECONDS = 60.0
@@ -51,16 +53,40 @@ class ProbeOptions:
         command: What starts its program.
         calls: Calls that the user wants to be made.
         seconds: Limit of one run of the program.
-        progress: Receives what is done.
+        links_packages: Whether its copies may link directories of packages, as nothing can be
+            written through a link.
     """
 
     command: tuple[str, ...]
     calls: tuple[CallRequest, ...] = ()
     seconds: float = SECONDS
-    progress: Callable[[str], object] = lambda _text: None
+    links_packages: bool = False
 
 
-def probe_agent(program: AgentProgram, real: Location, options: ProbeOptions) -> AgentReport:
+def probe_in_sandbox(run: Run, location: Location, name: str, options: ProbeOptions) -> AgentReport:
+    """Try the hooks of an agent, as a function of a sandbox.
+
+    Args:
+        run: Sends what is done.
+        location: The project, the home and the environment, at their paths in the sandbox.
+        name: Name of the agent.
+        options: How it is tried.
+
+    Raises:
+        UsageError: As `probe_agent`.
+    """
+    program = get_program(name)
+    if program is None:
+        raise UsageError(f"{get_agent(name).title} cannot be started without a user")
+    return probe_agent(program, location, options, run.send).without_tables()
+
+
+def probe_agent(
+    program: AgentProgram,
+    real: Location,
+    options: ProbeOptions,
+    progress: Callable[[str], object],
+) -> AgentReport:
     """Try the hooks of an agent in copies of a project and a home.
 
     The hooks run; the caller has made sure that the user trusts them.
@@ -69,6 +95,7 @@ def probe_agent(program: AgentProgram, real: Location, options: ProbeOptions) ->
         program: The agent.
         real: The project, the home and the environment.
         options: How it is tried.
+        progress: Receives what is done.
 
     Raises:
         UsageError: If the program cannot be started, or the project is too large to copy.
@@ -79,23 +106,23 @@ def probe_agent(program: AgentProgram, real: Location, options: ProbeOptions) ->
         root = Path(os.path.realpath(path))
         (root / "version").mkdir()
         version = program_version(options.command, program, root / "version")
-        options.progress("copying the project")
-        plain = make_scratch(agent, program, real, root / "plain")
-        tapped = make_scratch(agent, program, real, root / "tapped")
+        progress("copying the project")
+        plain = make_scratch(agent, program, real, root / "plain", options.links_packages)
+        tapped = make_scratch(agent, program, real, root / "tapped", options.links_packages)
         (root / "records").mkdir()
         taps = Taps(agent, root / "records", tapped.in_copy)
         engine = _load_engine(plain, version)
         wrapped = _wrap_settings(engine, plain, tapped, taps)
         _trust_copy(tapped, version)
         hooks = find_configured(engine, taps, wrapped)
-        steps = plan_steps(engine, program, options.calls, options.progress)
+        steps = plan_steps(engine, program, options.calls, progress)
         driver = Driver(
             program,
             options.command,
             tapped,
             taps,
             options.seconds,
-            options.progress,
+            progress,
         )
         trials = _try_hooks(driver, hooks, steps)
         report = _report(engine, program, hooks, trials)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -120,6 +120,11 @@ class AgentReport:
     missing: str = ""
     calls: tuple[str, ...] = ()
     seconds: float = 0.0
+
+    def without_tables(self) -> AgentReport:
+        """Return the report without the tables of the agent, which do not leave a sandbox."""
+        hooks = [replace(one, hook=replace(one.hook, spec=None)) for one in self.hooks]
+        return replace(self, hooks=tuple(hooks))
 
     @property
     def is_broken(self) -> bool:

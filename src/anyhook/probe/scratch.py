@@ -65,7 +65,9 @@ class Scratch:
         return text
 
 
-def make_scratch(agent: AgentSpec, program: AgentProgram, real: Location, root: Path) -> Scratch:
+def make_scratch(
+    agent: AgentSpec, program: AgentProgram, real: Location, root: Path, links_packages: bool
+) -> Scratch:
     """Copy a project and what an agent and its hooks need of the home.
 
     Args:
@@ -73,6 +75,7 @@ def make_scratch(agent: AgentSpec, program: AgentProgram, real: Location, root: 
         program: Its program.
         real: The originals.
         root: Directory for the copies; created.
+        links_packages: As `copy_project`.
 
     Raises:
         UsageError: If the project is too large to copy.
@@ -81,7 +84,7 @@ def make_scratch(agent: AgentSpec, program: AgentProgram, real: Location, root: 
     root.mkdir(parents=True)
     project.parent.mkdir()
     copy_home(real, home)
-    copy_project(real.project, project, without=(REPOSITORY,), links_packages=True)
+    copy_project(real.project, project, without=(REPOSITORY,), links_packages=links_packages)
     _link_repository(real.project, project)
     scratch = Scratch(agent, program, root, real, Location(project, home, {}, real.platform))
     _move_packages(scratch)

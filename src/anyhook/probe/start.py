@@ -76,7 +76,7 @@ class ProgramRun:
 
 @functools.cache
 def fence() -> tuple[str, ...]:
-    """Return the command that shuts another one in; empty if there is none.
+    """Return the command that shuts another one in; empty if there is none, as in a sandbox.
 
     What runs inside has no network but a loopback interface, and ends, to the last tool in the
     background, when the program ends.
@@ -129,8 +129,6 @@ def run_program(
     prompt: str,
     *,
     seconds: float,
-    protected: Sequence[Path] = (),
-    writable: Path | None = None,
 ) -> ProgramRun:
     """Give an agent a prompt and its model a script, and wait until the program ends.
 
@@ -142,8 +140,6 @@ def run_program(
         script: The responses of the model.
         prompt: The user's prompt.
         seconds: Time after which it is killed, with all that it started.
-        protected: Directories that it cannot write to, where the network can be shut off.
-        writable: Directory that it can write to even below a protected one; by default the home.
 
     Raises:
         UsageError: If it cannot be started.
@@ -157,8 +153,7 @@ def run_program(
             if enclosing:
                 port = ENCLOSED_PORT
                 words = (sys.executable, "-I", "-S", str(ENCLOSED), str(theirs.fileno()), str(port))
-                directories = os.pathsep.join(map(str, protected))
-                prefix = (*enclosing, *words, directories, str(writable or place.home))
+                prefix = (*enclosing, *words)
             else:
                 listener = socket.create_server(("127.0.0.1", 0), backlog=64)
                 port, prefix = listener.getsockname()[1], ()

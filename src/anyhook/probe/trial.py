@@ -133,8 +133,6 @@ class Driver:
             script,
             PROMPT,
             seconds=self.seconds,
-            protected=(self.scratch.real.home, self.scratch.real.project),
-            writable=self.scratch.root.parent,
         )
         records = self.taps.records()[before:]
         requests = run.model.subagent_requests if in_subagent else run.requests

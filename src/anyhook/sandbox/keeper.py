@@ -290,11 +290,12 @@ def _import_installed(names: Iterable[str]) -> None:
     """Import modules, unless they are code of the user."""
     directories = installed_directories()
     for name in names:
+        package = name.partition(".")[0]
+        # Modules in C are imported by those in Python, some of which need another order.
+        if package.startswith("_"):
+            continue
         with suppress(Exception):  # a run that needs it meets the same error
-            parent, _, _ = name.rpartition(".")
-            if parent and parent not in sys.modules:
-                continue
-            spec = importlib.util.find_spec(name)
+            spec = importlib.util.find_spec(package)
             if spec is not None and (spec.origin or "").startswith(directories):
                 importlib.import_module(name)
 

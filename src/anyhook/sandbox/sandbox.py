@@ -10,17 +10,21 @@ import subprocess
 import sys
 import tempfile
 import threading
+from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.model.text import printable
 from anyhook.sandbox import keeper
+from anyhook.sandbox.copies import ALWAYS_POSSIBLE
 from anyhook.sandbox.environment import sandbox_environment
 from anyhook.sandbox.keeper import Preload, Setup, Task
 from anyhook.sandbox.values import load_value
 from anyhook.sandbox.world import Places, move_paths, move_variables
+from anyhook.settings.sources import Location, config_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -87,6 +91,31 @@ class Sandbox:
             self._start(is_enclosed=False)
             self.environ = move_variables(self.environ, self.paths)
 
+    @classmethod
+    def for_project(
+        cls, project: Path, location: Location | None = None, *, discards_output: bool = False
+    ) -> Self:
+        """Make a sandbox for the hooks of a project and of its user.
+
+        Args:
+            project: Directory of the project.
+            location: The home and the environment; by default those of this process.
+            discards_output: Discard what hooks print.
+
+        Raises:
+            SandboxError: If it cannot be made.
+            UsageError: If the project is too large to copy.
+        """
+        real = Location.of(project.resolve()) if location is None else location
+        directories = [config_dir(get_agent(name), real) for name in CODING_AGENTS]
+        return cls(
+            real.project,
+            real.home,
+            [path for path in directories if path.is_dir()],
+            environ=real.environ,
+            discards_output=discards_output,
+        )
+
     def _start(self, *, is_enclosed: bool) -> bool:
         """Start the keeper, and return whether it could make the world."""
         ours, theirs = socket.socketpair()
@@ -118,6 +147,11 @@ class Sandbox:
         if kind == keeper.FAILURE:
             raise UsageError(content)
         return False
+
+    @property
+    def protects_files(self) -> bool:
+        """Whether hooks cannot write to any file of the user, wherever they write."""
+        return self.limits != ALWAYS_POSSIBLE
 
     def _copy_output(self) -> None:
         """Write what hooks print to standard error, without control characters."""
@@ -221,6 +255,20 @@ class Sandbox:
         _traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+@cache
+def sandbox_limits() -> tuple[str, ...]:
+    """Return what hooks could reach in a sandbox of this system; nothing on most systems.
+
+    Raises:
+        SandboxError: If no sandbox can be made.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="anyhook-") as empty,
+        Sandbox(empty, empty) as sandbox,
+    ):
+        return tuple(sandbox.limits)
 
 
 def _take_records(output: bytearray) -> Iterator[tuple[bytes, bytes]]:

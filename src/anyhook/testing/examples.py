@@ -11,6 +11,7 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.capabilities import abilities_of
 from anyhook.authoring.hooks import Example
 from anyhook.authoring.inspect import STOP_FLAG
+from anyhook.authoring.load import load_hooks
 from anyhook.authoring.process_exit import Deadline
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.authoring.hooks import Hooks
     from anyhook.model.answers import Answer
+    from anyhook.sandbox.keeper import Run
     from anyhook.testing.running import HookRun
 
 EXAMPLE_TIMEOUT = 30.0
@@ -51,6 +53,33 @@ class ExampleResult:
     notes: tuple[str, ...] = ()
     run: HookRun | None = None
     traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TriedFile:
+    """What came of the examples of a hook file.
+
+    Attributes:
+        examples: The examples.
+        results: Their results for each agent.
+        warnings: Events that hooks deny so that the agent never ends.
+    """
+
+    examples: list[Example]
+    results: list[ExampleResult]
+    warnings: list[str]
+
+
+def try_file(_run: Run, path: str, agents: Sequence[str]) -> TriedFile:
+    """Load a hook file and run its examples, as a function of a sandbox.
+
+    Raises:
+        UsageError: If it is not a hook file, or cannot be imported.
+        UnknownNameError: If there is no such agent.
+    """
+    hooks = load_hooks(path)
+    results = run_examples(hooks, agents)
+    return TriedFile(hooks.examples, results, endless_denials(hooks, agents))
 
 
 def run_examples(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list[ExampleResult]:

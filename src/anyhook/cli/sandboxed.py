@@ -1,0 +1,48 @@
+"""What commands that try hooks say and ask about the sandbox."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from anyhook.cli.output import console
+from anyhook.errors import UsageError
+from anyhook.sandbox.sandbox import sandbox_limits
+
+HARMLESS = "in a sandbox, where they change nothing of yours and reach no network"
+
+
+def sandbox_text() -> str:
+    """Return where hooks run, for a sentence: `in a sandbox, where …`."""
+    if not sandbox_limits():
+        return HARMLESS
+    return "in copies of the project and of your home directory"
+
+
+def confirm_limits(*, is_agreed: bool) -> None:
+    """Say what hooks could reach although they are tried, and ask, where no sandbox is complete.
+
+    Args:
+        is_agreed: Whether an option says that it may be so.
+
+    Raises:
+        UsageError: If the user refuses, or cannot be asked.
+    """
+    limits = sandbox_limits()
+    if not limits:
+        return
+    out = console(stderr=True)
+    out.print(
+        "This system allows no namespaces, so hooks run in copies of the project and of your home "
+        "directory. They could still reach:",
+        soft_wrap=True,
+    )
+    for limit in limits:
+        out.print(f"  {limit}", markup=False, soft_wrap=True)
+    if is_agreed:
+        return
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError("there is no terminal to ask whether hooks may run like this: add --yes")
+    if not typer.confirm("Run them?", default=False, err=True):
+        raise UsageError("nothing was run")
