@@ -20,6 +20,8 @@ _VALUE = (
 )
 """A value without quotation marks, also with escaped letters, and behind an escaped line break."""
 _NAME = rf"(?i:{NAMES})(?:_?[0-9]{{1,2}})?"
+_WORDS = ("password", "passwd", "passphrase", "secret", "token", "key", "apikey", "credentials")
+"""Ends of names behind which a blank stands before the value."""
 _OPERATOR = rf"(?::?\s*(?i:str(?:ing)?)\b)?\s*(?::{{0,3}}=>?|[?.+]=|:){_SPACE}*"
 _VALUE_FOLLOWS = r"""(?:_?[0-9]{1,2})?(?:["'=:>?.+]|\\+["']|\s+(?:[=:?.+>]|value=|str))"""
 _ARGUMENT = r"""(?:\\*["'])?(?P<secret>(?!\$|\\*["'])[^\s"'\\;|&]{3,})"""
@@ -102,20 +104,29 @@ PLACES = (
     ),
     SecretKind(
         "secret",
-        NAME_MARKS,
+        tuple([f"-{word}" for word in _WORDS]),
+        # An option: --password …, --db-password …; `get-password` is a command.
         (
-            # An option: --password …, --db-password …; `get-password` is a command.
             (
                 rf"(?:(?<![\w-])|(?<=\\[nrt]))--?(?:[A-Za-z][\w-]{{0,30}})??{_NAME}{_SPACE}+"
                 rf"(?:{_QUOTE})?(?P<secret>(?!-){_VALUE})"
             ),
-            # Fish and Windows: set -x TOKEN …, setx TOKEN ….
+        ),
+        follows=rf"(?:_?[0-9]{{1,2}})?{_SPACE}",
+        any_case=True,
+        before=40,
+    ),
+    SecretKind(
+        "secret",
+        (*[f"_{word}" for word in _WORDS], *[f"x {word}" for word in (*_WORDS, "api_key")]),
+        # Fish and Windows: set -x TOKEN …, setx TOKEN ….
+        (
             (
                 rf"(?i:set -[glux]+|setx(?: /m)?) +\w{{0,30}}?{_NAME} +(?:{_QUOTE})?"
                 rf"(?P<secret>{_VALUE})"
             ),
         ),
-        follows=rf"(?:_?[0-9]{{1,2}})?{_SPACE}",
+        follows="(?:_?[0-9]{1,2})? ",
         any_case=True,
         before=48,
     ),

@@ -133,11 +133,11 @@ def find_secrets(text: str) -> list[Secret]:
     They do not overlap, and begin and end between the escapes of JSON.
     """
     matches: list[tuple[int, int, int]] = []
-    for search in _searches(any_case=False):
+    for search in _SEARCHES:
         if search.pattern.search(text):
             matches += _matches(search, text, text)
     lower = _lower(text)
-    for search in _searches(any_case=True):
+    for search in _LOWER_SEARCHES:
         if search.pattern.search(lower):
             matches += _matches(search, lower, text)
     if not matches:
@@ -162,8 +162,7 @@ class _Search(Record, kw_only=False):
     marks: tuple[tuple[str, int, tuple[int, ...]], ...]
 
 
-@cache
-def _searches(*, any_case: bool) -> list[_Search]:
+def _make_searches(*, any_case: bool) -> tuple[_Search, ...]:
     """Return the searches for marks.
 
     Args:
@@ -176,32 +175,46 @@ def _searches(*, any_case: bool) -> list[_Search]:
             for mark in kind.marks:
                 anchor = next((letter for letter in anchors if letter in mark), mark[0])
                 groups.setdefault(anchor, {}).setdefault(mark, []).append(number)
-    return [_make_search(anchor, marks) for anchor, marks in groups.items()]
+    return tuple([_make_search(anchor, marks) for anchor, marks in groups.items()])
 
 
 def _make_search(anchor: str, marks: Mapping[str, list[int]]) -> _Search:
-    # Most letters fail at the first test, which is a quick one: the letter in front of them. What
-    # is behind a letter is tried once for all marks that want the same. A lookbehind wants texts of
-    # the same length.
+    # What is behind a letter is tried once for all marks that want the same.
     alternatives: dict[tuple[str, str], dict[str, None]] = {}
     for mark, numbers in marks.items():
         for number in numbers:
             key = (mark.rpartition(anchor)[2], KINDS[number].follows)
             alternatives.setdefault(key, {})[mark] = None
-    parts: list[str] = []
-    for (after, follows), of_alternative in alternatives.items():
-        end = re.escape(anchor + after)
-        letters = {mark[: -len(anchor + after)][-1:] for mark in of_alternative}
-        before = "" if "" in letters else f"(?<=[{re.escape(''.join(sorted(letters)))}]{end})"
-        by_length: dict[int, list[str]] = {}
-        for mark in of_alternative:
-            by_length.setdefault(len(mark), []).append(re.escape(mark))
-        whole = "|".join([f"(?<={'|'.join(texts)})" for texts in by_length.values()])
-        parts.append(f"{re.escape(after)}{before}(?={follows})(?:{whole})")
+    parts = [
+        f"{re.escape(after)}{_preceded_by(of_alternative, anchor + after, follows)}"
+        for (after, follows), of_alternative in alternatives.items()
+    ]
     return _Search(
         re.compile(f"{re.escape(anchor)}(?:{'|'.join(parts)})"),
-        tuple((mark, mark.rindex(anchor), tuple(numbers)) for mark, numbers in marks.items()),
+        tuple([(mark, mark.rindex(anchor), tuple(numbers)) for mark, numbers in marks.items()]),
     )
+
+
+def _preceded_by(marks: Iterable[str], end: str, follows: str) -> str:
+    """Return a pattern of what is around the end of marks, which it stands behind."""
+    following = f"(?={follows})" if follows else ""
+    if end in marks:
+        return following
+    by_length: dict[int, list[str]] = {}
+    for mark in marks:
+        by_length.setdefault(len(mark), []).append(re.escape(mark))
+    # A lookbehind wants texts of the same length.
+    lookbehinds = [f"(?<={'|'.join(texts)})" for texts in by_length.values()]
+    if len(lookbehinds) == 1:
+        return lookbehinds[0] + following
+    # Most letters fail at a quick test, which is that of the letter in front of them.
+    letters = "".join(sorted({mark[-len(end) - 1] for mark in marks}))
+    quick = f"(?<=[{re.escape(letters)}]{re.escape(end)})"
+    return f"{quick}{following}(?:{'|'.join(lookbehinds)})"
+
+
+_SEARCHES = _make_searches(any_case=False)
+_LOWER_SEARCHES = _make_searches(any_case=True)
 
 
 def _matches(search: _Search, searched: str, text: str) -> Iterator[tuple[int, int, int]]:
