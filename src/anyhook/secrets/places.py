@@ -89,7 +89,7 @@ PLACES = (
                 r"(?:-b|--cookie)[ =]*",
                 r"\\*[\"']?(?P<secret>(?!\$)[\w.-]+=[^\"'\\\s]{4,})",
             ),
-            _command(r"(?:mysql|mariadb)[a-z-]*", "-p(?!rint|ath|ort)"),
+            _command(r"(?:mysql|mariadb)[a-z-]{0,20}", "-p(?!rint|ath|ort)"),
             _command("sshpass", "-p *"),
             rf" login\b(?:(?!login|[;|]|\\n\w).){{0,400}}?\s-p +{_ARGUMENT}",
             _command("ssh-keygen", "-[NP] *"),
