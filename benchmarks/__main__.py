@@ -26,7 +26,7 @@ from anyhook.engine.messages import discard
 from anyhook.handlers.kinds import get_kind
 from anyhook.settings import load as loading
 from anyhook.testing import make_payload
-from benchmarks import against, backtest, sustained, telemetry, warm
+from benchmarks import against, backtest, redaction, sustained, telemetry, warm
 from benchmarks.agents import FRAMEWORKS, engine_without_hooks
 from benchmarks.floor import spawn_bare
 from benchmarks.measure import in_turns, timed
@@ -68,7 +68,7 @@ WARM: dict[str, Callable[[Worker, Path, asyncio.Runner, float], Section]] = {
     "memory": lambda worker, root, _runner, _scale: warm.memory(worker, root),
 }
 """Parts that need a worker, each one of its own."""
-PARTS = (*WARM, "cold", "telemetry", "backtest", "dispatch")
+PARTS = (*WARM, "cold", "telemetry", "backtest", "redaction", "dispatch")
 
 
 def main() -> None:
@@ -108,6 +108,8 @@ def _sections(parts: Sequence[str], scale: float) -> Iterator[Section]:
                 yield telemetry.measure(Path(directory), runner, scale)
             elif part == "backtest":
                 yield backtest.measure(Path(directory), scale)
+            elif part == "redaction":
+                yield redaction.measure(Path(directory), scale)
             else:
                 yield _dispatch(Path(directory), runner, scale)
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 
-from anyhook.backtest.example_secrets import EXAMPLES, insert_examples, remove_examples
-from anyhook.history.redact import KINDS, redact_json
+from anyhook.backtest.example_secrets import insert_examples, remove_examples
+from anyhook.secrets.examples import EXAMPLES
 from tests.backtest.test_backtest import Recorded, shell
 
-NAMED = {"http-authorization", "url-password", "secret"}
-"""Kinds that are recognized by the words before them."""
 KEY = "AKIA" + "Q7RT5XW2ZPL8MN3K"
 GUARD = """
 import re
@@ -32,22 +29,6 @@ def recorded(tmp_path):
     return Recorded(tmp_path)
 
 
-def test_every_kind_of_secret_has_an_example():
-    assert EXAMPLES.keys() == {kind.label for kind in KINDS}
-
-
-@pytest.mark.parametrize(
-    "kind", sorted(EXAMPLES.keys() - {"http-authorization", "url-password", "secret"})
-)
-def test_an_example_is_recognized_as_a_secret_of_its_kind(kind):
-    text = json.dumps({"command": f"echo {EXAMPLES[kind]} end"})
-
-    redacted, count = redact_json(text)
-
-    assert redacted == json.dumps({"command": f"echo [redacted:{kind}] end"})
-    assert count == 1
-
-
 def test_examples_are_replaced_by_the_same_placeholders():
     text = " ".join(f"a[redacted:{kind}]b" for kind in EXAMPLES) + " [redacted:$TOKEN] [redacted:x]"
 
@@ -55,7 +36,7 @@ def test_examples_are_replaced_by_the_same_placeholders():
 
     assert "[redacted:x]" in with_examples
     assert "[redacted:$TOKEN]" in with_examples
-    assert not re.search("redacted:[a-z]+-", with_examples)
+    assert not re.search("redacted:[a-z0-9]+-", with_examples)
     assert remove_examples(with_examples) == text
 
 

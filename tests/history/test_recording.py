@@ -17,7 +17,7 @@ from anyhook.history.recorder import Recorder
 from anyhook.history.statistics import statistics
 from anyhook.history.store import History
 from anyhook.model.text import MAX_VALUE_WIDTH
-from tests.history.test_redact import texts_of_store
+from tests.history.test_stored_secrets import texts_of_store
 from tests.world import World
 
 SHELL = BeforeTool(tool_name="run_shell_command", tool_input={"command": "ls"}, session_id="s1")

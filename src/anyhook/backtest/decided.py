@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.backtest.example_secrets import remove_examples
 from anyhook.backtest.results import Decided
-from anyhook.history.redact import redact_json, redact_start
 from anyhook.model.text import shorten
+from anyhook.secrets.redact import redact_json, redact_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

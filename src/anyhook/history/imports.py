@@ -15,11 +15,11 @@ from anyhook.errors import UnknownNameError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.merge import combine
 from anyhook.history.record import answer_record
-from anyhook.history.redact import redact_json
 from anyhook.history.rows import dump
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
+from anyhook.secrets.redact import redact_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

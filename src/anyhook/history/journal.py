@@ -115,7 +115,7 @@ def encode_line(record: Mapping[str, Any]) -> bytes:
     text = _encode(record)
     if len(text) > LONGEST_LINE:
         text = _encode({**_cut(record), "cut": True})
-    from anyhook.history.redact import redact_json
+    from anyhook.secrets.redact import redact_json
 
     text, count = redact_json(text)
     if count:
@@ -129,7 +129,7 @@ def _cut(value: Any) -> Any:
         rest = len(value) - LONGEST_TEXT
         if rest <= 0:
             return value
-        from anyhook.history.redact import redact_start
+        from anyhook.secrets.redact import redact_start
 
         return f"{redact_start(value, LONGEST_TEXT)}… [{rest} characters left out]"
     if isinstance(value, dict):

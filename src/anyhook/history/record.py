@@ -124,8 +124,8 @@ def _blame_record(blame: Blame) -> dict[str, Any]:
 
 def _shorten(value: object) -> str:
     """Return a value as one short line without secrets, which a cut could make unrecognizable."""
-    from anyhook.history.redact import redact_json
     from anyhook.model.json import dump_json, repair
+    from anyhook.secrets.redact import redact_json
 
     return shorten(json.loads(redact_json(dump_json(repair(value)).decode())[0]))
 
@@ -171,7 +171,7 @@ def result_record(result: HandlerResult, file: str | None) -> dict[str, Any]:
 def _start_of(stream: str) -> str:
     if len(stream) <= LONGEST_STREAM:
         return stream  # the whole line of the journal is searched for secrets
-    from anyhook.history.redact import redact_start
+    from anyhook.secrets.redact import redact_start
 
     return redact_start(stream, LONGEST_STREAM)
 

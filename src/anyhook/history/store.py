@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import HistoryError
 from anyhook.files import describe_no_directory
-from anyhook.history.bulk_redact import bulk_redactor
 from anyhook.history.journal import history_directory
-from anyhook.history.redact import redact_text
 from anyhook.history.rows import DIGEST_SIZE, Rows, dump, indexed_text, keep, storable
 from anyhook.history.schema import NewerStoreError, prepare
 from anyhook.history.spans import remove_empty_spans
+from anyhook.secrets.redact import redact_json, redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -191,7 +190,7 @@ class History:
             events: The events.
             redact: Replace their secrets; not needed for what was in the journal.
         """
-        rows = Rows(self._next_id(), bulk_redactor().redact if redact else keep)
+        rows = Rows(self._next_id(), redact_json if redact else keep)
         for event in map(_with_storable_names, events):
             session_id = self._session_id(event)
             rows.add(event, session_id, [self._hook_id(event, r) for r in event.results])

@@ -18,14 +18,13 @@ from anyhook.migrate.commands import (
 from anyhook.migrate.losses import ANYTHING, MORE
 from anyhook.migrate.options import ShimOptions
 from anyhook.migrate.original import read_original, spellings
+from anyhook.secrets.names import is_secret_name
 from anyhook.shell.path_variables import quote_path_variables, unquoted_variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.migrate.context import HandlerMigration
-
-_SECRET_NAME = re.compile(r"TOKEN|SECRET|PASS|KEY|AUTH|CREDENTIAL|PRIVATE", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +218,7 @@ def _record_added_quotes(move: HandlerMigration, line: str) -> None:
 
 def _record_exposed_secrets(move: HandlerMigration, exported: Mapping[str, str]) -> None:
     for name in exported:
-        if _SECRET_NAME.search(name):
+        if is_secret_name(name):
             move.record_loss(
                 "changed",
                 f"env.{name}",

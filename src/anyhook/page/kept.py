@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.atomic_write import replace_file
 from anyhook.errors import UsageError
 from anyhook.history.describe import show_time
-from anyhook.history.redact import redact_json
+from anyhook.secrets.redact import redact_json
 
 if TYPE_CHECKING:
     import os

@@ -13,11 +13,11 @@ from markupsafe import Markup
 from anyhook import __version__
 from anyhook.backtest.report import report_json
 from anyhook.history.queries import events_of
-from anyhook.history.redact import redact_json, redact_text
 from anyhook.page.compared import shown_report
 from anyhook.page.events import author_results
 from anyhook.page.links import ReportLinks
 from anyhook.page.render import asset, render
+from anyhook.secrets.redact import redact_json, redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

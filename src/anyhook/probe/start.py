@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING
 from anyhook.errors import UsageError
 from anyhook.probe.models import model_class
 from anyhook.probe.overlay import lay_over
+from anyhook.secrets.names import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,8 +36,6 @@ TEMPORARY = "tmp"
 """Directory for temporary files, in the home."""
 VERSION_SECONDS = 30.0
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][\w.]+)?")
-SECRETS = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|COOKIE|_PAT\Z", re.IGNORECASE)
-"""Variables that no hook needs here, as there is no network."""
 OUTSIDE_PREFIXES = ("ANYHOOK_", "XDG_", "SSH_", "DBUS_", "GPG_", "npm_", "NODE_OPTIONS", "BASH_ENV")
 """Variables that lead out of the home, or change programs beside hooks."""
 PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy", "no_proxy", "ftp_proxy"})
@@ -216,7 +215,7 @@ def program_environment(program: AgentProgram, place: Workplace) -> dict[str, st
         is_kept = name in program.kept_variables or not (
             name.startswith((*program.own_prefixes, *OUTSIDE_PREFIXES))
             or name.lower() in PROXIES
-            or SECRETS.search(name)
+            or is_secret_name(name)  # there is no network that needs them
         )
         if is_kept:
             environ[name] = value

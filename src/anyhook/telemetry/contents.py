@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.history.redact import redact_start
 from anyhook.model.event import ToolEvent
 from anyhook.model.json import dump_json, repair
+from anyhook.secrets.redact import redact_start
 from anyhook.telemetry import names
 from anyhook.telemetry.attributes import clean
 

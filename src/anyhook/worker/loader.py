@@ -62,7 +62,7 @@ PRELOADED = (
     "anyhook.agents.replies",
     "anyhook.authoring.degrade",
     "anyhook.authoring.recording",
-    "anyhook.history.redact",
+    "anyhook.secrets.redact",
     "anyhook.model.further_events",
     "anyhook.model.rare_events",
     "anyhook.model.sequence",

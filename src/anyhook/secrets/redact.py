@@ -1,0 +1,330 @@
+"""Find the secrets in a text, and replace them before it is stored, exported or sent.
+
+A pattern is only tried where a text contains one of its marks. Marks that share a letter are
+searched at once: a pattern that begins with one letter is a fast loop, and a rare letter seldom
+ends it.
+
+Libraries that look for secrets (detect-secrets) read files line by line with entropy rules and take
+milliseconds for an event; here an agent may be waiting.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+
+from anyhook.model.record import Record
+from anyhook.secrets.kinds import KINDS
+from anyhook.secrets.names import has_secret_value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from anyhook.secrets.kind import SecretKind
+
+SHORTEST_VALUE = 8
+"""Characters. The value of a variable that is shorter may be a common word."""
+SEARCHED_BEYOND = 16 * 1024
+"""Characters behind a cut that are searched: more than the longest tokens have."""
+MOST_ESCAPED = 3
+"""How many JSON texts may be within each other around the value of a variable."""
+ANCHORS = "~AJ-:_."
+"""Characters from which marks are searched, rare ones of code and JSON first: of each mark the
+first of these that it has, otherwise its own first letter."""
+LOWER_ANCHORS = "qxbkgpch"
+"""The same for marks that are searched in a text in lower case."""
+
+
+class Secret(Record, kw_only=False):
+    """A secret in a text.
+
+    Attributes:
+        start: Index of its first character.
+        end: Index behind its last one.
+        kind: Its label in `anyhook.secrets.kinds.KINDS`.
+    """
+
+    start: int
+    end: int
+    kind: str
+
+
+class Redactor:
+    """Replaces secrets by their kind, like `[redacted:github-token]`.
+
+    Args:
+        environ: Environment whose secret values are replaced, too; by default this process's.
+    """
+
+    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+        self._values = _secret_values(os.environ if environ is None else environ)
+
+    def redact(self, text: str, *, is_cut: bool = False) -> tuple[str, int]:
+        """Replace the secrets in a JSON text, which stays valid JSON, or in any other text.
+
+        Args:
+            text: The text.
+            is_cut: Whether it is a part of a text, and never JSON.
+
+        Returns:
+            The text without secrets, and the number of those that were replaced.
+        """
+        count = 0
+        for value, label in self._values.items():
+            if value in text:
+                text, replaced = _replace_value(text, value, label, is_json=not is_cut)
+                count += replaced
+        secrets = find_secrets(text)
+        if not secrets:
+            return text, count
+        parts: list[str] = []
+        end = 0
+        for secret in secrets:
+            parts += [text[end : secret.start], f"[redacted:{secret.kind}]"]
+            end = secret.end
+        return "".join([*parts, text[end:]]), count + len(secrets)
+
+    def redact_start(self, text: str, limit: int) -> str:
+        """Return the start of a text without secrets.
+
+        The start of a secret would not be recognized after a cut through it, so the text is
+        searched beyond the cut.
+
+        Args:
+            text: The text.
+            limit: How many characters are kept.
+        """
+        part = text[: limit + SEARCHED_BEYOND]
+        redacted, _ = self.redact(part, is_cut=True)
+        if len(part) < len(text):  # the end of this part may go through a secret, too
+            redacted = redacted[:-SEARCHED_BEYOND]
+        return redacted[:limit]
+
+
+def redact_json(text: str) -> tuple[str, int]:
+    """Replace the secrets in a JSON text, also the values of this process's secret variables.
+
+    Returns:
+        The text without secrets, and the number of those that were replaced.
+    """
+    return _own_redactor().redact(text)
+
+
+def redact_text(text: str) -> str:
+    """Replace the secrets in any text; see `redact_json`."""
+    return _own_redactor().redact(text)[0]
+
+
+def redact_start(text: str, limit: int) -> str:
+    """Return the start of any text without secrets; see `Redactor.redact_start`."""
+    return _own_redactor().redact_start(text, limit)
+
+
+@cache
+def _own_redactor() -> Redactor:
+    return Redactor()
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """Return the secrets in a JSON text, or in any other text, from left to right.
+
+    They do not overlap, and begin and end between the escapes of JSON.
+    """
+    matches: list[tuple[int, int, int]] = []
+    for search in _SEARCHES:
+        if search.pattern.search(text):
+            matches += _matches(search, text, text)
+    lower = _lower(text)
+    for search in _LOWER_SEARCHES:
+        if search.pattern.search(lower):
+            matches += _matches(search, lower, text)
+    if not matches:
+        return []
+    secrets: list[Secret] = []
+    for start, end, number in _united(matches):
+        first, last = _between_escapes(text, start, end)
+        if first < last and not text.startswith("[redacted:", first):
+            secrets.append(Secret(first, last, KINDS[number].label))
+    return secrets
+
+
+class _Search(Record, kw_only=False):
+    """A search for the marks that share a letter.
+
+    Attributes:
+        pattern: Finds the letter where it is part of a mark that may begin a secret.
+        marks: The marks, each with the index of the letter in it and the numbers of its kinds.
+    """
+
+    pattern: re.Pattern[str]
+    marks: tuple[tuple[str, int, tuple[int, ...]], ...]
+
+
+def _make_searches(*, any_case: bool) -> tuple[_Search, ...]:
+    """Return the searches for marks.
+
+    Args:
+        any_case: Whether for the marks that are searched in a text in lower case.
+    """
+    anchors = LOWER_ANCHORS if any_case else ANCHORS
+    groups: dict[str, dict[str, list[int]]] = {}
+    for number, kind in enumerate(KINDS):
+        if kind.any_case == any_case:
+            for mark in kind.marks:
+                anchor = next((letter for letter in anchors if letter in mark), mark[0])
+                groups.setdefault(anchor, {}).setdefault(mark, []).append(number)
+    return tuple([_make_search(anchor, marks) for anchor, marks in groups.items()])
+
+
+def _make_search(anchor: str, marks: Mapping[str, list[int]]) -> _Search:
+    # What is behind a letter is tried once for all marks that want the same.
+    alternatives: dict[tuple[str, str], dict[str, None]] = {}
+    for mark, numbers in marks.items():
+        for number in numbers:
+            key = (mark.rpartition(anchor)[2], KINDS[number].follows)
+            alternatives.setdefault(key, {})[mark] = None
+    parts = [
+        f"{re.escape(after)}{_preceded_by(of_alternative, anchor + after, follows)}"
+        for (after, follows), of_alternative in alternatives.items()
+    ]
+    return _Search(
+        re.compile(f"{re.escape(anchor)}(?:{'|'.join(parts)})"),
+        tuple([(mark, mark.rindex(anchor), tuple(numbers)) for mark, numbers in marks.items()]),
+    )
+
+
+def _preceded_by(marks: Iterable[str], end: str, follows: str) -> str:
+    """Return a pattern of what is around the end of marks, which it stands behind."""
+    following = f"(?={follows})" if follows else ""
+    if end in marks:
+        return following
+    by_length: dict[int, list[str]] = {}
+    for mark in marks:
+        by_length.setdefault(len(mark), []).append(re.escape(mark))
+    # A lookbehind wants texts of the same length.
+    lookbehinds = [f"(?<={'|'.join(texts)})" for texts in by_length.values()]
+    if len(lookbehinds) == 1:
+        return lookbehinds[0] + following
+    # Most letters fail at a quick test, which is that of the letter in front of them.
+    letters = "".join(sorted({mark[-len(end) - 1] for mark in marks}))
+    quick = f"(?<=[{re.escape(letters)}]{re.escape(end)})"
+    return f"{quick}{following}(?:{'|'.join(lookbehinds)})"
+
+
+_SEARCHES = _make_searches(any_case=False)
+_LOWER_SEARCHES = _make_searches(any_case=True)
+
+
+def _matches(search: _Search, searched: str, text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield start and end of secrets, and the number of their kind."""
+    ends: dict[int, int] = {}
+    for found in search.pattern.finditer(searched):
+        for mark, index, numbers in search.marks:
+            start = found.start() - index
+            if start < 0 or not searched.startswith(mark, start):
+                continue
+            for number in numbers:
+                # Each kind passes over a text once.
+                if start < ends.get(number, 0):
+                    continue
+                match = _match(KINDS[number], text, start)
+                if match is None:
+                    continue
+                ends[number] = match.end()
+                group = "secret" if "secret" in match.re.groupindex else 0
+                if match[group] is not None:
+                    yield (*match.span(group), number)
+
+
+def _match(kind: SecretKind, text: str, mark: int) -> re.Match[str] | None:
+    for pattern in kind.patterns:
+        match = compiled(pattern, kind.before).match(text, max(0, mark - kind.before))
+        if match is not None:
+            return match
+    return None
+
+
+@cache
+def compiled(pattern: str, before: int = 0) -> re.Pattern[str]:
+    """Compile a pattern when the first text needs it: together they take 20 ms.
+
+    Args:
+        pattern: The pattern.
+        before: So many characters further a match may begin.
+    """
+    if not before:
+        return re.compile(pattern)
+    secret = pattern if "(?P<secret>" in pattern else f"(?P<secret>{pattern})"
+    return re.compile(rf"(?s:.{{0,{before}}}?){secret}")
+
+
+def _united(matches: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Return matches in order, those that overlap as one of the kind that is first in the table."""
+    united: list[tuple[int, int, int]] = []
+    for start, end, number in sorted(matches):
+        if united and start < united[-1][1]:
+            first, last, kind = united[-1]
+            united[-1] = (first, max(last, end), min(kind, number))
+        else:
+            united.append((start, end, number))
+    return united
+
+
+def _between_escapes(text: str, start: int, end: int) -> tuple[int, int]:
+    r"""Return where a secret begins and ends without the parts of escapes, like the `n` of `\n`."""
+    before = start
+    while before and text[before - 1] == "\\":
+        before -= 1
+    if (start - before) % 2:
+        start += 1
+    while end > start and text[end - 1] == "\\":
+        end -= 1
+    return start, end
+
+
+def _lower(text: str) -> str:
+    """Return a text in lower case, in which each letter keeps its position."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else text.replace("İ", "I").lower()
+
+
+def _replace_value(text: str, value: str, label: str, *, is_json: bool) -> tuple[str, int]:
+    r"""Replace the value of a variable; JSON stays JSON.
+
+    A value of digits may be a part of a number, and the first letter of a value may be that of an
+    escape like `\n`.
+    """
+    if not is_json or text[:1] not in ("{", "["):
+        return text.replace(value, label), text.count(value)
+    escaped = re.escape(value)
+    in_string = re.compile(rf"(?<!\\)((?:\\\\)*){escaped}")
+    is_number = compiled(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?").fullmatch(value)
+    in_number = re.compile(rf"(?<![\w.+-]){escaped}(?![\w.+-])") if is_number else None
+    count = 0
+    parts: list[str] = []
+    for part in compiled(r'"(?:[^"\\]|\\.)*"|[^"]+|"').findall(text):
+        replaced, number = part, 0
+        if part[0] == '"':
+            replaced, number = in_string.subn(lambda match: match[1] + label, part)
+        elif in_number is not None:
+            replaced, number = in_number.subn(lambda _match: f'"{label}"', part)
+        parts.append(replaced)
+        count += number
+    return "".join(parts), count
+
+
+def _secret_values(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of variables with a secret name, as they are and as JSON holds them."""
+    import json
+
+    values: dict[str, str] = {}
+    for name, value in environ.items():
+        if len(value) < SHORTEST_VALUE or not has_secret_value(name):
+            continue
+        form = value
+        for _ in range(MOST_ESCAPED + 1):
+            values[form] = f"[redacted:${name}]"
+            form = json.dumps(form, ensure_ascii=False)[1:-1]
+    return dict(sorted(values.items(), key=lambda item: -len(item[0])))
