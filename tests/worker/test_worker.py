@@ -226,7 +226,7 @@ def test_clients_that_send_nothing_are_bounded(any_client):
     for _ in range(10):
         link = socket.socket(socket.AF_UNIX)
         link.connect(address)
-        link.send(b"AHK1")
+        link.send(b"AHK2")
         links.append(link)
 
     assert reason_of(warm.run(path)) == "no"
@@ -349,7 +349,7 @@ def test_an_interpreter_without_anyhook_runs_hooks_cold(warm):
 def test_a_worker_that_speaks_nonsense_runs_hooks_cold(warm):
     path = warm.hook(DENIES)
     base = warm.address(path)
-    for said in (b"", b"HTTP/1.1 400\r\n\r\n", b"AHK1\xff\xff\xff\xff", b"AHK1\x01\0\0\0D"):
+    for said in (b"", b"HTTP/1.1 400\r\n\r\n", b"AHK2\xff\xff\xff\xff", b"AHK2\x01\0\0\0D"):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(base + ".sock")
             listener.listen()
@@ -510,7 +510,7 @@ def test_a_worker_survives_clients_that_speak_nonsense(warm):
     path = warm.hook(DENIES)
     warm.wake(path)
     address = warm.server["address"] + ".sock"
-    for said in (b"", b"GET / HTTP/1.1\r\n\r\n", b"AHK1\xff\xff\xff\xff", b"AHK1\x01\0\0\0R"):
+    for said in (b"", b"GET / HTTP/1.1\r\n\r\n", b"AHK2\xff\xff\xff\xff", b"AHK2\x01\0\0\0R"):
         with socket.socket(socket.AF_UNIX) as link:
             link.connect(address)
             link.send(said)
@@ -590,7 +590,9 @@ def test_the_longest_idle_server_ends_when_there_are_too_many(any_client, monkey
 
 
 def start_server(warm, path, base, *words):
-    request = pack_run(str(warm.root), [str(path)], warm.env, umask=0o22, payload=b"")
+    request = pack_run(
+        str(warm.root), [str(path)], warm.env, umask=0o22, ignored_signals=0, payload=b""
+    )
     command = [sys.executable, "-c", client.SERVER_CODE, base, *words]
     return subprocess.run(command, input=request, check=False, timeout=20)
 
@@ -767,7 +769,7 @@ def test_a_worker_refuses_another_user_who_got_to_its_socket(any_client):
         "link = socket.socket(socket.AF_UNIX)\n"
         f"link.connect({address!r})\n"
         f"link.settimeout(10)\n"
-        "try: link.send(b'AHK1\\x01\\0\\0\\0S')\n"
+        "try: link.send(b'AHK2\\x01\\0\\0\\0S')\n"
         "except BrokenPipeError: sys.exit(0)\n"
         "try: sys.exit(len(link.recv(100)))\n"
         "except ConnectionResetError: sys.exit(0)\n"

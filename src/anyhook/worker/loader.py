@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 15 * 60.0
 RELOAD_DELAY = 60.0
 """Seconds after which a file that could not be warm is loaded again, also if it did not change."""
-RESET_SIGNALS = (signal.SIGCHLD, signal.SIGALRM, signal.SIGTERM, signal.SIGHUP)
-"""Signals that the agent which happened to start the server may ignore."""
 PRELOADED = (
     "atexit",
     "anyhook.agents.payloads",
@@ -215,9 +213,7 @@ def main() -> None:
     base = sys.argv[1]
     idle = float(sys.argv[2]) if len(sys.argv) > 2 else IDLE_SECONDS
     reason = sys.argv[3] if len(sys.argv) > 3 else ""
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    for number in RESET_SIGNALS:
-        signal.signal(number, signal.SIG_DFL)
+    reset_signals()
     check_private(os.path.dirname(base))
     if not holds_lock(base):
         return
@@ -232,6 +228,19 @@ def main() -> None:
         Loader(base, body, idle).load_and_serve()
     except Exception:  # noqa: BLE001 - a bug of this package must leave a trace
         log_traceback(base)
+
+
+def reset_signals() -> None:
+    """Handle every signal as an interpreter does that no other program has started.
+
+    The agent that happened to start the server may ignore or block some.
+    """
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    ignored_by_interpreter = {signal.SIGPIPE, signal.SIGXFSZ}
+    for number in signal.valid_signals() - ignored_by_interpreter:
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def preload() -> None:
