@@ -50,7 +50,7 @@ BLOCKED = 2
 MAX_REASON = 16_384
 """Characters of standard error that are kept for the reason of a denial."""
 EXIT_SECONDS = 5.0
-"""Seconds that a denial waits for exit functions and finalizers."""
+"""Seconds that a denial waits for exit functions and finalizers, at most."""
 ERROR_FIELD = "{why}"
 """Replaced in the message of a `FallbackExit` by the reason."""
 
@@ -256,11 +256,13 @@ class Output:
     Attributes:
         code: The exit code that belongs to the answer.
         is_denial: Whether the answer denies.
+        exit_seconds: Seconds that a denial waits for exit functions and finalizers.
         record: Records the event; to be called when the answer is delivered.
     """
 
     code = 0
     is_denial = False
+    exit_seconds = EXIT_SECONDS
     record: Callable[[], None] = staticmethod(lambda: None)
 
     def watch(self, seconds: float, on_late: Callable[[], None]) -> AbstractContextManager[None]:
@@ -352,19 +354,20 @@ class StandardOutput(Output):
             exit_now(self.code)
 
 
-def end_process(code: int, *, is_denial: bool) -> NoReturn:
+def end_process(output: Output) -> NoReturn:
     """End the process of a cold hook.
 
     To tear an interpreter down costs an eighth of a cold hook, so that is left out where it could
     do nothing visible.
 
     Args:
-        code: The exit code.
-        is_denial: Whether it must be the exit code, whatever exit functions and finalizers do.
+        output: Has delivered the answer. The exit code of a denial stays, whatever exit functions
+            and finalizers do.
 
     Raises:
         SystemExit: If the interpreter has something to do.
     """
+    code = output.code
     try:
         must_end_now = has_running_threads()  # the answer counts when the process has ended
         needs_teardown = not must_end_now and not (_is_plain_run() and _is_all_written())
@@ -373,8 +376,8 @@ def end_process(code: int, *, is_denial: bool) -> NoReturn:
     if must_end_now:
         flush_streams()
         exit_now(code)
-    if is_denial and (needs_teardown or has_exit_functions()):
-        _leave_rest_to_copy(code)
+    if output.is_denial and (needs_teardown or has_exit_functions()):
+        _leave_rest_to_copy(code, output.exit_seconds)
     if needs_teardown:
         sys.exit(code)
     run_exit_functions()
@@ -382,7 +385,7 @@ def end_process(code: int, *, is_denial: bool) -> NoReturn:
     exit_now(code)
 
 
-def _leave_rest_to_copy(code: int) -> None:
+def _leave_rest_to_copy(code: int, seconds: float) -> None:
     """Return in a copy of the process, and end the process itself with a code after the copy.
 
     Exit functions and finalizers of the hook can change an exit code: by `os._exit`, a crash of
@@ -398,7 +401,7 @@ def _leave_rest_to_copy(code: int) -> None:
         return
     try:
         unblock_signals()
-        with Deadline(EXIT_SECONDS, lambda: exit_now(code)):
+        with Deadline(seconds, lambda: exit_now(code)):
             _waitpid(copy, 0)
     finally:
         exit_now(code)

@@ -22,6 +22,7 @@ from anyhook.authoring.functions import MAX_TIMEOUT, describe_crash
 from anyhook.authoring.process_exit import (
     BLOCKED,
     ERROR_FIELD,
+    EXIT_SECONDS,
     Deadline,
     FallbackExit,
     StandardOutput,
@@ -49,6 +50,8 @@ FAILED = 1
 INTERRUPTED = 130
 TIMEOUT_SHARE = 0.9
 """Share of the agent's timeout that the functions may use; the rest is for the answer."""
+EXIT_SHARE = 0.5
+"""Share of the remaining time that exit functions may use when the answer denies."""
 BOM = b"\xef\xbb\xbf"
 """Some programs write it before UTF-8. The codec that removes it is one more file to load."""
 MAX_UNCHECKED_BRACKETS = 200
@@ -105,7 +108,7 @@ def run(hooks: HookFunctions, argv: Sequence[str]) -> NoReturn:
     except BaseException:
         if not output.is_denial:
             raise
-    end_process(output.code, is_denial=output.is_denial)
+    end_process(output)
 
 
 def answer(hooks: HookFunctions, argv: Sequence[str], payload: bytes, output: Output) -> None:
@@ -345,8 +348,7 @@ class Run:
 
         It is 0 if the agent's own time is over: a worker has run them, and they did not end.
         """
-        default = self._spec.default_timeouts.get("command", self._agent.default_timeout)
-        longest = (self._timeout or default) * TIMEOUT_SHARE
+        longest = self._longest()
         seconds = self._hooks.timeout
         if seconds is None:
             seconds = longest
@@ -355,6 +357,11 @@ class Run:
         if self._elapsed >= max(seconds, longest):
             return 0.0
         return max(MIN_SECONDS, seconds - self._elapsed)
+
+    def _longest(self) -> float:
+        """Return the part of the agent's own timeout that a hook may use, in seconds."""
+        default = self._spec.default_timeouts.get("command", self._agent.default_timeout)
+        return (self._timeout or default) * TIMEOUT_SHARE
 
     # -- failures
 
@@ -428,6 +435,9 @@ class Run:
             return
         self._output.code = reply.code
         self._output.is_denial = reply.fallback.code == BLOCKED
+        passed = self._elapsed + time.perf_counter() - self._clock
+        seconds = max(MIN_SECONDS, self._longest() - passed) * EXIT_SHARE
+        self._output.exit_seconds = min(EXIT_SECONDS, seconds)
         self._output.write(reply.text, reply.fallback)
 
     def _make_reply(self, answer: Answer) -> _Reply:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from anyhook.authoring.process_exit import (
     BLOCKED,
-    EXIT_SECONDS,
     FallbackExit,
     Output,
     end_warm_hook,
@@ -296,7 +295,7 @@ class _Connection(Output):
     def _fix(self, reply: Reply) -> None:
         self.reply = reply
         if self.is_denial:
-            self._child.slot.end_in(EXIT_SECONDS)
+            self._child.slot.end_in(self.exit_seconds)
         if not self._child.slot.fix(reply):
             self._child.send(self)  # without what exit functions print
 

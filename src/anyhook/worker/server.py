@@ -42,6 +42,8 @@ MAX_BUSY = 32
 """Children of one server that run hooks; what comes then waits until its client runs it cold."""
 REPLACE_DELAY = 0.02
 """Seconds in which most hooks answer: a fork in that time would only delay them."""
+LATE_CHECK = 0.1
+"""Seconds between two checks of whether the time of a hook is over."""
 MAX_FAILURES = 8
 """Children that die one after the other before they have taken an event."""
 ABANDONED_DELAY = 0.05
@@ -325,9 +327,9 @@ class Server:
             return ABANDONED_DELAY / 4
         if any(now - child.accepted_at < REPLACE_DELAY for child in busy):
             return REPLACE_DELAY
-        times = [child.slot.seconds_left() for child in busy if not child.is_late]
-        times_left = [max(0.0, seconds) for seconds in times if seconds is not None]
-        return min(1.0, self.endpoint.idle, *times_left)
+        if any(child.slot.seconds_left() is not None for child in busy):
+            return LATE_CHECK
+        return min(1.0, self.endpoint.idle)
 
     def _ask_to_end(self) -> None:
         self._must_end = True
