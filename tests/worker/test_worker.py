@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -408,6 +410,28 @@ def test_a_reply_with_wrong_lengths_is_refused(warm, said):
     path = warm.hook(DENIES)
 
     assert reason_of(spoken(warm, path, said, close=True)) == "no"
+
+
+def test_a_reply_that_arrives_byte_by_byte_does_not_hold_a_client(warm):
+    path = warm.hook(DENIES)
+    address = warm.address(path) + ".sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        process = warm.start(path)
+        give(process)
+        link, _ = listener.accept()
+        with link:
+            link.send(accepted(os.getpid()))
+            sent = 0
+            while process.poll() is None:
+                with suppress(BrokenPipeError):
+                    sent += link.send(reply(0, 0, b" " * 1000)[sent : sent + 1])
+                select.select([process.stdout], [], [], 0.2)  # returns when the hook answers
+    os.unlink(address)
+
+    assert reason_of(take(process)) == "no"
+    assert sent < 100  # one for each fifth of a second
 
 
 def accepted(pid):

@@ -16,6 +16,7 @@ from anyhook._compat import (
     has_exit_functions,
     hold_write_signals,
     run_exit_functions,
+    signals,
     start_alarm,
     unblock_signals,
 )
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 exit_now, getpid = os._exit, os.getpid
 _close, _dup, _dup2, _fstat, _write = os.close, os.dup, os.dup2, os.fstat, os.write
 _fork: Callable[[], int] | None = getattr(os, "fork", None)
-_waitpid = os.waitpid
+_waitpid, _kill = os.waitpid, os.kill
 NEED_TEARDOWN = frozenset(
     {
         "_ctypes",
@@ -401,7 +402,7 @@ def _leave_rest_to_copy(code: int, seconds: float) -> None:
         return
     try:
         unblock_signals()
-        with Deadline(seconds, lambda: exit_now(code)):
+        with Deadline(seconds, lambda: _kill(copy, signals.SIGKILL)):
             _waitpid(copy, 0)
     finally:
         exit_now(code)

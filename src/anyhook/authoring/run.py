@@ -259,6 +259,9 @@ class Run:
         except _UnreadableError as error:
             self._give_up(str(error))
             return
+        except Exception as error:  # noqa: BLE001 - the file may have damaged anything
+            self._give_up(f"the event cannot be read ({type(error).__name__})")
+            return
         if is_for_functions:
             self._deliver(self._decide())
 

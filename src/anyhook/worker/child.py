@@ -68,6 +68,8 @@ LESS_URGENT = 10
 LATE_DELAY = 0.25
 """Seconds from the deadline of the functions until the server ends a child that has not answered:
 it blocks signals, or hangs in compiled code."""
+_encode = json.JSONEncoder().encode
+"""Made before a hook file can replace `json.dumps`."""
 MAX_OUTPUT = 16 << 20
 """Bytes of a hook's output that are sent."""
 
@@ -362,7 +364,7 @@ def read_body(link: socket.socket) -> bytes | None:
 
 def status_frame(status: dict[str, Any]) -> bytes:
     """Return the frame that answers `STATUS` and `STOP`."""
-    return frame(STATUS_REPLY, json.dumps(status).encode())
+    return frame(STATUS_REPLY, _encode(status).encode())
 
 
 def send_quietly(link: socket.socket, data: bytes) -> None:

@@ -27,7 +27,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from anyhook._compat import count_threads
-from anyhook.authoring.process_exit import flush_streams
+from anyhook.authoring.process_exit import file_identity, flush_streams
 from anyhook.files import identity_of
 from anyhook.worker.child import (
     LoadedHookFile,
@@ -39,7 +39,7 @@ from anyhook.worker.child import (
     status_frame,
 )
 from anyhook.worker.client import HEAD, RUN, SERVER_CODE, STOP, absolute, check_private
-from anyhook.worker.endpoint import Endpoint, holds_lock, log_traceback
+from anyhook.worker.endpoint import LOCK_FD, Endpoint, holds_lock, log_traceback
 from anyhook.worker.load_trace import LoadTrace
 from anyhook.worker.protocol import frame, pack_cold, parse_request
 from anyhook.worker.sample import sample_payload
@@ -100,6 +100,7 @@ class Loader:
         redirect_streams(self._output_file)
         argv = [self._path, *self._arguments]
         module = _main_module(self._hook_file)
+        self._own_files = [file_identity(file) for file in (LOCK_FD, self._output_file)]
         self._descriptors = _descriptors()
         sys.orig_argv = [sys.executable, *argv]
         authoring.on_run.append(self._serve)
@@ -150,6 +151,9 @@ class Loader:
 
     def _reason_to_refuse(self) -> str:
         """Return why events cannot share what the file did while it was loaded."""
+        own_files = [file_identity(file) for file in (LOCK_FD, self._output_file)]
+        if own_files != self._own_files:
+            return "closes files that it has not opened while it is loaded"
         flush_streams()
         umask = os.umask(self._request.umask)
         problems = {
