@@ -50,6 +50,33 @@ def start_alarm(seconds: float, on_alarm: Callable[[], object]) -> Callable[[], 
     return stop
 
 
+def hold_write_signals() -> Callable[[], None]:
+    """Block the signals by which a write can end the process; it then raises `OSError` only.
+
+    The interpreter ignores them, but a hook may have restored their defaults.
+
+    Returns:
+        A function that unblocks them. After a write that failed it ends the process.
+    """
+    if not hasattr(_signal, "pthread_sigmask"):
+        return lambda: None
+    numbers = {_signal.SIGPIPE, _signal.SIGXFSZ}
+    previous = _signal.pthread_sigmask(_signal.SIG_BLOCK, numbers)
+    return lambda: _signal.pthread_sigmask(_signal.SIG_SETMASK, previous)
+
+
+def unblock_signals() -> None:
+    """Unblock every signal."""
+    if hasattr(_signal, "pthread_sigmask"):
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+
+
+def has_exit_functions() -> bool:
+    """Return whether anything is registered with `atexit`; there is no public way to ask."""
+    atexit = sys.modules.get("atexit")
+    return atexit is not None and atexit._ncallbacks() > 0
+
+
 def run_exit_functions() -> None:
     """Call what was registered with `atexit`: `os._exit` does not, and there is no public way."""
     import atexit

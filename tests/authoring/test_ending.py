@@ -244,7 +244,7 @@ def test_it_may_be_called_in_a_thread(end):
     assert "Traceback" not in err
 
 
-def test_a_standard_error_that_takes_nothing_is_told_by_the_exit_code(tmp_path):
+def test_a_standard_error_that_takes_nothing_does_not_change_the_exit_code_of_a_denial(tmp_path):
     path = tmp_path / "hook.py"
     path.write_text(HOOK.format(**{**USUAL, "inside": "sys.stderr.write('x')"}))
 
@@ -259,4 +259,6 @@ def test_a_standard_error_that_takes_nothing_is_told_by_the_exit_code(tmp_path):
     )
 
     assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
-    assert done.returncode == 120  # the interpreter's own word for it
+    assert (
+        done.returncode == 0
+    )  # 120 would be the interpreter's own: no agent reads the answer then

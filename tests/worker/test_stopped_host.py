@@ -126,7 +126,7 @@ def test_a_warm_denial_given_in_time_counts_after_the_deadline(world, listener, 
     reply = pack_reply(Reply(code=2, err=b"no" + b"!" * size))
     with start_host(world, backend) as host, ExitStack() as stack:
         link = stack.enter_context(listener.accept()[0])
-        client.read_frame(link)
+        client.read_frame(link, 20)
         link.sendall(pack_accepted(os.getpid()))
         (world.project / "started").touch()
         with stopped(host, world.project / "started"):
@@ -144,7 +144,7 @@ def test_a_hook_that_a_worker_loses_after_the_deadline_is_not_run_again(world, l
     configure(world, shlex.join([*CLIENTS.get("native", CLIENTS["interpreter"]), str(hook)]))
     with start_host(world, backend) as host:
         with listener.accept()[0] as link:
-            client.read_frame(link)
+            client.read_frame(link, 20)
             link.sendall(pack_accepted(os.getpid()))
             (world.project / "started").touch()
             with stopped(host, world.project / "started"):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -226,7 +228,7 @@ def test_clients_that_send_nothing_are_bounded(any_client):
     for _ in range(10):
         link = socket.socket(socket.AF_UNIX)
         link.connect(address)
-        link.send(b"AHK1")
+        link.send(b"AHK2")
         links.append(link)
 
     assert reason_of(warm.run(path)) == "no"
@@ -349,7 +351,7 @@ def test_an_interpreter_without_anyhook_runs_hooks_cold(warm):
 def test_a_worker_that_speaks_nonsense_runs_hooks_cold(warm):
     path = warm.hook(DENIES)
     base = warm.address(path)
-    for said in (b"", b"HTTP/1.1 400\r\n\r\n", b"AHK1\xff\xff\xff\xff", b"AHK1\x01\0\0\0D"):
+    for said in (b"", b"HTTP/1.1 400\r\n\r\n", b"AHK2\xff\xff\xff\xff", b"AHK2\x01\0\0\0D"):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(base + ".sock")
             listener.listen()
@@ -408,6 +410,28 @@ def test_a_reply_with_wrong_lengths_is_refused(warm, said):
     path = warm.hook(DENIES)
 
     assert reason_of(spoken(warm, path, said, close=True)) == "no"
+
+
+def test_a_reply_that_arrives_byte_by_byte_does_not_hold_a_client(warm):
+    path = warm.hook(DENIES)
+    address = warm.address(path) + ".sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        process = warm.start(path)
+        give(process)
+        link, _ = listener.accept()
+        with link:
+            link.send(accepted(os.getpid()))
+            sent = 0
+            while process.poll() is None:
+                with suppress(BrokenPipeError):
+                    sent += link.send(reply(0, 0, b" " * 1000)[sent : sent + 1])
+                select.select([process.stdout], [], [], 0.2)  # returns when the hook answers
+    os.unlink(address)
+
+    assert reason_of(take(process)) == "no"
+    assert sent < 100  # one for each fifth of a second
 
 
 def accepted(pid):
@@ -510,7 +534,7 @@ def test_a_worker_survives_clients_that_speak_nonsense(warm):
     path = warm.hook(DENIES)
     warm.wake(path)
     address = warm.server["address"] + ".sock"
-    for said in (b"", b"GET / HTTP/1.1\r\n\r\n", b"AHK1\xff\xff\xff\xff", b"AHK1\x01\0\0\0R"):
+    for said in (b"", b"GET / HTTP/1.1\r\n\r\n", b"AHK2\xff\xff\xff\xff", b"AHK2\x01\0\0\0R"):
         with socket.socket(socket.AF_UNIX) as link:
             link.connect(address)
             link.send(said)
@@ -590,7 +614,9 @@ def test_the_longest_idle_server_ends_when_there_are_too_many(any_client, monkey
 
 
 def start_server(warm, path, base, *words):
-    request = pack_run(str(warm.root), [str(path)], warm.env, umask=0o22, payload=b"")
+    request = pack_run(
+        str(warm.root), [str(path)], warm.env, umask=0o22, ignored_signals=0, payload=b""
+    )
     command = [sys.executable, "-c", client.SERVER_CODE, base, *words]
     return subprocess.run(command, input=request, check=False, timeout=20)
 
@@ -767,7 +793,7 @@ def test_a_worker_refuses_another_user_who_got_to_its_socket(any_client):
         "link = socket.socket(socket.AF_UNIX)\n"
         f"link.connect({address!r})\n"
         f"link.settimeout(10)\n"
-        "try: link.send(b'AHK1\\x01\\0\\0\\0S')\n"
+        "try: link.send(b'AHK2\\x01\\0\\0\\0S')\n"
         "except BrokenPipeError: sys.exit(0)\n"
         "try: sys.exit(len(link.recv(100)))\n"
         "except ConnectionResetError: sys.exit(0)\n"

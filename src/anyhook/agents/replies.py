@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from anyhook.model.answers import Answer, Outcome
 
 TYPE_CHECKING = False
@@ -18,6 +20,8 @@ DEFAULT_REASON = "blocked by a hook"
 """Written where an agent ignores a denial without a reason."""
 EXTRA = "extra."
 """Prefix of `OutputField.field` of members that are entries of `Answer.extra`."""
+_encode = json.JSONEncoder(allow_nan=False).encode
+"""Made when the module is imported: a hook may replace `json.dumps` later."""
 _UNSET_BY_DEFAULT = frozenset(
     [name for name in Answer.record_fields if getattr(Answer, name) is None]
 )
@@ -216,11 +220,9 @@ def _plain_output(agent: AgentSpec, spec: EventSpec, answer: Answer) -> str | No
 
 
 def _dump(reply: dict[str, Any]) -> bytes:
-    import json
-
     try:
-        return json.dumps(reply, ensure_ascii=True, allow_nan=False).encode()
+        return _encode(reply).encode()
     except (TypeError, ValueError, RecursionError):
         from anyhook.model.json import repair
 
-        return json.dumps(repair(reply)).encode()
+        return _encode(repair(reply)).encode()

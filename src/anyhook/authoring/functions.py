@@ -234,18 +234,28 @@ def _await_result(result: Any) -> Any:
     import asyncio
     from contextvars import copy_context
 
-    async def main() -> Any:
-        return await result
+    values: list[Any] = []
+
+    async def main() -> None:
+        values.append(await result)
+
+    def run_loop() -> Any:
+        try:
+            asyncio.run(main())
+        except Exception:
+            if not values:  # otherwise the loop failed to close: the hook has closed its files
+                raise
+        return values[0]
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(main())
+        return run_loop()
     # The running loop belongs to the host, and a second one cannot run in the same thread.
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as threads:
-        return threads.submit(copy_context().run, asyncio.run, main()).result()
+        return threads.submit(copy_context().run, run_loop).result()
 
 
 def subject_names(event: Event, agent: AgentSpec | None) -> list[str]:

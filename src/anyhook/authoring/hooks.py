@@ -6,6 +6,7 @@ import sys
 
 from anyhook._compat import caller
 from anyhook.authoring.functions import HookFunction, HookFunctions, check_word
+from anyhook.authoring.run import run
 from anyhook.errors import UsageError
 from anyhook.model.events import UnknownEvent, all_events, event_class
 from anyhook.model.record import Record
@@ -219,8 +220,6 @@ class Hooks(HookFunctions, EventDecorators):
             raise UsageError(
                 'it runs when it is imported; write `if __name__ == "__main__":` above hooks.run()'
             )
-        from anyhook.authoring.run import run
-
         run(self, sys.argv[1:] if argv is None else argv)
 
 

@@ -1,20 +1,38 @@
-"""The end of a hook: by `sys.exit`, at its deadline, and when it has answered."""
+"""The end of a hook: by `sys.exit`, at its deadline, and when it has answered.
+
+What a hook does to its own process must not change its answer. So everything that delivers an
+answer is taken here, before the file of the hook runs: it may replace functions of `os` later.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
 import sys
-from _thread import allocate_lock
+from _thread import allocate_lock, start_new_thread
 
-from anyhook._compat import ContextVar, run_exit_functions, start_alarm
+from anyhook._compat import (
+    ContextVar,
+    has_exit_functions,
+    hold_write_signals,
+    run_exit_functions,
+    signals,
+    start_alarm,
+    unblock_signals,
+)
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
     from typing import Any, NoReturn, Self, TextIO
 
+exit_now, getpid = os._exit, os.getpid
+_close, _dup, _dup2, _fstat, _write = os.close, os.dup, os.dup2, os.fstat, os.write
+_fork: Callable[[], int] | None = getattr(os, "fork", None)
+_waitpid, _kill = os.waitpid, os.kill
 NEED_TEARDOWN = frozenset(
     {
         "_ctypes",
@@ -32,6 +50,23 @@ BLOCKED = 2
 """The exit code by which a hook denies, in every agent."""
 MAX_REASON = 16_384
 """Characters of standard error that are kept for the reason of a denial."""
+EXIT_SECONDS = 5.0
+"""Seconds that a denial waits for exit functions and finalizers, at most."""
+ERROR_FIELD = "{why}"
+"""Replaced in the message of a `FallbackExit` by the reason."""
+
+
+def file_identity(descriptor: int) -> tuple[int, int] | None:
+    """Return what identifies the file behind a descriptor; `None` if it is closed."""
+    try:
+        status = _fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+_STDOUT_AT_START = file_identity(1)
+"""The standard output that the agent reads: the file of the hook may replace it when it runs."""
 
 
 def answer_of_exit(end: SystemExit, name: str, printed: str) -> Answer:
@@ -114,13 +149,14 @@ class _SharedStderr:
     def watch(self) -> None:
         with self._lock:
             self._users += 1
-            if self._users == 1 and sys.stderr is not None:
-                sys.stderr = _RecordedStderr(sys.stderr)
+            current = getattr(sys, "stderr", None)
+            if self._users == 1 and current is not None:
+                sys.stderr = _RecordedStderr(current)
 
     def release(self) -> None:
         with self._lock:
             self._users -= 1
-            current: object = sys.stderr
+            current: object = getattr(sys, "stderr", None)  # the hook may have deleted it
             if self._users == 0 and isinstance(current, _RecordedStderr):
                 sys.stderr = current.stream
 
@@ -162,30 +198,214 @@ class Deadline:
         self._stop()
 
 
-def end_process(code: int) -> NoReturn:
+class Watchdog:
+    """Calls a function in another thread when a block takes too long.
+
+    In contrast to a `Deadline` it works in a block that blocks or ignores signals, or that waits
+    in compiled code. It does not work in compiled code that keeps the interpreter's lock.
+
+    Args:
+        seconds: From the beginning of the block.
+        on_late: Ends the process.
+    """
+
+    def __init__(self, seconds: float, on_late: Callable[[], None]) -> None:
+        self._seconds = seconds
+        self._on_late = on_late
+        self._is_running = allocate_lock()
+
+    def __enter__(self) -> None:
+        """Start the thread; without one, when there are too many, the block just runs."""
+        self._is_running.acquire()
+        try:
+            start_new_thread(self._wait, ())
+        except RuntimeError:
+            return
+
+    def __exit__(self, *_error: object) -> None:
+        """End the thread."""
+        self._is_running.release()
+
+    def _wait(self) -> None:
+        if not self._is_running.acquire(timeout=self._seconds):
+            self._on_late()
+
+
+class FallbackExit(Record):
+    """What happens if an answer cannot be delivered: an exit code can still deny.
+
+    Attributes:
+        message: For standard error.
+        code: The exit code.
+    """
+
+    message: str
+    code: int
+
+    def text(self, why: str) -> bytes:
+        """Return the message as a line.
+
+        Args:
+            why: Why the answer cannot be delivered.
+        """
+        return (self.message.replace(ERROR_FIELD, why) + "\n").encode("utf-8", "replace")
+
+
+class Output:
+    """Takes the answer to one event.
+
+    Attributes:
+        code: The exit code that belongs to the answer.
+        is_denial: Whether the answer denies.
+        exit_seconds: Seconds that a denial waits for exit functions and finalizers.
+        record: Records the event; to be called when the answer is delivered.
+    """
+
+    code = 0
+    is_denial = False
+    exit_seconds = EXIT_SECONDS
+    record: Callable[[], None] = staticmethod(lambda: None)
+
+    def watch(self, seconds: float, on_late: Callable[[], None]) -> AbstractContextManager[None]:
+        """Return the context in which functions run that signals may not stop.
+
+        Args:
+            seconds: Their time.
+            on_late: Answers in their place and ends the process.
+        """
+        raise NotImplementedError
+
+    def write(self, text: bytes, fallback: FallbackExit) -> None:
+        """Take the whole answer, and what happens if it cannot be delivered."""
+        raise NotImplementedError
+
+    def fail(self, fallback: FallbackExit, why: str) -> None:
+        """Take an exit code in place of an answer that cannot be delivered.
+
+        Args:
+            fallback: The code and its message.
+            why: For the message.
+        """
+        raise NotImplementedError
+
+    def leave(self) -> NoReturn:
+        """Deliver the answer and end the process at once; at the deadline, in any thread."""
+        raise NotImplementedError
+
+
+class StandardOutput(Output):
+    """Takes standard output for the answer; everything else is sent to standard error."""
+
+    def __init__(self) -> None:
+        self._descriptor = -1
+        try:
+            # Without a standard output, its number may have become that of another file.
+            if sys.__stdout__ is not None and file_identity(1) == _STDOUT_AT_START:
+                self._descriptor = _dup(1)
+            _dup2(2, 1)
+        except OSError:  # too many open files, or no standard error
+            return
+
+    def watch(self, seconds: float, on_late: Callable[[], None]) -> AbstractContextManager[None]:
+        """Return a thread that watches the functions."""
+        return Watchdog(seconds, on_late)
+
+    def write(self, text: bytes, fallback: FallbackExit) -> None:
+        """Write the whole answer, or end with the fallback."""
+        if not text:
+            return
+        if not self._is_open():
+            self.fail(fallback, "standard output is closed or replaced")
+            return
+        release_signals = hold_write_signals()
+        try:
+            while text:
+                text = text[_write(self._descriptor, text) :]
+        except OSError as error:
+            self.fail(fallback, error.strerror or "")
+        else:
+            release_signals()
+
+    def fail(self, fallback: FallbackExit, why: str) -> None:
+        """Print the message, past a `sys.stderr` that the hook may have replaced."""
+        self.code = fallback.code
+        self.is_denial = fallback.code == BLOCKED
+        try:
+            _write(2, fallback.text(why))
+        except OSError:  # the code counts
+            return
+
+    def close(self) -> None:
+        """Report the end of the answer to the agent."""
+        if self._is_open():
+            _close(self._descriptor)
+        self._descriptor = -1
+
+    def _is_open(self) -> bool:
+        identity = file_identity(self._descriptor)
+        return identity is not None and identity == _STDOUT_AT_START
+
+    def leave(self) -> NoReturn:
+        """End the process at once."""
+        try:
+            flush_streams()
+            self.close()
+            self.record()
+        finally:
+            exit_now(self.code)
+
+
+def end_process(output: Output) -> NoReturn:
     """End the process of a cold hook.
 
     To tear an interpreter down costs an eighth of a cold hook, so that is left out where it could
     do nothing visible.
 
     Args:
-        code: The exit code.
+        output: Has delivered the answer. The exit code of a denial stays, whatever exit functions
+            and finalizers do.
 
     Raises:
         SystemExit: If the interpreter has something to do.
     """
-    if has_running_threads():  # the answer counts when the process has ended
-        sys.stderr.flush()
-        os._exit(code)
+    code = output.code
     try:
-        needs_teardown = not _is_plain_run() or not _is_all_written()
+        must_end_now = has_running_threads()  # the answer counts when the process has ended
+        needs_teardown = not must_end_now and not (_is_plain_run() and _is_all_written())
     except Exception:  # noqa: BLE001 - objects of the hook may raise anything
-        needs_teardown = True
+        must_end_now, needs_teardown = False, True
+    if must_end_now:
+        flush_streams()
+        exit_now(code)
+    if output.is_denial and (needs_teardown or has_exit_functions()):
+        _leave_rest_to_copy(code, output.exit_seconds)
     if needs_teardown:
         sys.exit(code)
     run_exit_functions()
     flush_streams()
-    os._exit(code)
+    exit_now(code)
+
+
+def _leave_rest_to_copy(code: int, seconds: float) -> None:
+    """Return in a copy of the process, and end the process itself with a code after the copy.
+
+    Exit functions and finalizers of the hook can change an exit code: by `os._exit`, a crash of
+    compiled code, or because they never end.
+    """
+    if _fork is None:
+        return
+    try:
+        copy = _fork()
+    except OSError:  # too many processes
+        exit_now(code)
+    if copy == 0:
+        return
+    try:
+        unblock_signals()
+        with Deadline(seconds, lambda: _kill(copy, signals.SIGKILL)):
+            _waitpid(copy, 0)
+    finally:
+        exit_now(code)
 
 
 def end_warm_hook(*, has_open_files: bool) -> None:
@@ -222,11 +442,12 @@ def has_running_threads() -> bool:
 
 def flush_streams() -> None:
     """Write what was printed, as far as the streams are still open."""
-    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+    for name in ("stdout", "stderr", "__stdout__", "__stderr__"):
+        stream = getattr(sys, name, None)
         try:
             if stream is not None:
                 stream.flush()
-        except (OSError, ValueError):
+        except Exception:  # noqa: BLE001, S112 - they may be objects of the hook
             continue
 
 

@@ -14,10 +14,22 @@ import json
 import os
 import sys
 import time
+from _thread import allocate_lock
 
 from anyhook.agents import get_agent, recognize
+from anyhook.agents.replies import reply_bytes
 from anyhook.authoring.functions import MAX_TIMEOUT, describe_crash
-from anyhook.authoring.process_exit import BLOCKED, Deadline, end_process
+from anyhook.authoring.process_exit import (
+    BLOCKED,
+    ERROR_FIELD,
+    EXIT_SECONDS,
+    Deadline,
+    FallbackExit,
+    StandardOutput,
+    end_process,
+    exit_now,
+    getpid,
+)
 from anyhook.errors import AnyhookError
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.record import Record
@@ -25,10 +37,11 @@ from anyhook.model.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, NoReturn
+    from typing import Any, NoReturn, TextIO
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.authoring.functions import HookFunction, HookFunctions
+    from anyhook.authoring.process_exit import Output
     from anyhook.model.events import Event
 
 
@@ -37,12 +50,12 @@ FAILED = 1
 INTERRUPTED = 130
 TIMEOUT_SHARE = 0.9
 """Share of the agent's timeout that the functions may use; the rest is for the answer."""
+EXIT_SHARE = 0.5
+"""Share of the remaining time that exit functions may use when the answer denies."""
 BOM = b"\xef\xbb\xbf"
 """Some programs write it before UTF-8. The codec that removes it is one more file to load."""
 MAX_UNCHECKED_BRACKETS = 200
 """An event with fewer brackets cannot be nested too deeply: `anyhook.model.json.DEPTH`."""
-ERROR_FIELD = "{why}"
-"""Replaced in the message about a lost answer by the error of the system."""
 ELAPSED_ENV = "ANYHOOK_ELAPSED"
 """Variable with the seconds that passed before a client gave up waiting for a worker."""
 MIN_SECONDS = 0.001
@@ -53,6 +66,8 @@ RECORDED_ENV = "ANYHOOK_RECORDED"
 """Variable of hooks whose result another process records: `anyhook.history.record.RECORDED`."""
 RECORD_SECONDS = 5.0
 """Seconds that the record of an event may take: a network may not answer."""
+_decode = json.JSONDecoder().decode
+"""Taken before the hook file can replace `json.loads`."""
 
 
 def run(hooks: HookFunctions, argv: Sequence[str]) -> NoReturn:
@@ -68,14 +83,11 @@ def run(hooks: HookFunctions, argv: Sequence[str]) -> NoReturn:
     try:
         options = parse_options(argv)
     except AnyhookError as error:
-        _leave(f"anyhook: {error}", FAILED)
-    if sys.stdin is not None and sys.stdin.isatty():
+        _leave(f"anyhook: {error}")
+    if _is_terminal(sys.stdin):
         message = f"{hooks.name} is a hook: an agent sends it an event. Try: anyhook test FILE"
-        _leave(message, FAILED)
-    try:
-        descriptor = _take_stdout()
-    except OSError:
-        Run(hooks, StandardOutput(-1), options).give_up("there is no standard output")
+        _leave(message)
+    output = StandardOutput()
     payload = _read_stdin()
     elapsed = _take_elapsed()
     is_collecting = gc.isenabled()
@@ -86,16 +98,17 @@ def run(hooks: HookFunctions, argv: Sequence[str]) -> NoReturn:
             gc.enable()
 
     gc.disable()  # what is made before the functions are called stays
-    output = StandardOutput(descriptor)
     try:
         Run(hooks, output, options, collect_again, elapsed=elapsed).answer(payload)
-    finally:
+        output.close()
+        output.record()
         gc.unfreeze()
         if is_collecting:
             gc.enable()
-        os.close(descriptor)
-        output.record()
-    end_process(output.code)
+    except BaseException:
+        if not output.is_denial:
+            raise
+    end_process(output)
 
 
 def answer(hooks: HookFunctions, argv: Sequence[str], payload: bytes, output: Output) -> None:
@@ -106,17 +119,13 @@ def answer(hooks: HookFunctions, argv: Sequence[str], payload: bytes, output: Ou
         argv: Arguments of the hook's command.
         payload: The event.
         output: Takes the answer.
-
-    Raises:
-        SystemExit: With the code that the process has to end with, if that is not 0.
     """
     try:
         options = parse_options(argv)
     except AnyhookError as error:
-        _leave(f"anyhook: {error}", FAILED)
+        output.fail(FallbackExit(message=f"anyhook: {error}", code=FAILED), "")
+        return
     Run(hooks, output, options).answer(payload)
-    if output.code:
-        sys.exit(output.code)
 
 
 class Options(Record):
@@ -165,13 +174,20 @@ def parse_options(argv: Sequence[str]) -> Options:
     return Options(agent_name=agent_name, timeout=timeout, shadow=shadow)
 
 
+def _is_terminal(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # the hook has closed it
+        return False
+
+
 def _read_stdin() -> bytes:
     try:
         return sys.stdin.buffer.read() if sys.stdin is not None else b""
-    except OSError:
+    except (OSError, ValueError):  # the hook may have closed it
         return b""
     except KeyboardInterrupt:  # no traceback for the model
-        os._exit(INTERRUPTED)
+        exit_now(INTERRUPTED)
 
 
 def _take_elapsed() -> float:
@@ -185,74 +201,8 @@ def _take_elapsed() -> float:
         return 0.0
 
 
-def _take_stdout() -> int:
-    """Keep the real standard output for the answer; everything else is sent to standard error."""
-    out = os.dup(1)
-    os.dup2(2, 1)
-    return out
-
-
-class FallbackExit(Record):
-    """What happens if the agent does not read the answer: an exit code can still deny.
-
-    Attributes:
-        message: For standard error.
-        code: The exit code.
-    """
-
-    message: str
-    code: int
-
-
-class Output:
-    """Takes the answer to one event.
-
-    Attributes:
-        code: The exit code that belongs to the answer.
-        record: Records the event; to be called when the answer is delivered.
-    """
-
-    code = 0
-    record: Callable[[], None] = staticmethod(lambda: None)
-
-    def write(self, text: bytes, fallback: FallbackExit) -> None:
-        """Take the whole answer, and what happens if it cannot be delivered."""
-        raise NotImplementedError
-
-    def leave(self) -> NoReturn:
-        """Deliver the answer and end the process at once; a signal handler calls it."""
-        raise NotImplementedError
-
-
-class StandardOutput(Output):
-    """Writes the answer to a descriptor.
-
-    Args:
-        descriptor: The real standard output.
-    """
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def write(self, text: bytes, fallback: FallbackExit) -> None:
-        """Write the whole answer.
-
-        Raises:
-            SystemExit: If the agent does not read it.
-        """
-        try:
-            while text:
-                text = text[os.write(self._descriptor, text) :]
-        except OSError as error:
-            message = fallback.message.replace(ERROR_FIELD, error.strerror or "")
-            _leave(message, fallback.code)
-
-    def leave(self) -> NoReturn:
-        """End the process at once."""
-        sys.stderr.flush()
-        os.close(self._descriptor)
-        self.record()
-        os._exit(self.code)
+class _UnreadableError(Exception):
+    """There is no event, or none that can be read; the message gives the reason."""
 
 
 class Run:
@@ -287,13 +237,14 @@ class Run:
         if self._history is not None:
             self._started = time.time()
             # The hook may change the module.
-            self._file = sys.modules["__main__"].__dict__.get("__file__")
+            self._file = getattr(sys.modules.get("__main__"), "__file__", None)
         self._agent: AgentSpec
         self._spec: EventSpec
         self._event: Event
         self._payload: dict[str, Any]
         self._current: HookFunction | None = None
-        self._pid = os.getpid()
+        self._pid = getpid()
+        self._turn = allocate_lock()
         self._answers: list[Answer] = []
         self._notes: list[str] = []
         self._status = "ran"
@@ -302,34 +253,36 @@ class Run:
         self._held_warnings: list[str] = []
 
     def answer(self, payload: bytes) -> None:
-        """Answer the event in a payload.
-
-        Raises:
-            SystemExit: If it holds no event, or none that can be read.
-        """
-        if not self._read_event(payload):
+        """Answer the event in a payload; the output gets the answer, or the reason for none."""
+        try:
+            is_for_functions = self._read_event(payload)
+        except _UnreadableError as error:
+            self._give_up(str(error))
             return
-        answer = self._decide()
-        for note in self._notes:
-            self._warn(note)
-        self._write(answer)
+        except Exception as error:  # noqa: BLE001 - the file may have damaged anything
+            self._give_up(f"the event cannot be read ({type(error).__name__})")
+            return
+        if is_for_functions:
+            self._deliver(self._decide())
 
     def _read_event(self, payload: bytes) -> bool:
         """Read the event; return whether functions can be for it.
 
         Raises:
-            SystemExit: If there is none, or none that can be read.
+            _UnreadableError: If there is none, or none that can be read.
         """
         from anyhook.agents.payloads import decode_event
 
         data, change = _parse(payload.removeprefix(BOM).decode("utf-8", "replace"))
         if not isinstance(data, dict):
-            self.give_up("standard input holds no JSON object")
+            raise _UnreadableError("standard input holds no JSON object")
         if change:
             self._warn(change)
         agent_name = self._agent_name or recognize(data, os.environ)
         if agent_name is None:
-            self.give_up("the agent that sent this event is not recognized; use --agent NAME")
+            raise _UnreadableError(
+                "the agent that sent this event is not recognized; use --agent NAME"
+            )
         self._payload = data
         self._agent = get_agent(agent_name).form_of(data)
         self._event, problems = decode_event(self._agent, data)
@@ -344,31 +297,37 @@ class Run:
         return True
 
     def _decide(self) -> Answer:
+        """Return the answer of the functions, or what the author chose for a crash."""
+
         def call(function: HookFunction, event: Any) -> Answer:
             answer = self._call(function, event)
             self._answers.append(answer)
             return answer
 
-        answer = NO_OPINION
         self._on_ready()
+        seconds = self._seconds_left()
+        if seconds <= 0:
+            self._end_late()
         try:
-            with Deadline(self._seconds_left(), self._end_late):
+            with self._output.watch(seconds, self._end_late), Deadline(seconds, self._end_late):
                 answer = self._hooks.decide(self._event, self._agent, call)
-            return self._fit(answer)
         except Exception as error:  # noqa: BLE001 - the author chose what a crash means
-            return self._fit(self._keep_denial(answer, error))
+            denials = [answer for answer in self._answers if answer.outcome is Outcome.DENY]
+            answer = self._keep_denial(denials[0] if denials else NO_OPINION, error)
+        self._turn.acquire()  # from here on it is too late to be late
+        return answer
 
     def _call(self, function: HookFunction, event: Any) -> Answer:
         """Call a function; if it crashes, the answers of the others still count."""
         from anyhook.authoring.functions import call_function, drop_wrong_fields, to_answer
 
         self._current = function
+        result: Any = NO_OPINION
         try:
-            answer, problems = drop_wrong_fields(
-                to_answer(function, call_function(function, event))
-            )
+            result = call_function(function, event)
+            answer, problems = drop_wrong_fields(to_answer(function, result))
         except BaseException as error:  # noqa: BLE001 - an interrupt or an exit is a crash too
-            return self._answer_crash(error)
+            return self._keep_denial(result, error)
         self._notes += [f"{function.name}: {problem}" for problem in problems]
         return answer
 
@@ -388,27 +347,40 @@ class Run:
         return fitted
 
     def _seconds_left(self) -> float:
-        """Return the time for the functions: less than the agent waits, if that is known."""
-        default = self._spec.default_timeouts.get("command", self._agent.default_timeout)
-        longest = (self._timeout or default) * TIMEOUT_SHARE
+        """Return the time for the functions: less than the agent waits, if that is known.
+
+        It is 0 if the agent's own time is over: a worker has run them, and they did not end.
+        """
+        longest = self._longest()
         seconds = self._hooks.timeout
         if seconds is None:
             seconds = longest
         elif self._timeout:
             seconds = min(seconds, longest)
+        if self._elapsed >= max(seconds, longest):
+            return 0.0
         return max(MIN_SECONDS, seconds - self._elapsed)
+
+    def _longest(self) -> float:
+        """Return the part of the agent's own timeout that a hook may use, in seconds."""
+        default = self._spec.default_timeouts.get("command", self._agent.default_timeout)
+        return (self._timeout or default) * TIMEOUT_SHARE
 
     # -- failures
 
     def _keep_denial(self, answer: Answer, error: BaseException, problem: str = "") -> Answer:
         """Return the answer to a crash; an answer that denied still denies."""
         crash = self._answer_crash(error, problem)
-        if answer.outcome is not Outcome.DENY:
+        if getattr(answer, "outcome", None) is not Outcome.DENY:
             return crash
         return crash.replace(outcome=Outcome.DENY, reason=answer.reason)
 
     def _answer_crash(self, error: BaseException, problem: str = "") -> Answer:
-        problem = describe_crash(self._current, problem or f"failed ({type(error).__name__})")
+        problem = problem or f"failed ({type(error).__name__})"
+        if self._current is None:
+            problem = f"hook {self._hooks.name} {problem}"
+        else:
+            problem = describe_crash(self._current, problem)
         _log_traceback(error)
         self._status, self._error = "failed", problem
         answer = self._hooks.answer_crash(problem, can_deny=self._spec.can_fail_closed)
@@ -416,28 +388,30 @@ class Run:
             self._notes.append(answer.system_message)
         return answer
 
-    def _end_late(self) -> None:
+    def _end_late(self) -> NoReturn:
         """Answer at the deadline in place of the functions, and end the process."""
-        from anyhook.model.sequence import combine_answers
-
-        late = self._answer_crash(TimeoutError("too slow"), "ran out of time")
+        self._turn.acquire()  # for ever, if the functions or another thread have answered
+        answer = self._answer_crash(TimeoutError("too slow"), "ran out of time")
         self._status = "timed_out"
-        answer = self._fit(combine_answers([*self._answers, late]))
-        for note in self._notes:
-            self._warn(note)
-        self._write(answer)
+        if self._answers:
+            from anyhook.model.sequence import combine_answers
+
+            answer = combine_answers([*self._answers, answer])
+        self._deliver(answer)
         self._output.leave()
 
-    def give_up(self, problem: str) -> NoReturn:
-        """Exit without an answer: without an agent, exit codes are the only form of one."""
+    def _give_up(self, problem: str) -> None:
+        """End without an answer: without an agent, exit codes are the only form of one."""
+        name = self._hooks.name
         if self._is_shadow:
             self._warn(problem)
-            sys.exit(0)
-        if self._hooks.on_crash == "deny":
-            _print_warning(f"hook {self._hooks.name} blocked this: {problem}, and it must not fail")
-            sys.exit(BLOCKED)
-        self._warn(f"{problem}; it decided nothing")
-        sys.exit(FAILED)
+        elif self._hooks.on_crash == "deny":
+            message = f"hook {name} blocked this: {problem}, and it must not fail"
+            self._output.fail(FallbackExit(message=message, code=BLOCKED), problem)
+        else:
+            message = f"anyhook: {name}: {problem}; it decided nothing"
+            log_text(message)
+            self._output.fail(FallbackExit(message=message, code=FAILED), problem)
 
     # -- output
 
@@ -452,11 +426,35 @@ class Run:
         else:
             _print_warning(line)
 
-    def _write(self, answer: Answer) -> None:
-        from anyhook.agents.replies import reply_bytes
+    def _deliver(self, answer: Answer) -> None:
+        """Hand the answer over; a denial that cannot be written becomes an exit code."""
+        if getpid() != self._pid:  # a process that a function forked; the original answers
+            exit_now(0)
+        fallback = self._fallback(answer)
+        try:
+            reply = self._make_reply(answer)
+        except BaseException as error:  # noqa: BLE001 - the hook may have damaged anything
+            self._output.fail(fallback, type(error).__name__)
+            return
+        self._output.code = reply.code
+        self._output.is_denial = reply.fallback.code == BLOCKED
+        passed = self._elapsed + time.perf_counter() - self._clock
+        seconds = max(MIN_SECONDS, self._longest() - passed) * EXIT_SHARE
+        self._output.exit_seconds = min(EXIT_SECONDS, seconds)
+        self._output.write(reply.text, reply.fallback)
 
-        if os.getpid() != self._pid:  # a process that a function forked; the original answers
-            os._exit(0)
+    def _make_reply(self, answer: Answer) -> _Reply:
+        """Return what is delivered; an answer that cannot be written is a crash."""
+        try:
+            return self._encode(self._fit(answer))
+        except BaseException as error:  # noqa: BLE001 - values of the hook may raise anything
+            return self._encode(self._fit(self._keep_denial(answer, error)))
+
+    def _encode(self, answer: Answer) -> _Reply:
+        """Return what is delivered, and print what belongs to standard error."""
+        notes, self._notes = self._notes, []
+        for note in notes:
+            self._warn(note)
         if self._history is not None:
             self._record_later(self._history, answer)
         if self._is_shadow:
@@ -469,19 +467,16 @@ class Run:
             message = stderr_message(self._agent, self._spec.canonical, answer)
         if message is not None:
             answer = answer.replace(system_message=None)
-        try:
-            text = reply_bytes(self._agent, self._spec, answer)
-        except Exception as error:  # noqa: BLE001 - what cannot be written is a crash
-            text = reply_bytes(self._agent, self._spec, self._keep_denial(answer, error))
+        text = reply_bytes(self._agent, self._spec, answer)
         if self._silence is not None:
             self._end_silence(self._silence, has_answer=bool(text))
-        if message is not None:
-            _print_warning(message)
-            if text == self._spec.no_opinion_output.encode():
-                text = b""
-            if self._error is None:  # exit code 2 is for a decision, not for a failure
-                self._output.code = BLOCKED
-        self._output.write(text, fallback)
+        if message is None:
+            return _Reply(text=text, code=0, fallback=fallback)
+        _print_warning(message)
+        if text == self._spec.no_opinion_output.encode():
+            text = b""
+        # Exit code 2 is for a decision, not for a failure.
+        return _Reply(text=text, code=BLOCKED if self._error is None else 0, fallback=fallback)
 
     def _record_later(self, directory: str, answer: Answer) -> None:
         """Have the event recorded when its answer is delivered."""
@@ -489,7 +484,7 @@ class Run:
 
         def record() -> None:
             try:
-                with Deadline(RECORD_SECONDS, lambda: os._exit(self._output.code)):
+                with Deadline(RECORD_SECONDS, lambda: exit_now(self._output.code)):
                     self._record(directory, answer, duration)
             except Exception as error:  # noqa: BLE001 - the answer counts, and not the record
                 _log_traceback(error)
@@ -531,6 +526,20 @@ class Run:
         return FallbackExit(message=message, code=FAILED)
 
 
+class _Reply(Record):
+    """What is delivered to the agent.
+
+    Attributes:
+        text: For standard output.
+        code: The exit code.
+        fallback: What happens if the text cannot be delivered.
+    """
+
+    text: bytes
+    code: int
+    fallback: FallbackExit
+
+
 class _Silence:
     """Discards what the process prints, until it ends."""
 
@@ -557,7 +566,7 @@ def _parse(text: str) -> tuple[Any, str | None]:
     """
     if text.count("[") + text.count("{") <= MAX_UNCHECKED_BRACKETS:
         try:
-            return json.loads(text), None
+            return _decode(text), None
         except json.JSONDecodeError:
             return None, None
         except ValueError:  # a number that is too long for Python
@@ -596,9 +605,12 @@ def recording_directory(environ: Mapping[str, str]) -> str | None:
 def _log_traceback(error: BaseException) -> None:
     """Write the traceback to the author's log file, and nowhere else."""
     if os.environ.get(LOG_ENV):
-        import traceback
+        try:
+            import traceback
 
-        log_text("".join(traceback.format_exception(error)))
+            log_text("".join(traceback.format_exception(error)))
+        except Exception:  # noqa: BLE001 - the answer counts, and not the log
+            return
 
 
 def log_text(text: str) -> None:
@@ -609,20 +621,19 @@ def log_text(text: str) -> None:
     try:
         with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text if text.endswith("\n") else f"{text}\n")
-    except OSError:  # the answer counts, and not the log
+    except Exception:  # noqa: BLE001 - the answer counts, and not the log
         return
 
 
-def _leave(message: str, code: int) -> NoReturn:
+def _leave(message: str) -> NoReturn:
     _print_warning(message)
-    sys.exit(code)
+    sys.exit(FAILED)
 
 
 def _print_warning(message: str) -> None:
     """Write to standard error, if the process has one and it is read."""
-    if sys.stderr is not None:
-        try:
-            sys.stderr.write(message + "\n")
-            sys.stderr.flush()
-        except OSError:
-            return
+    try:
+        sys.stderr.write(message + "\n")
+        sys.stderr.flush()
+    except Exception:  # noqa: BLE001 - there is none, or the hook has replaced it
+        return

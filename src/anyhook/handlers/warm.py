@@ -30,6 +30,7 @@ from anyhook.worker.client import (
     address,
     check_private,
     current_umask,
+    ignored_signals,
     pack_run,
     peer_user,
 )
@@ -77,7 +78,14 @@ async def run_warm(
     started = time.perf_counter()
     deadline = inf if timeout is None else anyio.current_time() + timeout
     try:
-        request = pack_run(cwd, command.words, env, umask=current_umask(), payload=stdin)
+        request = pack_run(
+            cwd,
+            command.words,
+            env,
+            umask=current_umask(),
+            ignored_signals=ignored_signals(),
+            payload=stdin,
+        )
         if len(request) > MAX_FRAME:
             return None
         with _connect(command, cwd, env) as link:

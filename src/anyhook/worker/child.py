@@ -9,13 +9,24 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anyhook.authoring.process_exit import end_warm_hook, flush_streams
-from anyhook.authoring.run import FallbackExit, Output, answer
+from anyhook.authoring.process_exit import (
+    BLOCKED,
+    FallbackExit,
+    Output,
+    end_warm_hook,
+    exit_now,
+    file_identity,
+    flush_streams,
+    getpid,
+)
+from anyhook.authoring.run import answer
 from anyhook.worker.client import (
     ACCEPT_TIMEOUT,
     RUN,
@@ -38,12 +49,14 @@ from anyhook.worker.protocol import (
 from anyhook.worker.sample import sample_hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import NoReturn
 
     from anyhook.authoring.hooks import Hooks
     from anyhook.worker.load_trace import LoadTrace
     from anyhook.worker.protocol import Request
+    from anyhook.worker.slots import Slot
 
 CONNECTED, ANSWERED, FINISHED, MUST_END = b"A", b"D", b"F", b"E"
 """What a child reports to its server: it took a connection, which it passes on with the file of its
@@ -52,6 +65,11 @@ MESSAGE_SIZE = 5
 """Bytes of a report: kind and process."""
 LESS_URGENT = 10
 """Added to the niceness of a child that records: its client, the agent and others go first."""
+LATE_DELAY = 0.25
+"""Seconds from the deadline of the functions until the server ends a child that has not answered:
+it blocks signals, or hangs in compiled code."""
+_encode = json.JSONEncoder().encode
+"""Made before a hook file can replace `json.dumps`."""
 MAX_OUTPUT = 16 << 20
 """Bytes of a hook's output that are sent."""
 
@@ -82,7 +100,6 @@ class ServerState(Protocol):
     listener: socket.socket
     lifeline: int
     child_control: socket.socket
-    running: memoryview
     sample: bytes
     variables: dict[bytes, bytes]
 
@@ -96,12 +113,13 @@ class Child:
 
     Args:
         server: The server that it was forked from.
-        slot: Index at which it announces that it runs a hook.
+        slot: What it shares with the server.
     """
 
-    def __init__(self, server: ServerState, slot: int) -> None:
+    def __init__(self, server: ServerState, slot: Slot) -> None:
         self._server = server
-        self._slot = slot
+        self._pid = getpid()
+        self.slot = slot
         self._control = server.child_control
         self._output_file = scratch_file()
         self._link: socket.socket
@@ -138,10 +156,12 @@ class Child:
             self._put_in_place(request)
             output = _Connection(self)
             answer(sample_hooks, (), request.payload, output)
-            pack_reply(output.reply(0, read_output(self._output_file)))
+            pack_reply(output.reply.replace(err=read_output(self._output_file)))
             os.chdir("/")
-        except (OSError, SystemExit):
+        except OSError:
             return
+        finally:
+            self.slot.clear()
 
     def _accept(self) -> socket.socket:
         """Wait for a connection of the same user; exit if the server has ended."""
@@ -162,21 +182,20 @@ class Child:
             self._exit(MUST_END)
         try:
             self._put_in_place(request)
-            self._link.sendall(pack_accepted(os.getpid()))
+            ignore_signals(request.ignored_signals)
+            self._link.sendall(pack_accepted(self._pid))
         except OSError:  # the client runs the hook itself, or is gone
             self._exit(FINISHED)
-        self._server.running[self._slot] = os.getpid()
+        self.slot.begin(self._pid)
         loaded = self._server.loaded
         arguments = sys.argv[1:] if loaded.arguments is None else loaded.arguments
+        self._files = [file_identity(file) for file in (self._link.fileno(), self._output_file)]
         lowest_descriptor = _lowest_free_descriptor()
         output = _Connection(self)
-        code = 0
-        try:
-            answer(loaded.hooks, arguments, request.payload, output)
-        except SystemExit as end:
-            code = exit_code(end)
-        end_warm_hook(has_open_files=_lowest_free_descriptor() != lowest_descriptor)
-        self.reply(output, code)
+        answer(loaded.hooks, arguments, request.payload, output)
+        with suppress(BaseException):  # the answer is fixed, and counts
+            end_warm_hook(has_open_files=_lowest_free_descriptor() != lowest_descriptor)
+        self.reply(output)
 
     def _reload_reason(self, request: Request) -> str | None:
         """Return why the hook file must be loaded again for an event; `None` if it need not."""
@@ -201,54 +220,104 @@ class Child:
         sys.argv = argv
         sys.orig_argv = [sys.executable, *argv]
 
-    def reply(self, output: _Connection, code: int) -> NoReturn:
+    def reply(self, output: _Connection) -> NoReturn:
         """Send the reply and exit."""
+        if getpid() != self._pid:  # a process that an exit function forked
+            exit_now(0)
         flush_streams()
-        output.code = code or output.code
-        send_quietly(self._link, pack_reply(output.reply(code, read_output(self._output_file))))
+        self.send(output)
         try:
             # The client waits no longer, and the server replaces this process.
             self._control.send(self._message(ANSWERED))
             os.nice(LESS_URGENT)
             output.record()
         finally:  # the server may be gone
-            os._exit(0)
+            exit_now(0)
+
+    def send(self, output: _Connection) -> None:
+        """Send the reply, unless that was done.
+
+        If the hook has closed or replaced the descriptors, the process exits and leaves it to the
+        server.
+        """
+        if output.is_sent:
+            return
+        files = [file_identity(file) for file in (self._link.fileno(), self._output_file)]
+        if files != self._files:
+            exit_now(0)
+        reply = output.reply
+        packed = pack_reply(reply.replace(err=read_output(self._output_file) + reply.err))
+        output.is_sent = True
+        self.slot.begin_sending()
+        send_quietly(self._link, packed)
 
     def _exit(self, report: bytes) -> NoReturn:
         try:
             self._control.send(self._message(report))
         finally:  # the server may be gone
-            os._exit(0)
+            exit_now(0)
 
-    @staticmethod
-    def _message(kind: bytes) -> bytes:
-        return kind + os.getpid().to_bytes(MESSAGE_SIZE - 1, "little")
+    def _message(self, kind: bytes) -> bytes:
+        return kind + self._pid.to_bytes(MESSAGE_SIZE - 1, "little")
 
 
 class _Connection(Output):
-    """Keeps the answer until it is sent together with the exit code and standard error."""
+    """Shares the answer with the server until it is sent together with standard error.
+
+    Attributes:
+        reply: The answer and the exit code.
+        is_sent: Whether it is sent.
+    """
 
     def __init__(self, child: Child) -> None:
         self._child = child
-        self._text = b""
-        self._fallback: FallbackExit | None = None
+        self.reply = Reply(code=0)
+        self.is_sent = False
+
+    def watch(
+        self,
+        seconds: float,
+        on_late: Callable[[], None],  # noqa: ARG002 - the server has no functions to call
+    ) -> AbstractContextManager[None]:
+        """Let the server end the process; its client then runs the hook cold, without time."""
+        return _Supervised(self._child.slot, seconds + LATE_DELAY)
 
     def write(self, text: bytes, fallback: FallbackExit) -> None:
-        """Keep the answer."""
-        self._text, self._fallback = text, fallback
+        """Take the answer."""
+        lost = fallback.text("its reader is gone")
+        reply = Reply(code=self.code, out=text, fallback=lost, fallback_code=fallback.code)
+        self._fix(reply)
+
+    def fail(self, fallback: FallbackExit, why: str) -> None:
+        """Take an exit code in place of an answer."""
+        self.code = fallback.code
+        self.is_denial = fallback.code == BLOCKED
+        self._fix(Reply(code=fallback.code, err=fallback.text(why)))
+
+    def _fix(self, reply: Reply) -> None:
+        self.reply = reply
+        if self.is_denial:
+            self._child.slot.end_in(self.exit_seconds)
+        if not self._child.slot.fix(reply):
+            self._child.send(self)  # without what exit functions print
 
     def leave(self) -> NoReturn:
         """Send the answer and exit: the functions have exceeded their time."""
-        self._child.reply(self, self.code)
+        self._child.reply(self)
 
-    def reply(self, code: int, stderr: bytes) -> Reply:
-        """Return what the client prints, and the code with which it exits."""
-        reply = Reply(code=code, out=self._text, err=stderr)
-        if self._fallback is None:
-            return reply
-        text = self._fallback.message.replace("{why}", "its reader is gone") + "\n"
-        fallback = text.encode("utf-8", "replace")
-        return reply.replace(fallback=fallback, fallback_code=self._fallback.code)
+
+class _Supervised:
+    """A block in which the server ends the process when it takes too long."""
+
+    def __init__(self, slot: Slot, seconds: float) -> None:
+        self._slot = slot
+        self._seconds = seconds
+
+    def __enter__(self) -> None:
+        self._slot.end_in(self._seconds)
+
+    def __exit__(self, *_error: object) -> None:
+        self._slot.end_in(None)
 
 
 # -- connections
@@ -285,9 +354,8 @@ def read_body(link: socket.socket) -> bytes | None:
 
     A client has written all of it before it waits, so one that is slower is none of ours.
     """
-    link.settimeout(ACCEPT_TIMEOUT)
     try:
-        body = read_frame(link)
+        body = read_frame(link, ACCEPT_TIMEOUT)
     except (WorkerUnavailable, OSError):
         return None
     link.settimeout(None)
@@ -296,7 +364,7 @@ def read_body(link: socket.socket) -> bytes | None:
 
 def status_frame(status: dict[str, Any]) -> bytes:
     """Return the frame that answers `STATUS` and `STOP`."""
-    return frame(STATUS_REPLY, json.dumps(status).encode())
+    return frame(STATUS_REPLY, _encode(status).encode())
 
 
 def send_quietly(link: socket.socket, data: bytes) -> None:
@@ -308,6 +376,8 @@ def send_quietly(link: socket.socket, data: bytes) -> None:
 
 
 # -- the state of a process
+
+_DEFAULT_HANDLERS = (signal.SIG_DFL, signal.default_int_handler)
 
 
 def redirect_streams(output_file: int) -> None:
@@ -328,14 +398,17 @@ def change_environment(current: Mapping[bytes, bytes], wanted: Mapping[bytes, by
             os.environb[name] = value
 
 
-def exit_code(end: SystemExit) -> int:
-    """Return the exit code that `sys.exit` means; a text is printed, as Python does."""
-    if end.code is None:
-        return 0
-    if isinstance(end.code, int):
-        return end.code & 0xFF
-    sys.stderr.write(f"{end.code}\n")
-    return 1
+def ignore_signals(numbers: int) -> None:
+    """Ignore signals, as a hook does that a client starts which ignores them.
+
+    Args:
+        numbers: A set of bits, the lowest one for signal 1. Handlers that the hook file has
+            installed while it was loaded stay.
+    """
+    for number in range(1, numbers.bit_length() + 1):
+        is_ignored = numbers >> (number - 1) & 1
+        if is_ignored and signal.getsignal(number) in _DEFAULT_HANDLERS:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def scratch_file() -> int:

@@ -32,9 +32,10 @@
 
 extern char **environ;
 
-#define MAGIC "AHK1"
+#define MAGIC "AHK2"
 #define HEAD 8
 #define REPLY 11
+#define RUN_HEAD (HEAD + 21) /* bytes of a request before its words */
 #define PIPE_ROOM 4096 /* bytes that every pipe takes without a reader */
 #define MAX_FRAME (64u * 1024 * 1024)
 #define RETRY_DELAY 10 /* seconds until a server that did not start is started again */
@@ -125,7 +126,11 @@ static int file_of(const struct bytes *payload) {
     fd = mkstemp(name);
     if (fd >= 0) unlink(name);
 #endif
-    if (fd < 0 || write_all(fd, payload->data, payload->size) < 0) return -1;
+    if (fd < 0) return -1;
+    if (write_all(fd, payload->data, payload->size) < 0) {
+        close(fd);
+        return -1;
+    }
     lseek(fd, 0, SEEK_SET);
     return fd;
 }
@@ -164,10 +169,39 @@ static void check_option(char **words) {
     _exit(USAGE);
 }
 
+/* a pipe that a process of its own fills: files may have no room (ulimit -f) */
+static int fed_pipe_of(const struct bytes *payload) {
+    int ends[2];
+    if (pipe(ends) < 0) return -1;
+    pid_t feeder = fork();
+    if (feeder < 0) return -1;
+    if (feeder == 0) {
+        close(ends[0]);
+        write_quietly(ends[1], payload->data, payload->size);
+        _exit(0);
+    }
+    close(ends[1]);
+    return ends[0];
+}
+
+/* The signals that are ignored while this program runs, and again by the hook if they were before. */
+static void (*before_pipe)(int), (*before_size)(int);
+
+static void ignore_write_signals(void) {
+    before_pipe = signal(SIGPIPE, SIG_IGN);
+    before_size = signal(SIGXFSZ, SIG_IGN);
+}
+
+static void restore_write_signals(void) {
+    signal(SIGPIPE, before_pipe);
+    signal(SIGXFSZ, before_size);
+}
+
 static void cold(char **argv, const struct bytes *payload) {
     if (!is_option(argv[1])) check_hook_file(argv[1]);
     if (payload) {
         int fd = payload->size <= PIPE_ROOM ? pipe_of(payload) : file_of(payload);
+        if (fd < 0 && payload->size > PIPE_ROOM) fd = fed_pipe_of(payload);
         if (fd > 0) {
             dup2(fd, 0);
             close(fd);
@@ -177,6 +211,7 @@ static void cold(char **argv, const struct bytes *payload) {
             _exit(BUG);
         }
     }
+    restore_write_signals();
     execvp(argv[0], argv);
     fprintf(stderr, "anyhook-run: %s: %s\n", argv[0], strerror(errno));
     _exit(NOT_FOUND);
@@ -444,9 +479,10 @@ static int send_request(int link, struct bytes *frame, const struct bytes *paylo
     return 0;
 }
 
-static int read_exactly(int fd, char *to, size_t size, long long timeout) {
+static int read_exactly(int fd, char *to, size_t size, long long until) {
     while (size) {
-        if (!is_readable(fd, timeout)) return -1;
+        long long left = until - now();
+        if (!is_readable(fd, left > 0 ? left : 0)) return -1;
         ssize_t n = read(fd, to, size);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return -1;
@@ -458,11 +494,12 @@ static int read_exactly(int fd, char *to, size_t size, long long timeout) {
 
 static char *read_frame(int link, uint32_t *size, long long timeout) {
     char head[HEAD];
-    if (read_exactly(link, head, HEAD, timeout) < 0 || memcmp(head, MAGIC, 4)) return NULL;
+    long long until = now() + timeout;
+    if (read_exactly(link, head, HEAD, until) < 0 || memcmp(head, MAGIC, 4)) return NULL;
     *size = get32(head + 4);
     if (*size < 1 || *size > MAX_FRAME) return NULL;
     char *body = malloc(*size);
-    return body && !read_exactly(link, body, *size, timeout) ? body : NULL;
+    return body && !read_exactly(link, body, *size, until) ? body : NULL;
 }
 
 static char *read_reply(int link, uint32_t *size) {
@@ -476,9 +513,19 @@ static char *read_reply(int link, uint32_t *size) {
     return reply;
 }
 
+static uint64_t ignored_signals(void) {
+    uint64_t ignored = 0;
+    struct sigaction action;
+    for (int number = 1; number < NSIG && number <= 64; number++)
+        if (!sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN)
+            ignored |= (uint64_t)1 << (number - 1);
+    return ignored;
+}
+
 /* Write the request up to its payload, which is sent separately: an event may be large. */
-static void pack_request(struct bytes *frame, char **words, const char *cwd, size_t payload) {
-    char head[HEAD + 13] = MAGIC;
+static void pack_request(struct bytes *frame, char **words, const char *cwd, uint64_t ignored,
+                         size_t payload) {
+    char head[RUN_HEAD] = MAGIC;
     append(frame, head, sizeof head);
     append_word(frame, cwd);
     for (; *words; words++) append_word(frame, *words);
@@ -491,9 +538,13 @@ static void pack_request(struct bytes *frame, char **words, const char *cwd, siz
     put32(frame->data + 4, (uint32_t)(frame->size + payload - HEAD));
     frame->data[HEAD] = 'R';
     put32(frame->data + HEAD + 1, (uint32_t)mask);
-    put32(frame->data + HEAD + 5, (uint32_t)size);
-    put32(frame->data + HEAD + 9, (uint32_t)env);
+    put32(frame->data + HEAD + 5, (uint32_t)ignored);
+    put32(frame->data + HEAD + 9, (uint32_t)(ignored >> 32));
+    put32(frame->data + HEAD + 13, (uint32_t)size);
+    put32(frame->data + HEAD + 17, (uint32_t)env);
 }
+
+static int is_late; /* whether the hook has used all of its time */
 
 static void ask(int link, struct bytes *frame, const struct bytes *payload) {
     if (frame->size + payload->size > MAX_FRAME) return;
@@ -501,6 +552,7 @@ static void ask(int link, struct bytes *frame, const struct bytes *payload) {
 
     uint32_t size;
     char *reply = read_reply(link, &size);
+    is_late = reply && reply[0] == 'L';
     if (!reply || reply[0] != 'D' || size < REPLY) return;
     uint32_t err = get32(reply + 3), lost = get32(reply + 7), texts = size - REPLY;
     if (err > texts || lost > texts - err) return;
@@ -515,7 +567,7 @@ static void ask(int link, struct bytes *frame, const struct bytes *payload) {
 
 /* A cold hook gets the rest of its timeout instead of all of it again. */
 static void note_elapsed(void) {
-    long long elapsed = now() - started;
+    long long elapsed = is_late ? (long long)MAX_TIMEOUT * SECOND : now() - started;
     char text[32];
     if (elapsed < MIN_ELAPSED) return;
     snprintf(text, sizeof text, "%lld.%03d", elapsed / SECOND, (int)(elapsed % SECOND));
@@ -530,20 +582,18 @@ int main(int argc, char **argv) {
     char **words = argv + 1;
     if (is_option(words[1])) check_option(words + 1);
     unsetenv("ANYHOOK_ELAPSED");
+    uint64_t ignored = ignored_signals();
+    ignore_write_signals();
     char *mode = getenv("ANYHOOK_WORKER");
     if ((mode && !strcmp(mode, "off")) || is_option(words[1]) || isatty(0) ||
         fcntl(1, F_GETFD) < 0 || fcntl(2, F_GETFD) < 0)
         cold(words, NULL);
     struct bytes payload = {0};
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     read_all(0, &payload);
     started = now();
     give_up = started + (long long)(timeout_of(words + 2) * TIMEOUT_SHARE * SECOND);
     char cwd[PATH_MAX], *directory = runtime_directory();
-    if (!directory || !getcwd(cwd, sizeof cwd)) {
-        signal(SIGPIPE, before);
-        cold(words, &payload);
-    }
+    if (!directory || !getcwd(cwd, sizeof cwd)) cold(words, &payload);
     char *python = which(words[0], cwd), *file = absolute(words[1], cwd);
     char *base = malloc(strlen(directory) + 18), *path = malloc(strlen(directory) + 24);
     if (!python || !base || !path) die();
@@ -558,14 +608,13 @@ int main(int argc, char **argv) {
     int link = is_ours ? connect_to(path, &is_absent) : -1;
     struct bytes request = {0};
     if (link >= 0) {
-        pack_request(&request, words + 1, cwd, payload.size);
+        pack_request(&request, words + 1, cwd, ignored, payload.size);
         ask(link, &request, &payload);
         close(link);
         note_elapsed();
     } else if (is_absent) {
-        pack_request(&request, words + 1, cwd, 0);
+        pack_request(&request, words + 1, cwd, 0, 0);
         start_server(python, directory, base, &request);
     }
-    signal(SIGPIPE, before);
     cold(words, &payload);
 }

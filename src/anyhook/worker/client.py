@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
-MAGIC = b"AHK1"
+MAGIC = b"AHK2"
 """Start of every frame. A change of the protocol changes it, and with it every address."""
 HEAD = len(MAGIC) + 4
 RUN, STATUS, STOP = b"R", b"S", b"Q"
-DONE, COLD, ACCEPTED, STATUS_REPLY = b"D", b"C", b"A", b"T"
+DONE, COLD, LATE, ACCEPTED, STATUS_REPLY = b"D", b"C", b"L", b"A", b"T"
 REPLY = 11
 """Bytes of a reply before its texts: kind, two exit codes, and two lengths."""
 MAX_FRAME = 64 * 1024 * 1024
@@ -167,7 +167,13 @@ def absolute(path: str, cwd: str) -> str:
 
 
 def pack_run(
-    cwd: str, argv: Sequence[str], environ: Mapping[str, str], *, umask: int, payload: bytes
+    cwd: str,
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    umask: int,
+    ignored_signals: int,
+    payload: bytes,
 ) -> bytes:
     """Return the frame that asks to run a hook file.
 
@@ -176,6 +182,7 @@ def pack_run(
         argv: The hook file and its arguments.
         environ: The whole environment.
         umask: Mode bits that are removed from files that the hook creates.
+        ignored_signals: The signals that the hook ignores; see the function of that name.
         payload: The event.
     """
     env = b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in environ.items())
@@ -184,6 +191,7 @@ def pack_run(
         (
             RUN,
             umask.to_bytes(4, "little"),
+            ignored_signals.to_bytes(8, "little"),
             len(words).to_bytes(4, "little"),
             len(env).to_bytes(4, "little"),
             words,
@@ -194,22 +202,29 @@ def pack_run(
     return MAGIC + len(body).to_bytes(4, "little") + body
 
 
-def read_frame(link: _socket.socket) -> bytes:
+def read_frame(link: _socket.socket, timeout: float) -> bytes:
     """Return the body of the next frame.
+
+    Args:
+        link: The connection.
+        timeout: Seconds for the whole frame.
 
     Raises:
         WorkerUnavailable: If the connection ends within it, or its length is wrong.
+        OSError: If the time ends within it.
     """
-    head = _read_exactly(link, HEAD)
+    deadline = monotonic() + timeout
+    head = _read_exactly(link, HEAD, deadline)
     size = int.from_bytes(head[len(MAGIC) :], "little")
     if head[: len(MAGIC)] != MAGIC or not 0 < size <= MAX_FRAME:
         raise WorkerUnavailable("the server speaks another protocol")
-    return _read_exactly(link, size)
+    return _read_exactly(link, size, deadline)
 
 
-def _read_exactly(link: _socket.socket, size: int) -> bytes:
+def _read_exactly(link: _socket.socket, size: int, deadline: float) -> bytes:
     chunks = []
     while size:
+        link.settimeout(max(0.0, deadline - monotonic()))  # with 0, what has arrived is read
         chunk = link.recv(min(size, 1 << 20))
         if not chunk:
             raise WorkerUnavailable("the server closed the connection")
@@ -293,6 +308,9 @@ def main(argv: Sequence[str]) -> NoReturn:
     except (WorkerUnavailable, OSError, UnicodeError):
         _note_elapsed(monotonic() - started)
         _run_cold(argv, payload)
+    if reply[:1] == LATE:
+        _note_elapsed(MAX_TIMEOUT)
+        _run_cold(argv, payload)
     middle = REPLY + int.from_bytes(reply[3:7], "little")
     end = middle + int.from_bytes(reply[7:REPLY], "little")
     if reply[:1] != DONE or len(reply) < REPLY or end > len(reply):
@@ -336,8 +354,30 @@ def current_umask() -> int:
     return umask
 
 
+def ignored_signals() -> int:
+    """Return the signals that this process ignores, and with it the programs that it starts.
+
+    Returns:
+        A set of bits; the lowest one is for signal 1.
+    """
+    import _signal  # type: ignore[import-not-found] # `signal` makes an enum of every number
+
+    bits = 0
+    for number in _signal.valid_signals():
+        if _signal.getsignal(number) == _signal.SIG_IGN:
+            bits |= 1 << (number - 1)
+    return bits
+
+
 def _ask(path: str, cwd: str, words: Sequence[str], payload: bytes, give_up: float) -> bytes:
-    frame = pack_run(cwd, words, os.environ, umask=current_umask(), payload=payload)
+    frame = pack_run(
+        cwd,
+        words,
+        os.environ,
+        umask=current_umask(),
+        ignored_signals=ignored_signals(),
+        payload=payload,
+    )
     if len(frame) > MAX_FRAME:
         raise WorkerUnavailable("the event is too large")
     link = connect(path + SOCKET)
@@ -349,15 +389,14 @@ def _ask(path: str, cwd: str, words: Sequence[str], payload: bytes, give_up: flo
 
 
 def _read_reply(link: _socket.socket, give_up: float) -> bytes:
-    reply = read_frame(link)
+    reply = read_frame(link, ACCEPT_TIMEOUT)
     for _ in range(MAX_ACCEPTED):
         if reply[:1] != ACCEPTED:
             break
         pid = int.from_bytes(reply[1:], "little") if len(reply) == 5 else 0
         if pid:
             _wait_for_reply(link, pid, give_up)
-        link.settimeout(REPLY_TIMEOUT)
-        reply = read_frame(link)
+        reply = read_frame(link, REPLY_TIMEOUT)
     return reply
 
 
@@ -396,7 +435,7 @@ def _is_stopped(pid: int) -> bool:
 
 def _end_by_interrupts() -> None:
     """Let SIGINT end this process without a traceback."""
-    import _signal  # type: ignore[import-not-found] # `signal` makes an enum of every number
+    import _signal
 
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
@@ -483,12 +522,28 @@ def _put_on_stdin(data: bytes) -> None:
         _write_all(write_end, data)
         os.close(write_end)
     else:
-        read_end = _file_of(data)
+        try:
+            read_end = _file_of(data)
+        except OSError:  # files may have no room: `ulimit -f`
+            read_end = _fed_pipe(data)
     if read_end != 0:
         os.dup2(read_end, 0)
         os.close(read_end)
     else:
         os.set_inheritable(0, True)
+
+
+def _fed_pipe(data: bytes) -> int:
+    """Return a pipe that a process of its own fills."""
+    read_end, write_end = os.pipe()
+    if os.fork() == 0:
+        try:
+            os.close(read_end)
+            _write_all(write_end, data)
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    return read_end
 
 
 def _file_of(data: bytes) -> int:
@@ -574,7 +629,9 @@ def _become_server(argv: Sequence[str], path: str, cwd: str, lock: int) -> NoRet
     directory, arguments and umask: a process that stays must not show it in `/proc`.
     """
     try:
-        request = pack_run(cwd, argv[1:], os.environ, umask=current_umask(), payload=b"")
+        request = pack_run(
+            cwd, argv[1:], os.environ, umask=current_umask(), ignored_signals=0, payload=b""
+        )
         null = os.open(os.devnull, os.O_RDWR)
         kept = os.dup(lock)
         os.dup2(_file_of(request), 0)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.errors import UsageError
 from anyhook.model.record import Record
 from anyhook.worker.client import (
+    ACCEPT_TIMEOUT,
     RUNTIME_DIR_ENV,
     SERVER_CODE,
     SOCKET,
@@ -162,7 +163,7 @@ def ask(base: str, kind: bytes) -> dict[str, Any]:
         pid = _peer_pid(link)
         try:
             link.sendall(frame(kind))
-            body = read_frame(link)
+            body = read_frame(link, ACCEPT_TIMEOUT)
             status = json.loads(body[1:]) if body[:1] == STATUS_REPLY else None
         except (WorkerUnavailable, OSError, ValueError) as error:
             raise NoReplyError(f"it does not reply: {error}", pid=pid) from None

@@ -27,7 +27,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from anyhook._compat import count_threads
-from anyhook.authoring.process_exit import flush_streams
+from anyhook.authoring.process_exit import file_identity, flush_streams
 from anyhook.files import identity_of
 from anyhook.worker.child import (
     LoadedHookFile,
@@ -39,7 +39,7 @@ from anyhook.worker.child import (
     status_frame,
 )
 from anyhook.worker.client import HEAD, RUN, SERVER_CODE, STOP, absolute, check_private
-from anyhook.worker.endpoint import Endpoint, holds_lock, log_traceback
+from anyhook.worker.endpoint import LOCK_FD, Endpoint, holds_lock, log_traceback
 from anyhook.worker.load_trace import LoadTrace
 from anyhook.worker.protocol import frame, pack_cold, parse_request
 from anyhook.worker.sample import sample_payload
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 15 * 60.0
 RELOAD_DELAY = 60.0
 """Seconds after which a file that could not be warm is loaded again, also if it did not change."""
-RESET_SIGNALS = (signal.SIGCHLD, signal.SIGALRM, signal.SIGTERM, signal.SIGHUP)
-"""Signals that the agent which happened to start the server may ignore."""
 PRELOADED = (
     "atexit",
     "anyhook.agents.payloads",
@@ -102,6 +100,7 @@ class Loader:
         redirect_streams(self._output_file)
         argv = [self._path, *self._arguments]
         module = _main_module(self._hook_file)
+        self._own_files = [file_identity(file) for file in (LOCK_FD, self._output_file)]
         self._descriptors = _descriptors()
         sys.orig_argv = [sys.executable, *argv]
         authoring.on_run.append(self._serve)
@@ -152,6 +151,9 @@ class Loader:
 
     def _reason_to_refuse(self) -> str:
         """Return why events cannot share what the file did while it was loaded."""
+        own_files = [file_identity(file) for file in (LOCK_FD, self._output_file)]
+        if own_files != self._own_files:
+            return "closes files that it has not opened while it is loaded"
         flush_streams()
         umask = os.umask(self._request.umask)
         problems = {
@@ -215,9 +217,7 @@ def main() -> None:
     base = sys.argv[1]
     idle = float(sys.argv[2]) if len(sys.argv) > 2 else IDLE_SECONDS
     reason = sys.argv[3] if len(sys.argv) > 3 else ""
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    for number in RESET_SIGNALS:
-        signal.signal(number, signal.SIG_DFL)
+    reset_signals()
     check_private(os.path.dirname(base))
     if not holds_lock(base):
         return
@@ -232,6 +232,19 @@ def main() -> None:
         Loader(base, body, idle).load_and_serve()
     except Exception:  # noqa: BLE001 - a bug of this package must leave a trace
         log_traceback(base)
+
+
+def reset_signals() -> None:
+    """Handle every signal as an interpreter does that no other program has started.
+
+    The agent that happened to start the server may ignore or block some.
+    """
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    ignored_by_interpreter = {signal.SIGPIPE, signal.SIGXFSZ}
+    for number in signal.valid_signals() - ignored_by_interpreter:
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def preload() -> None:

@@ -7,10 +7,11 @@ byte is its kind (`anyhook.worker.client`).
 from __future__ import annotations
 
 from anyhook.model.record import Record
-from anyhook.worker.client import ACCEPTED, COLD, DONE, HEAD, MAGIC, MAX_FRAME, REPLY, RUN
+from anyhook.worker.client import ACCEPTED, COLD, DONE, HEAD, LATE, MAGIC, MAX_FRAME, REPLY, RUN
 
-_FIXED = 13
-"""Bytes of a request before its words: kind, umask, and the lengths of words and variables."""
+_FIXED = 21
+"""Bytes of a request before its words: kind, umask, ignored signals, and the lengths of words and
+variables."""
 
 
 class FrameError(ValueError):
@@ -22,12 +23,15 @@ class Request(Record):
 
     Attributes:
         umask: Mode bits that are removed from files that the hook creates.
+        ignored_signals: The signals that the client ignores, as a set of bits; the lowest one is
+            for signal 1.
         words: Working directory, hook file and arguments.
         environ: The variables; of several entries with one name, the first counts.
         payload: The event.
     """
 
     umask: int
+    ignored_signals: int
     words: list[bytes]
     environ: dict[bytes, bytes]
     payload: bytes
@@ -67,6 +71,11 @@ def pack_cold(reason: str) -> bytes:
     return frame(COLD, reason.encode("utf-8", "replace"))
 
 
+def pack_late() -> bytes:
+    """Return the frame that reports that the hook has used all of its time."""
+    return frame(LATE)
+
+
 def body_size(head: bytes) -> int:
     """Return the length of the body that follows the first `HEAD` bytes of a frame.
 
@@ -87,7 +96,8 @@ def parse_request(body: bytes) -> Request:
     """
     if len(body) < _FIXED or body[:1] != RUN:
         raise FrameError("this is no request")
-    umask, words_size, env_size = (int.from_bytes(body[i : i + 4], "little") for i in (1, 5, 9))
+    umask, words_size, env_size = (int.from_bytes(body[i : i + 4], "little") for i in (1, 13, 17))
+    ignored_signals = int.from_bytes(body[5:13], "little")
     middle, end = _FIXED + words_size, _FIXED + words_size + env_size
     words = body[_FIXED:middle].split(b"\0")
     if end > len(body) or len(words) < 3 or words.pop():
@@ -97,7 +107,13 @@ def parse_request(body: bytes) -> Request:
         name, separator, value = entry.partition(b"=")
         if name and separator:
             environ.setdefault(name, value)
-    return Request(umask=umask, words=words, environ=environ, payload=body[end:])
+    return Request(
+        umask=umask,
+        ignored_signals=ignored_signals,
+        words=words,
+        environ=environ,
+        payload=body[end:],
+    )
 
 
 def pack_reply(reply: Reply) -> bytes:

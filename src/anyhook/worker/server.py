@@ -16,6 +16,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyhook.authoring.process_exit import exit_now, getpid
 from anyhook.worker.child import (
     ANSWERED,
     CONNECTED,
@@ -27,24 +28,30 @@ from anyhook.worker.child import (
 )
 from anyhook.worker.client import SOCKET
 from anyhook.worker.endpoint import LOCK_FD, Endpoint, log_traceback
-from anyhook.worker.protocol import Reply, pack_reply
+from anyhook.worker.protocol import Reply, pack_late, pack_reply
+from anyhook.worker.slots import Slots
 
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from anyhook.worker.child import LoadedHookFile
+    from anyhook.worker.slots import Slot
 
 IDLE_CHILDREN = 2
 MAX_BUSY = 32
 """Children of one server that run hooks; what comes then waits until its client runs it cold."""
 REPLACE_DELAY = 0.02
 """Seconds in which most hooks answer: a fork in that time would only delay them."""
+LATE_CHECK = 0.1
+"""Seconds between two checks of whether the time of a hook is over."""
 MAX_FAILURES = 8
 """Children that die one after the other before they have taken an event."""
 ABANDONED_DELAY = 0.05
 """Seconds from the end of a client to the end of a hook that still runs for it."""
 KILL_DELAY = 1.0
 """Seconds from SIGTERM to SIGKILL."""
+_kill = os.kill
+"""Taken before a hook can replace it."""
 
 
 @dataclass
@@ -52,22 +59,26 @@ class ChildState:
     """A child, as its server sees it.
 
     Attributes:
-        slot: Its index in `Server.running`.
+        slot: What it shares with its server.
+        slot_number: The number of the slot.
         link: The connection that it took; `None` while it waits for one.
         output_file: Descriptor of what its hook wrote to standard output and error.
         accepted_at: When it took the connection.
         is_finished: Whether it has reported its end.
         abandoned_at: When its client closed the connection.
         terminated_at: When it was asked to end because of that.
+        is_late: Whether it was killed because its time was over.
     """
 
-    slot: int
+    slot: Slot
+    slot_number: int
     link: socket.socket | None = None
     output_file: int = -1
     accepted_at: float = 0.0
     is_finished: bool = False
     abandoned_at: float | None = None
     terminated_at: float | None = None
+    is_late: bool = False
 
     @property
     def is_waiting(self) -> bool:
@@ -93,7 +104,6 @@ class Server:
         lifeline: A pipe that ends when the server does.
         child_control: Takes the reports of the children.
         variables: The environment of the process, which children change.
-        running: For each slot, the child that runs a hook; shared with the children.
     """
 
     def __init__(self, endpoint: Endpoint, loaded: LoadedHookFile, sample: bytes) -> None:
@@ -104,10 +114,10 @@ class Server:
         self._control, self.child_control = socket.socketpair()
         self._control.setblocking(False)
         slots = MAX_BUSY + IDLE_CHILDREN + 2 * MAX_FAILURES
-        shared = memoryview(mmap.mmap(-1, 8 * (2 + slots))).cast("q")
         self.sample = sample
         self.variables = dict(os.environb)
-        self._counts, self.running = shared[:2], shared[2:]
+        self._counts = memoryview(mmap.mmap(-1, 8 * 2)).cast("q")
+        self._slots = Slots(slots)
         self._free_slots = list(range(slots))
         self._children: dict[int, ChildState] = {}
         self._failures = 0
@@ -121,6 +131,7 @@ class Server:
             signal.SIGCHLD: signal.signal(signal.SIGCHLD, lambda *_: None),
             signal.SIGTERM: signal.signal(signal.SIGTERM, lambda *_: self._ask_to_end()),
         }
+        self._hook_mask = signal.pthread_sigmask(signal.SIG_SETMASK, ())
         self._hook_wakeup = signal.set_wakeup_fd(wakeup_end, warn_on_full_buffer=False)
         self._poll = select.poll()
         self._poll.register(self._control, select.POLLIN)
@@ -140,6 +151,7 @@ class Server:
             self._reap()
             now = time.monotonic()
             self._end_abandoned(now)
+            self._end_late()
             is_idle = now - self._used_at > self.endpoint.idle and not self._busy()
             if is_idle or self._must_end:
                 self._end()
@@ -147,9 +159,12 @@ class Server:
     def status(self) -> dict[str, Any]:
         """Return the status; a child calls it."""
         warm, cold = self._counts
-        running = [pid for pid in self.running if pid]
         return self.endpoint.status(
-            os.getppid(), warm=warm, cold=cold, running=running, is_ending=self._is_ending
+            os.getppid(),
+            warm=warm,
+            cold=cold,
+            running=self._slots.running(),
+            is_ending=self._is_ending,
         )
 
     # -- children
@@ -168,17 +183,19 @@ class Server:
         for _ in range(IDLE_CHILDREN - waiting):
             if not self._free_slots:
                 return
-            slot = self._free_slots.pop()
+            number = self._free_slots.pop()
+            slot = self._slots[number]
+            slot.clear()
             try:
                 pid = os.fork()
             except OSError:  # too many processes: the loop comes back to it
-                self._free_slots.append(slot)
+                self._free_slots.append(number)
                 return
             if pid == 0:
                 self._become_child(slot)
-            self._children[pid] = ChildState(slot)
+            self._children[pid] = ChildState(slot, number)
 
-    def _become_child(self, slot: int) -> NoReturn:
+    def _become_child(self, slot: Slot) -> NoReturn:
         try:
             os.setsid()  # the hook and its own children form a group that can be killed
             os.close(LOCK_FD)
@@ -191,11 +208,13 @@ class Server:
             signal.set_wakeup_fd(self._hook_wakeup)
             for number, handler in self._hook_signals.items():
                 signal.signal(number, handler)
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._hook_mask)
             Child(self, slot).run()
         except BaseException:  # noqa: BLE001 - a bug of this package costs one event its warmth
             log_traceback(self.endpoint.base)
-        os.kill(os.getpid(), signal.SIGKILL)  # an exit code would count as the hook's
-        os._exit(1)
+        finally:
+            _kill(getpid(), signal.SIGKILL)  # an exit code would count as the hook's
+            exit_now(1)
 
     def _busy(self) -> list[ChildState]:
         return [child for child in self._children.values() if child.is_busy]
@@ -228,7 +247,7 @@ class Server:
 
     def _release(self, child: ChildState) -> None:
         """Close the server's copies of a child's connection and output."""
-        self.running[child.slot] = 0
+        child.slot.finish()
         if child.link is not None:
             if child.abandoned_at is None:
                 self._poll.unregister(child.link)
@@ -246,16 +265,25 @@ class Server:
             child = self._children.pop(pid)
             if not child.is_finished:
                 self._answer_for(child, status)
-            self._free_slots.append(child.slot)
+            self._free_slots.append(child.slot_number)
 
     def _answer_for(self, child: ChildState, status: int) -> None:
-        """Send the reply of a hook that has ended its process by itself."""
+        """Send the reply of a hook whose process has ended before it sent one."""
+        answer = child.slot.answer()
+        if answer is None and os.WIFEXITED(status):  # in the middle of a function
+            answer = Reply(code=os.WEXITSTATUS(status))
         if child.link is None:
             self._failures += 1
-        elif os.WIFEXITED(status):
-            reply = Reply(code=os.WEXITSTATUS(status), err=read_output(child.output_file))
-            send_quietly(child.link, pack_reply(reply))
+        elif child.slot.is_sending:
             self._count_warm()
+        elif answer is not None:
+            err = read_output(child.output_file) + answer.err
+            send_quietly(child.link, pack_reply(answer.replace(err=err)))
+            self._count_warm()
+        elif child.is_late:
+            self._counts[1] += 1
+            self.endpoint.note_cold("ran out of time in the worker, which it did not notice")
+            send_quietly(child.link, pack_late())
         else:
             self._counts[1] += 1
             self.endpoint.note_cold(f"was killed by signal {os.WTERMSIG(status)} in the worker")
@@ -281,6 +309,15 @@ class Server:
             elif now - child.terminated_at > KILL_DELAY:
                 _signal_group(pid, signal.SIGKILL)
 
+    def _end_late(self) -> None:
+        """End children that block signals or hang in compiled code when their time is over."""
+        for pid, child in self._children.items():
+            seconds_left = child.slot.seconds_left()
+            is_late = seconds_left is not None and seconds_left <= 0
+            if child.is_busy and is_late and not child.is_late and not child.slot.is_sending:
+                child.is_late = True
+                _signal_group(pid, signal.SIGKILL)
+
     # -- time
 
     def _timeout(self, now: float) -> float:
@@ -290,6 +327,8 @@ class Server:
             return ABANDONED_DELAY / 4
         if any(now - child.accepted_at < REPLACE_DELAY for child in busy):
             return REPLACE_DELAY
+        if any(child.slot.seconds_left() is not None for child in busy):
+            return LATE_CHECK
         return min(1.0, self.endpoint.idle)
 
     def _ask_to_end(self) -> None:
