@@ -37,7 +37,8 @@ UNWRAPPED_HEIGHT = 25
 MIN_WIDTH = 20
 WIDE = 100
 """Columns from which on tables show all of their columns."""
-_TRAILING_BLANKS = re.compile(r"[ \t]+(?=\n)")
+# A match begins where the blanks begin: a table in a pipe pads its cells with thousands of them.
+_TRAILING_BLANKS = re.compile(r"(?<![ \t])[ \t]++(?=\n)")
 
 
 def console(*, stderr: bool = False) -> Console:
