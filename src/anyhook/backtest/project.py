@@ -22,7 +22,7 @@ from anyhook.files import DATA_VARIABLE
 from anyhook.history.record import RECORDED, answer_record
 from anyhook.history.recording import is_recorder_command
 from anyhook.model.definitions import unique_labels
-from anyhook.model.status import Status
+from anyhook.model.status import NO_ANSWER_CODES, Status
 from anyhook.settings.copies import copy_home, copy_project
 from anyhook.settings.detect import agents_with_hooks, choose_agent
 from anyhook.settings.sources import Location
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 XDG_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 """Variables that name directories outside of `HOME`; without them they are inside."""
-
-NOT_STARTED = (126, 127)
-"""Exit codes of a shell whose command cannot be executed or does not exist."""
 
 
 def load_engine(subject: Subject, project: Path, home: Path | None) -> LoadedProject:
@@ -260,8 +257,7 @@ def _first_crash(decision: Decision) -> str:
 def _crash_of(result: HandlerResult) -> str:
     """Return why a hook failed, timed out or could not be started; empty if it did not.
 
-    A shell ends with 126 or 127 if it cannot start a command. Other exit codes are answers of the
-    hook, whatever its agent makes of them.
+    Exit codes are answers of the hook, but for those of `NO_ANSWER_CODES`.
     """
     if result.status is Status.TIMED_OUT:
         return OUT_OF_TIME
@@ -269,7 +265,7 @@ def _crash_of(result: HandlerResult) -> str:
         return crash_text(result.error or "failed")
     if result.signal:
         return f"ended by {result.signal}"
-    if result.exit_code in NOT_STARTED and result.status is not Status.STARTED:
+    if result.exit_code in NO_ANSWER_CODES and result.status is not Status.STARTED:
         first = crash_text(result.stderr)
         return f"exit code {result.exit_code}{f': {first}' if first else ''}"
     return ""
