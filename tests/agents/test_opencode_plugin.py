@@ -403,6 +403,35 @@ def test_without_hooks_a_missing_program_denies_nothing(world):
     assert "error" not in run.last
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "null",
+        "1",
+        '"text"',
+        "[]",
+        "no JSON",
+        '{"id": 1, "reply": [1]}',
+        '{"id": 1, "reply": "x"}',
+        '{"id": 1, "error": {}}',
+        '{"id": 1, "seconds": "x"}',
+        '{"id": 1, "message": 5}',
+    ],
+)
+def test_a_line_that_is_no_answer_denies_the_tool_and_is_reported(world, line):
+    configure(world, tool_execute_before={}, tool_execute_after={})
+    script = world.write(
+        world.root / "broken.sh", f"#!/bin/sh\nread event\necho '{line}'\nexec cat > /dev/null\n"
+    )
+    broken = write_plugin(world, (str(script),))
+    run = run_plugin(world, [before("ls"), after("out")], plugins=[broken])
+
+    assert "printed what is no answer" in run.results[0]["error"]
+    assert run.results[1]["output"]["output"] == "out"
+    messages = [call["body"]["message"] for call in run.called("toast")]
+    assert any("printed what is no answer" in message for message in messages)
+
+
 def test_a_process_that_ended_is_started_again(world):
     configure(world, tool_execute_before={"exit": 2, "stderr": "no"})
     marker = world.root / "started"

@@ -129,6 +129,7 @@ def test_very_many_different_errors_are_counted_by_hook():
         ("no-such-command", "exit code 127: "),
         ("./not-executable", "exit code 126: "),
         ("kill -9 $$", "ended by SIGKILL"),
+        ("sh -c 'kill -9 $$'; exit $?", "exit code 137"),
     ],
 )
 def test_a_command_that_cannot_start_or_is_killed_has_crashed(recorded, command, crash):
@@ -145,7 +146,7 @@ def test_a_command_that_cannot_start_or_is_killed_has_crashed(recorded, command,
     assert [one.error for one in result.crashes] == [decided.crash]
 
 
-@pytest.mark.parametrize("code", [1, 3])
+@pytest.mark.parametrize("code", [1, 3, 128, 255])
 def test_another_exit_code_of_a_command_is_no_crash(recorded, code):
     recorded.add(shell(1, "ls"))
 

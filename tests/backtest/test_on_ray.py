@@ -82,8 +82,9 @@ def test_an_event_that_ends_or_hangs_the_process_is_counted_on_a_cluster(recorde
 
     found = on_ray(recorded, subject)
 
+    assert_same(found, on_this_machine(recorded, subject))
     matched, outcomes, crashed, timed_out = found["hooks"]["guard"]
-    assert (matched, outcomes, crashed, timed_out) == (4, {"none": 1, "deny": 1}, 1, 1)
+    assert (matched, outcomes, crashed, timed_out) == (4, {"none": 1, "crash": 2, "deny": 1}, 1, 1)
 
 
 def test_hooks_that_cannot_be_loaded_are_an_error_on_a_cluster(recorded):

@@ -258,6 +258,33 @@ def test_statistics_count_changes_failures_and_warnings(answers, capsys):
     assert "(1 as a shadow)" in out
 
 
+@pytest.mark.parametrize(
+    ("code", "has_failed"),
+    [
+        (1, 0),
+        (3, 0),
+        (126, 1),
+        (127, 1),
+        (128, 0),
+        (129, 1),
+        (137, 1),
+        (143, 1),
+        (192, 1),
+        (255, 0),
+    ],
+)
+def test_a_command_that_its_shell_reports_as_ended_has_failed(home, capsys, code, has_failed):
+    result = result_of("guard.sh", status="warned", exit_code=code)
+    add_results(home, shell(10, "a", {}, results=(result,)))
+
+    _, found = run_json(capsys, "history", "search", "--failed", "--hook", "guard.sh")
+    _, counts = run_json(capsys, "history", "stats")
+
+    assert len(found) == has_failed
+    (hook,) = [hook for hook in counts["hooks"] if hook["hook"] == "guard.sh"]
+    assert (hook["failures"], hook["warnings"]) == (has_failed, 1 - has_failed)
+
+
 def test_no_hook_has_answered_with_an_unknown_word(answers):
     with History.open(answers / "data" / "history") as history:
         assert search(history, Filter(outcome="crash", hook="guard.py")) == []

@@ -12,6 +12,7 @@ from anyhook.history.ingest import ingest
 from anyhook.history.store import History, Limits
 from anyhook.testing import make_payload
 from tests.history.test_faults import NOW, event, record
+from tests.work import count_calls, growth
 
 
 def append(directory, *hooks, time=NOW, command="ls"):
@@ -161,3 +162,28 @@ def test_a_prompt_with_a_secret_that_was_recorded_live_is_not_imported_again(tmp
         assert done.known == 1
         rows = history.connection.execute("SELECT source FROM events WHERE event = 'before_prompt'")
         assert rows.fetchall() == [("hook",)]
+
+
+@pytest.mark.parametrize("hooks", [("a",), ("a", "b")])
+def test_the_work_grows_with_the_number_of_equal_payloads(tmp_path, hooks):
+    def work_for(count):
+        with History.open(tmp_path / str(count)) as history:
+            for hook in hooks:
+                for number in range(count):
+                    append(tmp_path / str(count), hook, time=NOW + number)
+            calls = count_calls(lambda: ingest(history))
+            assert results_of(history) == [" ".join(hooks)] * count
+        return calls
+
+    assert growth(work_for) < 2.6
+
+
+def test_the_work_grows_with_the_number_of_versions_of_a_hook(tmp_path):
+    def work_for(count):
+        with History.open(tmp_path / str(count)) as history:
+            for number in range(2 * count):
+                command = GREP_RM if number < count else GREP_SUDO
+                append_tapped(tmp_path / str(count), command, NOW + number)
+            return count_calls(lambda: ingest(history))
+
+    assert growth(work_for) < 2.6

@@ -109,8 +109,15 @@ def test_hooks_that_are_not_trusted_fail_and_are_reported(world, run, write):
     assert run("test", path)[0] == 0
 
 
-@pytest.mark.parametrize("script", ["#!/bin/sh\nexec /nonexistent/program\n", "#!/nonexistent\n"])
-def test_a_hook_that_fails_is_no_pass(world, run, write, script):
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        ("#!/bin/sh\nexec /nonexistent/program\n", "could not be run"),
+        ("#!/nonexistent\n", "could not be run"),
+        ("#!/bin/sh\nsh -c 'kill -9 $$'\nexit $?\n", "was ended by a signal"),
+    ],
+)
+def test_a_hook_that_fails_is_no_pass(world, run, write, script, problem):
     hooks(world, "claude", "PreToolUse", script=script)
     only = CASES.partition('[[case]]\nname = "other')[2]
 
@@ -118,7 +125,7 @@ def test_a_hook_that_fails_is_no_pass(world, run, write, script):
 
     assert code == 1
     assert "✗ claude" in out
-    assert "could not be run" in out
+    assert problem in out
 
 
 def test_a_warning_is_shown_and_is_no_failure(world, run, write):

@@ -13,6 +13,8 @@ from anyhook.agents import get_agent
 from anyhook.matching.complexity import LONGEST_SUBJECT, longest_safe_subject
 from anyhook.matching.matchers import compile_matcher
 from anyhook.migrate.matchers import translate_matcher
+from anyhook.settings.limits import MAX_FILES, MAX_ITEMS
+from tests.work import count_calls, growth
 from tests.world import World
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(40)]
@@ -241,3 +243,125 @@ def test_a_command_that_is_too_complex_holds_nobody(world, run, store, line):
     store.trust(world.project, engine.guard.subjects(), agent="gemini")
 
     assert decide(engine).denied
+
+
+# -- how the work grows
+
+
+def command_hook(number):
+    return {"type": "command", "command": f"./check{number}.sh --number {number}"}
+
+
+def one_file(agent, event, definitions):
+    return {f".{agent}/settings.json": {"hooks": {event: definitions}}}
+
+
+def many_files(count):
+    files = {}
+    for number in range(count):
+        hook = {"type": "command", "bash": f"./check{number}.sh"}
+        files[f".github/hooks/{number}.json"] = {"version": 1, "hooks": {"preToolUse": [hook]}}
+    return files
+
+
+def many_hooks(count):
+    definition = {"matcher": "Bash", "hooks": [command_hook(n) for n in range(count)]}
+    return one_file("claude", "PreToolUse", [definition])
+
+
+def many_definitions(count):
+    definitions = [{"matcher": f"Bash|T{n}", "hooks": [command_hook(n)]} for n in range(count)]
+    return one_file("claude", "PreToolUse", definitions)
+
+
+def many_equal_hooks(count):
+    return one_file("claude", "PreToolUse", [{"hooks": [command_hook(0)] * count}])
+
+
+SETTINGS = {
+    "files": many_files,
+    "hooks": many_hooks,
+    "definitions": many_definitions,
+    "equal-hooks": many_equal_hooks,
+}
+LINES = ("list", "check", "trust --show", "migrate --to codex --dry-run")
+
+
+@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("make_files", SETTINGS.values(), ids=SETTINGS)
+def test_the_work_of_a_command_grows_with_the_number_of_hooks(
+    tmp_path, monkeypatch, run, make_files, line
+):
+    def work_for(count):
+        world = World(tmp_path / str(count))
+        for path, content in make_files(count).items():
+            world.write(world.project / path, json.dumps(content))
+        monkeypatch.chdir(world.project)
+        return count_calls(lambda: run(*line.split()))
+
+    assert growth(work_for) < 2.6
+
+
+def test_of_too_many_files_the_first_ones_are_read_and_the_others_reported(world, run):
+    for path, content in many_files(MAX_FILES + 5).items():
+        world.write(world.project / path, json.dumps(content))
+
+    code, out, _ = run("check", "--json")
+
+    (problem,) = [p for p in json.loads(out)["diagnostics"] if p["code"] == "too-many-hooks"]
+    assert code == 1
+    assert problem["file"] == str(world.project / ".github" / "hooks")
+    assert "1,005 files are more than anyhook reads" in problem["message"]
+    assert "write their hooks into fewer files" in problem["message"]
+
+
+def test_of_files_that_are_too_large_together_the_first_ones_are_read(world):
+    hook = {"type": "command", "bash": "true", "comment": "x" * 900_000}
+    for number in range(6):
+        content = {"version": 1, "hooks": {"preToolUse": [hook]}}
+        world.write(world.project / ".github" / "hooks" / f"{number}.json", json.dumps(content))
+
+    engine = world.load(agent="copilot")
+
+    assert len(list(engine.hooks.definitions)) == 4
+    assert [d.code for d in engine.diagnostics if d.code.startswith("too-many")] == [
+        "too-many-hooks"
+    ]
+
+
+def test_of_too_many_hooks_in_several_files_the_first_ones_run(world):
+    for number in range(3):
+        hooks_of_file = [{"type": "command", "bash": f"./{number}-{n}.sh"} for n in range(400)]
+        content = {"version": 1, "hooks": {"preToolUse": hooks_of_file}}
+        world.write(world.project / ".github" / "hooks" / f"{number}.json", json.dumps(content))
+
+    engine = world.load(agent="copilot")
+
+    (problem,) = [d for d in engine.diagnostics if d.code == "too-many-hooks"]
+    assert sum(len(definition.handlers) for definition in engine.hooks.definitions) == MAX_ITEMS
+    assert "1,200 hooks in the files of the project layer" in problem.message
+    assert problem.place.file == str(world.project / ".github" / "hooks" / "0.json")
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("line", LINES)
+def test_a_project_with_thousands_of_hook_files_holds_no_command(world, run, line):
+    for path, content in many_files(3_000).items():
+        world.write(world.project / path, json.dumps(content))
+
+    code, _, _ = run(*line.split())
+
+    assert code in (0, 1)
+
+
+def test_a_command_of_one_long_word_holds_no_migration(world, run):
+    hook = {"type": "command", "command": "echo " + "x" * 900_000}
+    world.write(
+        world.project / ".claude" / "settings.json",
+        json.dumps({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}),
+    )
+
+    code, out, _ = run("migrate", "--to", "gemini", "--dry-run")
+
+    assert code == 0
+    assert "the system starts no program with an argument as long as that" in out

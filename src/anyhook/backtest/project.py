@@ -17,7 +17,7 @@ from anyhook.engine.sync import SyncEngine
 from anyhook.history.record import answer_record
 from anyhook.history.recording import is_recorder_command
 from anyhook.model.definitions import unique_labels
-from anyhook.model.status import Status
+from anyhook.model.status import NO_ANSWER_CODES, Status
 from anyhook.settings.detect import agents_with_hooks, choose_agent
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.settings.reader import LoadedFile
 
-NOT_STARTED = (126, 127)
-"""Exit codes of a shell whose command cannot be executed or does not exist."""
 
 
 def load_engine(subject: Subject, project: Path) -> LoadedProject:
@@ -202,8 +200,7 @@ def _first_crash(decision: Decision) -> str:
 def _crash_of(result: HandlerResult) -> str:
     """Return why a hook failed, timed out or could not be started; empty if it did not.
 
-    A shell ends with 126 or 127 if it cannot start a command. Other exit codes are answers of the
-    hook, whatever its agent makes of them.
+    Exit codes are answers of the hook, but for those of `NO_ANSWER_CODES`.
     """
     if result.status is Status.TIMED_OUT:
         return OUT_OF_TIME
@@ -211,7 +208,7 @@ def _crash_of(result: HandlerResult) -> str:
         return crash_text(result.error or "failed")
     if result.signal:
         return f"ended by {result.signal}"
-    if result.exit_code in NOT_STARTED and result.status is not Status.STARTED:
+    if result.exit_code in NO_ANSWER_CODES and result.status is not Status.STARTED:
         first = crash_text(result.stderr)
         return f"exit code {result.exit_code}{f': {first}' if first else ''}"
     return ""

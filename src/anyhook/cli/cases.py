@@ -26,6 +26,7 @@ from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.model.answers import Audience
 from anyhook.model.decisions import Status
+from anyhook.model.status import CANNOT_START_CODES, NO_ANSWER_CODES
 from anyhook.model.text import printable
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.detect import agents_with_hooks, detected
@@ -51,7 +52,6 @@ FAILURE_TEXT = {
     Status.WITHHELD: "was not run: it is not trusted",
 }
 """Status of a hook that answered nothing, for people."""
-CANNOT_RUN = frozenset({126, 127})
 """Exit codes of a shell that cannot run a program."""
 
 
@@ -220,20 +220,22 @@ def _failures(decision: Decision) -> list[str]:
     for result in decision.results:
         if result.status in FAILURE_TEXT:
             failures.append(_result_text(result, FAILURE_TEXT[result.status]))
-        elif _could_not_run(result):
-            failures.append(_result_text(result, "could not be run"))
+        elif _gave_no_answer(result):
+            is_start = result.exit_code in CANNOT_START_CODES
+            problem = "could not be run" if is_start else "was ended by a signal"
+            failures.append(_result_text(result, problem))
     return failures
 
 
 def _warnings(decision: Decision) -> list[str]:
     """Return which hooks ran and only warned."""
     warned = [result for result in decision.results if result.status is Status.WARNED]
-    return [_result_text(result, "only warned") for result in warned if not _could_not_run(result)]
+    return [_result_text(result, "only warned") for result in warned if not _gave_no_answer(result)]
 
 
-def _could_not_run(result: HandlerResult) -> bool:
-    """Return whether a shell found no program: it ends with 127, which agents take as a warning."""
-    return result.status is Status.WARNED and result.exit_code in CANNOT_RUN
+def _gave_no_answer(result: HandlerResult) -> bool:
+    """Return whether a shell reports that its command did not answer."""
+    return result.status is Status.WARNED and result.exit_code in NO_ANSWER_CODES
 
 
 def _result_text(result: HandlerResult, problem: str) -> str:

@@ -41,6 +41,7 @@ from anyhook.errors import UsageError
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Place, Severity, diagnose
 from anyhook.model.suggest import closest
+from anyhook.model.text import printable
 from anyhook.model.tools import TOOLS
 from anyhook.settings.companions import check_companions
 from anyhook.settings.detect import trust_command
@@ -130,7 +131,7 @@ def check(
         print_json(_report_json(scope, engines, findings, failed=failed))
     elif report_format is Format.GITHUB:
         for line in github_lines(diagnostics, strict=strict):
-            typer.echo(line)
+            typer.echo(printable(line))
     elif report_format is Format.SARIF:
         print_json(sarif_log(diagnostics, scope.project))
     else:

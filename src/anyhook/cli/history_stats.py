@@ -63,7 +63,7 @@ def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
         out.print("No hook has run on these events.", style="dim")
     for title, counts in (("events", found.events), ("tools", found.tools)):
         if counts:
-            parts = [f"{name} {number:,}" for name, number in counts.items()]
+            parts = [f"{name_text(name)} {number:,}" for name, number in counts.items()]
             out.print(Text.assemble((f"{title}  ", "dim"), ", ".join(parts)))
     return OK
 

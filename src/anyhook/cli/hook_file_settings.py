@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from anyhook.cli.editing import Edit, parsed, read_text, settings_file
 from anyhook.matching.matchers import EXPRESSION_STYLES
 from anyhook.migrate.merge import switched_on, with_required_members
+from anyhook.settings.directories import find_root
 from anyhook.settings.edit import add_item
 from anyhook.settings.kept import remove_handler
 from anyhook.settings.layout import iter_definitions, own_entries
-from anyhook.settings.sources import find_root
 from anyhook.shell.tapped import SHADOW_OPTION
 from anyhook.worker.commands import read_command
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +22,8 @@ from anyhook.model.text import printable
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from typing import TextIO
+
+    from rich.console import ConsoleOptions, RenderableType
 
     from anyhook.model.diagnostics import Diagnostic, Place
 
@@ -37,7 +41,26 @@ UNWRAPPED_HEIGHT = 25
 MIN_WIDTH = 20
 WIDE = 100
 """Columns from which on tables show all of their columns."""
-_TRAILING_BLANKS = re.compile(r"[ \t]+(?=\n)")
+# A match begins where the blanks begin: a table in a pipe pads its cells with thousands of them.
+_TRAILING_BLANKS = re.compile(r"(?<![ \t])[ \t]++(?=\n)")
+
+
+class PrintableConsole(Console):
+    """A console that shows invisible characters as escapes, whatever is printed.
+
+    Names, commands and records are texts of strangers, and every command shows some. Commands that
+    lay out such a text escape it themselves, so that its width is known.
+    """
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Render an object; controls of the console, like colors, stay as they are."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(printable(segment.text), segment.style)
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -49,10 +72,12 @@ def console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = _requested_width()
     if stream.isatty():
-        return Console(stderr=stderr, highlight=False, width=width)
+        return PrintableConsole(stderr=stderr, highlight=False, width=width)
     trimmed = cast("TextIO", _TrimmedStream(stream))
     # Without a height, rich uses 80 columns if TERM is "dumb" or "unknown".
-    return Console(file=trimmed, highlight=False, width=width or UNWRAPPED, height=UNWRAPPED_HEIGHT)
+    return PrintableConsole(
+        file=trimmed, highlight=False, width=width or UNWRAPPED, height=UNWRAPPED_HEIGHT
+    )
 
 
 def _requested_width() -> int | None:
@@ -83,11 +108,16 @@ def print_error(message: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Write one JSON value on one line; what JSON cannot hold is replaced."""
+    """Write one JSON value on one line; what JSON cannot hold is replaced.
+
+    Invisible characters are written as escapes, because the output may be a terminal.
+    """
     try:
         text = dump_json(value).decode()
     except (TypeError, ValueError, RecursionError):
         text = dump_json(repair(value)).decode()
+    if printable(text) != text:
+        text = json.dumps(json.loads(text), separators=(",", ":"))
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from anyhook.files import identity_of
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.settings.detect import trust_command
-from anyhook.settings.sources import find_root
+from anyhook.settings.directories import find_root
 from anyhook.trust.scripts import command_files
 from anyhook.trust.subjects import Subject, SubjectReader, definition_key
 
@@ -78,7 +79,7 @@ class Guard:
         root = find_root(self._project)
         paths = {"project_dir": self._project, "cwd": cwd or self._project, "root": root}
         agents = [self._agent]
-        if self._uses_shim():
+        if self._uses_shim:
             agents = [*map(get_agent, CODING_AGENTS), self._agent]
         variables = {}
         for agent in agents:
@@ -87,6 +88,7 @@ class Guard:
                     variables[name] = str(paths[content])
         return variables
 
+    @cached_property
     def _uses_shim(self) -> bool:
         for definition in self._definitions:
             if any(_SHIM in (handler.command or "") for handler in definition.handlers):

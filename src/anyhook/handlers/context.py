@@ -13,7 +13,7 @@ from anyhook.agents.payloads import encode_event
 from anyhook.agents.translate import translate_event
 from anyhook.handlers.environment import sanitize_env
 from anyhook.model.json import dump_json, repair
-from anyhook.settings.sources import find_root
+from anyhook.settings.directories import find_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.text import mark, query_of
+from anyhook.model.status import NO_ANSWER_CODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HAS_FAILED = (
-    "(status IN ('failed', 'timed_out')"
-    " OR status = 'warned' AND (signal IS NOT NULL OR exit_code IN (126, 127)))"
+    "(status IN ('failed', 'timed_out') OR status = 'warned'"
+    f" AND (signal IS NOT NULL OR exit_code IN {tuple(sorted(NO_ANSWER_CODES))}))"
 )
 """Condition on a result: the hook failed, timed out, could not be started or was ended."""
 HAS_ANSWER = "(answer IS NOT NULL AND NOT shadow)"

@@ -13,7 +13,8 @@ so its run has to begin before the others have ended, or right after.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.history.rows import dump, identity_of
@@ -33,6 +34,10 @@ MERGED_SOURCES = ("hook", "tap")
 """Sources of which each record is about one hook."""
 
 
+MAX_COMPARED = 100
+"""Events of one payload, which a hook has not answered yet, that are compared with a new answer."""
+
+
 class _Run(NamedTuple):
     """A hook that has answered an event.
 
@@ -49,6 +54,85 @@ class _Run(NamedTuple):
     ended: float
 
 
+@dataclass(slots=True)
+class _KnownEvent:
+    """An event that is stored, or is about to be.
+
+    Attributes:
+        number: Its number in the store; its position among the new ones if it is not stored yet.
+        is_stored: Whether it is stored.
+        time: Unix timestamp.
+        runs: The hooks that have answered it, by name.
+    """
+
+    number: int
+    is_stored: bool
+    time: float
+    runs: dict[tuple[str, str], list[_Run]] = field(default_factory=dict)
+
+    def add(self, runs: Iterable[_Run]) -> None:
+        """Add hooks that have answered the event."""
+        for run in runs:
+            self.runs.setdefault(run.name, []).append(run)
+
+    def has(self, run: _Run) -> bool:
+        """Return whether a hook of this version has answered the event."""
+        return any(other.version == run.version for other in self.runs.get(run.name, ()))
+
+
+class _EqualEvents:
+    """The known events of one session with one payload, in the order of their time.
+
+    A loop sends thousands of them, so those that a hook has not answered yet are kept for each
+    hook: comparing every event with every other one took minutes.
+    """
+
+    def __init__(self) -> None:
+        self._events: list[_KnownEvent] = []
+        self._unanswered: dict[tuple[tuple[str, str], tuple[str, str]], list[_KnownEvent]] = {}
+        self._runs: dict[tuple[tuple[str, str], tuple[str, str]], _Run] = {}
+
+    def add(self, known: _KnownEvent) -> None:
+        """Add an event, which is later than the others."""
+        self._events.append(known)
+        for key, unanswered in self._unanswered.items():
+            if not known.has(self._runs[key]):
+                unanswered.append(known)
+
+    def take(self, event: RecordedEvent, runs: list[_Run]) -> _KnownEvent | None:
+        """Return the last event that an answer belongs to, and add the hooks that gave it.
+
+        The last one comes first: a call may be repeated, or parallel calls may be equal.
+
+        Args:
+            event: The event as a hook or a tap recorded it.
+            runs: The hooks that answered it.
+        """
+        candidates = self._events_without(runs[0]) if runs else self._events
+        for known in islice(reversed(candidates), MAX_COMPARED):
+            if abs(known.time - event.time) < WINDOW and _is_same_event(known, runs, event):
+                known.add(runs)
+                for run in runs:
+                    _remove_last(self._unanswered.get((run.name, run.version), []), known)
+                return known
+        return None
+
+    def _events_without(self, run: _Run) -> list[_KnownEvent]:
+        key = (run.name, run.version)
+        if key not in self._unanswered:
+            self._runs[key] = run
+            self._unanswered[key] = [known for known in self._events if not known.has(run)]
+        return self._unanswered[key]
+
+
+def _remove_last(events: list[_KnownEvent], event: _KnownEvent) -> None:
+    """Remove an event from a list; it is near the end."""
+    for index in reversed(range(len(events))):
+        if events[index] is event:
+            del events[index]
+            return
+
+
 class Merger:
     """Adds events to a store; those of several hooks are put together.
 
@@ -61,27 +145,32 @@ class Merger:
 
     def add(self, events: Iterable[RecordedEvent]) -> int:
         """Add events within a transaction of the caller, and return how many are new."""
+        batch = list(events)
+        times = [event.time for event in batch if event.source in MERGED_SOURCES]
         new: list[RecordedEvent] = []
-        by_identity: dict[tuple[str, bytes], list[int]] = {}
-        for event in events:
+        groups: dict[tuple[str, bytes], _EqualEvents] = {}
+        for event in batch:
             if event.source not in MERGED_SOURCES:
                 new.append(event)
                 continue
             identity = identity_of(event.agent, event.event, dump(event.payload))
-            equal = by_identity.setdefault((event.session, identity), [])
-            # The last one first: a call may be repeated, or parallel calls may be equal.
-            position = next((n for n in reversed(equal) if self._belongs(new[n], event)), None)
-            if position is not None:
-                new[position] = _merge(new[position], event)
-            elif not self._merge_into_stored(event, identity):
-                equal.append(len(new))
+            key = (event.session, identity)
+            if key not in groups:
+                groups[key] = self._stored_events(event, identity, min(times), max(times))
+            runs = self._runs_of(event)
+            known = groups[key].take(event, runs)
+            if known is None:
+                known = _KnownEvent(len(new), is_stored=False, time=event.time)
+                known.add(runs)
+                groups[key].add(known)
                 new.append(event)
+            elif known.is_stored:
+                self._add_to_stored(known, event)
+            else:
+                new[known.number] = _merge(new[known.number], event)
+                known.time = new[known.number].time
         self._history.insert(new, redact=False)
         return len(new)
-
-    def _belongs(self, first: RecordedEvent, second: RecordedEvent) -> bool:
-        is_near = abs(first.time - second.time) < WINDOW
-        return is_near and _is_same_event(self._runs_of(first), self._runs_of(second), second)
 
     def _runs_of(self, event: RecordedEvent) -> list[_Run]:
         runs: list[_Run] = []
@@ -91,33 +180,44 @@ class Merger:
             runs.append(_run(name, version, event.time, result.started, result.duration))
         return runs
 
-    def _merge_into_stored(self, event: RecordedEvent, identity: bytes) -> bool:
-        connection = self._history.connection
-        rows = connection.execute(
-            "SELECT events.id, time, decision FROM events JOIN sessions ON sessions.id = session_id"
-            " JOIN bodies ON event_id = events.id WHERE agent = ? AND session = ?"
-            " AND identity = ? AND time > ? AND time < ? AND source IN ('hook', 'tap')"
-            " ORDER BY time DESC",
-            (event.agent, event.session, identity, event.time - WINDOW, event.time + WINDOW),
-        ).fetchall()
-        for number, time, decision in rows:
-            if _is_same_event(self._stored_runs(number, time), self._runs_of(event), event):
-                stored = None if decision is None else json.loads(decision)
-                further = event._replace(results=_since(time, event))
-                self._history.add_results(number, further, combine(stored, event.decision))
-                return True
-        return False
+    def _stored_events(
+        self, event: RecordedEvent, identity: bytes, earliest: float, latest: float
+    ) -> _EqualEvents:
+        """Return the stored events that hooks of a batch may have answered, too.
 
-    def _stored_runs(self, number: int, time: float) -> list[_Run]:
+        Args:
+            event: An event of the batch.
+            identity: What equal events have in common.
+            earliest: Unix timestamp of the first event of the batch.
+            latest: Unix timestamp of the last one.
+        """
         rows = self._history.connection.execute(
-            "SELECT label, place, file, digest, started, duration FROM results"
-            " JOIN hooks ON hooks.id = hook_id WHERE event_id = ?",
-            (number,),
+            "SELECT events.id, time, label, place, file, digest, results.started, duration"
+            " FROM events JOIN sessions ON sessions.id = session_id"
+            " LEFT JOIN results ON results.event_id = events.id"
+            " LEFT JOIN hooks ON hooks.id = hook_id WHERE agent = ? AND session = ?"
+            " AND identity = ? AND time > ? AND time < ? AND source IN ('hook', 'tap')"
+            " ORDER BY time, events.id",
+            (event.agent, event.session, identity, earliest - WINDOW, latest + WINDOW),
         )
-        return [
-            _run((label, place), (file or "", digest or ""), time, started, duration)
-            for label, place, file, digest, started, duration in rows
-        ]
+        known: dict[int, _KnownEvent] = {}
+        for number, time, label, place, file, digest, started, duration in rows:
+            stored = known.setdefault(number, _KnownEvent(number, is_stored=True, time=time))
+            if label is not None:
+                version = (file or "", digest or "")
+                stored.add([_run((label, place), version, time, started, duration)])
+        equal = _EqualEvents()
+        for stored in known.values():
+            equal.add(stored)
+        return equal
+
+    def _add_to_stored(self, known: _KnownEvent, event: RecordedEvent) -> None:
+        (decision,) = self._history.connection.execute(
+            "SELECT decision FROM bodies WHERE event_id = ?", (known.number,)
+        ).fetchone()
+        stored = None if decision is None else json.loads(decision)
+        further = event._replace(results=_since(known.time, event))
+        self._history.add_results(known.number, further, combine(stored, event.decision))
 
 
 def _run(
@@ -131,19 +231,17 @@ def _run(
     return _Run(name, version, began, began + (duration or 0.0))
 
 
-def _is_same_event(known: list[_Run], further: list[_Run], event: RecordedEvent) -> bool:
+def _is_same_event(known: _KnownEvent, further: list[_Run], event: RecordedEvent) -> bool:
     """Return whether hooks have answered the event that other hooks have answered.
 
     Args:
-        known: The hooks of the event that is there.
+        known: The event that is there.
         further: The hooks of an event with the same payload.
         event: The event of `further`.
     """
     has_identifier = bool(event.payload.get("tool_use_id"))
     for run in further:
-        for other in known:
-            if run.name != other.name:
-                continue
+        for other in known.runs.get(run.name, ()):
             if run.version == other.version:
                 return False  # the event happened twice
             if not (has_identifier or _is_next_to(run, other)):

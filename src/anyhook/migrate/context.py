@@ -32,7 +32,8 @@ class MigrationContext:
         location: The project, home and environment.
         shim: Whether commands keep the events and answers of the source.
         program: The words that start anyhook in a command line.
-        losses: The losses so far.
+        losses: The losses so far, in order, as keys.
+        files: The files that the command of a handler names, by the identity of the handler.
     """
 
     source: AgentSpec
@@ -40,7 +41,8 @@ class MigrationContext:
     location: Location
     shim: bool
     program: Sequence[str]
-    losses: list[Loss] = field(default_factory=list)
+    losses: dict[Loss, None] = field(default_factory=dict)
+    files: dict[int, list[Path]] = field(default_factory=dict)
 
     def in_form(self, form: str) -> MigrationContext:
         """Return the migration of hooks of a form of the source; losses are shared."""
@@ -56,9 +58,7 @@ class MigrationContext:
         *explains: str,
     ) -> None:
         """Record a loss, once; the arguments are the attributes of `Loss`."""
-        loss = Loss(kind, place, subject, reason, remedy, frozenset(explains))
-        if loss not in self.losses:
-            self.losses.append(loss)
+        self.losses.setdefault(Loss(kind, place, subject, reason, remedy, frozenset(explains)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,13 @@ class HandlerMigration:
         return [name for name, value in settings.items() if value]
 
     def files(self) -> list[Path]:
-        """Return the files that the command names."""
+        """Return the files that the command names; they are looked up once for all events."""
+        known = self.context.files
+        if id(self.handler) not in known:
+            known[id(self.handler)] = self._find_files()
+        return known[id(self.handler)]
+
+    def _find_files(self) -> list[Path]:
         project = self.context.location.project
         variables = {
             name: str(project)

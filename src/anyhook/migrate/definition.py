@@ -10,7 +10,7 @@ from anyhook.agents.translate import counterparts
 from anyhook.migrate.commands import unwrap
 from anyhook.migrate.context import HandlerMigration
 from anyhook.migrate.entries import Entry, Origin
-from anyhook.migrate.handler import may_ask, migrate_handler
+from anyhook.migrate.handler import migrate_handler
 from anyhook.migrate.losses import MORE, event_advice, kind_advice
 from anyhook.migrate.matchers import translate_matcher
 from anyhook.migrate.original import read_original, restore_matcher
@@ -139,7 +139,7 @@ def _migrate_to_events(
                 "put the command into a script, and name the script",
             )
             continue
-        origin = Origin(definition.event, handler, is_shimmed, asks=may_ask(move))
+        origin = Origin(definition.event, handler, is_shimmed, move)
         for pattern in matcher.patterns:
             yield _Piece(target_event.wire, pattern, members, value, origin)
 

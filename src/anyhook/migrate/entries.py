@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from anyhook.settings.hookset import load_hooks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from anyhook.migrate.context import MigrationContext
+    from anyhook.migrate.context import HandlerMigration, MigrationContext
     from anyhook.model.definitions import HandlerSpec
 
 
@@ -25,13 +26,13 @@ class Origin:
         event: Canonical name of its event at the source.
         handler: The handler there.
         shimmed: Whether it runs behind the shim.
-        asks: Whether its known text may ask the user.
+        move: How it is migrated to its event.
     """
 
     event: str
     handler: HandlerSpec
     shimmed: bool
-    asks: bool = False
+    move: HandlerMigration
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +61,18 @@ class Entry:
 
 def remove_duplicates(context: MigrationContext, entries: Sequence[Entry]) -> list[Entry]:
     """Leave out handlers that do the same on the same event as an earlier one."""
-    seen: list[tuple[str, Any, dict[str, Any]]] = []
+    seen: set[str] = set()
     unique: list[Entry] = []
     for entry in entries:
         handlers: list[dict[str, Any]] = []
         origins: list[Origin] = []
         for handler, origin in entry.handlers:
-            key = (entry.event, entry.definition.get("matcher"), _without_matcher_record(handler))
+            matcher = entry.definition.get("matcher")
+            key = json.dumps(
+                [entry.event, matcher, _without_matcher_record(handler)], sort_keys=True
+            )
             if key not in seen:
-                seen.append(key)
+                seen.add(key)
                 handlers.append(handler)
                 origins.append(origin)
             # A hook that was migrated before may have several handlers on the way back.
@@ -92,7 +96,7 @@ def _without_matcher_record(handler: dict[str, Any]) -> dict[str, Any]:
     if options is None:
         return handler
     members = OriginalMembers(handler=read_original(options).handler)
-    return {**handler, "command": options.replace(was=members.write())}
+    return {**handler, "command": options.replace(was=members.write()).members()}
 
 
 def _reserve_names(context: MigrationContext, entries: Sequence[Entry]) -> Names:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.migrate.commands import unwrap
 from anyhook.migrate.losses import Loss
 from anyhook.migrate.matcher_pieces import covers_same
-from anyhook.settings.edit import add_item, read_settings, set_member
+from anyhook.settings.edit import add_items, read_settings, set_member
 from anyhook.settings.formats import is_blank
 from anyhook.settings.layout import iter_definitions, own_entries
 
@@ -60,23 +61,28 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
             hooks has the wrong type.
     """
     target = migration.target
-    existing = list(_existing_handlers(target, text, file))
+    existing: dict[tuple[str, str], list[ExistingHandler]] = {}
+    for other in _existing_handlers(target, text, file):
+        existing.setdefault((other.event, _command_key(other.value)), []).append(other)
     notes: list[Loss] = []
+    items: dict[str, list[Any]] = {}
     if migration.entries:
         text = with_required_members(target, text, file)
     for entry in migration.entries:
         matcher = entry.definition.get("matcher")
         missing: list[dict[str, Any]] = []
         for handler in entry.definition["hooks"]:
-            same = [other for other in existing if _is_same(other, entry.event, matcher, handler)]
+            equal = existing.get((entry.event, _command_key(handler)), [])
+            same = [other for other in equal if _has_same_matcher(other, matcher)]
             if not same:
                 missing.append(handler)
             elif all(other.value != handler for other in same):
                 notes += _differences(same[0], handler)
         if missing:
             definition = {**entry.definition, "hooks": missing}
-            for item in own_entries(target, definition):
-                text = add_item(text, (*target.hooks_path, entry.event), item, file=file)
+            items.setdefault(entry.event, []).extend(own_entries(target, definition))
+    for event, values in items.items():
+        text = add_items(text, (*target.hooks_path, event), values, file=file)
     if migration.entries:
         text = switched_on(target, text, file)
     return text, notes
@@ -117,23 +123,17 @@ def _existing_handlers(target: AgentSpec, text: str, file: str) -> Iterator[Exis
             yield ExistingHandler(definition.event, matcher, handler.value, place)
 
 
-def _is_same(
-    existing: ExistingHandler, event: str, matcher: str | None, handler: dict[str, Any]
-) -> bool:
-    if existing.event != event or not isinstance(existing.matcher, str | None):
-        return False
-    if not covers_same(existing.matcher, matcher):
-        return False
-    return _command_key(existing.value) == _command_key(handler)
+def _has_same_matcher(existing: ExistingHandler, matcher: str | None) -> bool:
+    return isinstance(existing.matcher, str | None) and covers_same(existing.matcher, matcher)
 
 
-def _command_key(handler: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what a handler runs; the record of its former definition does not count."""
+def _command_key(handler: dict[str, Any]) -> str:
+    """Return what a handler runs, as JSON; the record of its former definition does not count."""
     command = handler.get("command")
     options = unwrap(command) if isinstance(command, str) else None
     if options is not None:
-        command = options.replace(was="")
-    return command, handler.get("args"), handler.get("env")
+        command = options.replace(was="").members()
+    return json.dumps([command, handler.get("args"), handler.get("env")], sort_keys=True)
 
 
 def _differences(existing: ExistingHandler, handler: dict[str, Any]) -> Iterator[Loss]:

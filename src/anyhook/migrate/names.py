@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING
 
 from anyhook.migrate.commands import unwrap
+from anyhook.shell.words import split_words
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
@@ -32,10 +32,7 @@ def script_name(command: str) -> str | None:
         words = list(options.command)
     else:
         line = command if options is None else options.command[0]
-        try:
-            words = shlex.split(line)
-        except ValueError:
-            words = line.split()
+        words = split_words(line) or line.split()
     for word in words:
         script = _SCRIPT.match(word)
         if script:

@@ -51,6 +51,10 @@ class ShimOptions(Record):
     env: tuple[tuple[str, str], ...] = ()
     was: str = ""
 
+    def members(self) -> dict[str, Any]:
+        """Return all options by name, for comparisons."""
+        return {name: getattr(self, name) for name in self.record_fields}
+
 
 OPTIONS = {
     "--as": "agent",

@@ -25,6 +25,7 @@ from anyhook.settings.sources import SIZE_LIMIT, own_places, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.definition import WrittenHooks
@@ -132,11 +133,12 @@ def plan_migration(
     hooks = replace(all_hooks, files=files)
     context = MigrationContext(source, target, location, shim, program)
     entries: list[Entry] = []
+    foreign_files = _foreign_files(context)
     for file in files:
         _record_ignored_pieces(context, file)
         _record_environment(context, file)
         _record_private_hooks(context, file)
-        _record_shared_file(context, file)
+        _record_shared_file(context, file, foreign_files)
         written = _read_written_hooks(source, file)
         for definition in file.definitions:
             handlers = _enabled_handlers(context, hooks, definition)
@@ -241,12 +243,19 @@ def _record_private_hooks(context: MigrationContext, file: LoadedFile) -> None:
         )
 
 
-def _record_shared_file(context: MigrationContext, file: LoadedFile) -> None:
+def _foreign_files(context: MigrationContext) -> set[Path]:
+    """Return the settings files of other agents that the target reads as well."""
+    own = set(own_places(context.target, context.location))
+    return {
+        path for layer, path in places(context.target, context.location) if (layer, path) not in own
+    }
+
+
+def _record_shared_file(
+    context: MigrationContext, file: LoadedFile, foreign_files: set[Path]
+) -> None:
     """Report a file of the source that the target reads as well, so that its hooks run twice."""
-    all_places = places(context.target, context.location)
-    own = own_places(context.target, context.location)
-    foreign = [path for layer, path in all_places if (layer, path) not in own]
-    if file.source.path in foreign and file.definitions:
+    if file.source.path in foreign_files and file.definitions:
         context.record_loss(
             "note",
             file.definitions[0].place,

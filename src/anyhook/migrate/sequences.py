@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anyhook.migrate.handler import may_ask
 from anyhook.model.answers import Outcome
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def record_ended_sequences(context: MigrationContext, entries: Sequence[Entry]) 
 def _record_questions(context: MigrationContext, wire: str, origins: Sequence[Origin]) -> None:
     """Record the hooks whose question keeps those after them from denying."""
     for origin in origins[:-1]:
-        if origin.asks:
+        if may_ask(origin.move):
             context.record_loss(
                 "weaker",
                 origin.handler.place,

@@ -60,7 +60,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "duplicate-key": (WARNING, "an object has the same key twice; only the last counts"),
     "bad-structure": (ERROR, "a part of a file for which its agent drops the whole file"),
     "unknown-event": (ERROR, "a key under `hooks` is no event of the agent"),
-    "too-many-hooks": (ERROR, "a file has more hooks than anyhook reads"),
+    "too-many-hooks": (ERROR, "there are more hooks than anyhook reads"),
     "unknown-field": (WARNING, "a field that no rule knows"),
     "misplaced-hooks": (ERROR, "hooks stand where the agent does not look for them"),
     "wrong-type": (ERROR, "a value has the wrong type; it is left out"),

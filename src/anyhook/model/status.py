@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+CANNOT_START_CODES = frozenset({126, 127})
+"""Exit codes of a shell that could not start a command."""
+NO_ANSWER_CODES = CANNOT_START_CODES | frozenset(range(129, 193))
+"""Exit codes of a shell whose command gave no answer: it could not be started, or it was ended by a
+signal (128 and its number, of which there are 64). Other exit codes are answers of the command,
+whatever its agent makes of them."""
+
 
 class Status(StrEnum):
     """How the run of a handler ended."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 _BLANKS = frozenset("\n\t ")
+MARK = "\N{REPLACEMENT CHARACTER}"
+"""What `mask` writes for an invisible character."""
 MAX_VALUE_WIDTH = 100
 """Characters of a value that `shorten` shows."""
 
@@ -26,6 +28,15 @@ def printable(text: str) -> str:
             character = character.encode("unicode_escape").decode()  # noqa: PLW2901
         characters.append(character)
     return "".join(characters)
+
+
+def mask(text: str) -> str:
+    """Return a text of one line with a mark in the place of every invisible character."""
+    return "".join([MARK if _is_invisible(character) else character for character in text])
+
+
+def _is_invisible(character: str) -> bool:
+    return character in "\n\t" or printable(character) != character
 
 
 def shorten(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The files that a pattern of settings files matches, and the directories that it looks into."""
+"""The directories of a project, and the files and directories of a pattern of settings files."""
 
 from __future__ import annotations
 
@@ -86,3 +86,22 @@ def _list_paths(directory: Path) -> list[Path]:
 
 def _sort_by_name(paths: Iterable[Path], *, descending: bool) -> list[Path]:
     return sorted(paths, key=lambda path: os.fsencode(path.name), reverse=descending)
+
+
+def directories_down_to(project: Path) -> list[Path]:
+    """Return the directories from the Git repository that holds a project down to the project.
+
+    Without a repository it is the project alone. A folder `.git` without a `HEAD` is none.
+    """
+    directories: list[Path] = []
+    for directory in (project, *project.parents):
+        directories.append(directory)
+        git = directory / ".git"
+        if os.path.isfile(git) or os.path.exists(git / "HEAD"):
+            return directories[::-1]
+    return [project]
+
+
+def find_root(project: Path) -> Path:
+    """Return the Git repository that holds a project; the project itself if there is none."""
+    return directories_down_to(project)[0]

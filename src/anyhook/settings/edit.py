@@ -12,6 +12,8 @@ from anyhook.settings import json_edit
 from anyhook.settings.formats import is_toml
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from anyhook.settings.formats import SettingsDocument
     from anyhook.settings.jsonc import JsonPath
 
@@ -21,7 +23,7 @@ class _Editor(Protocol):
 
     def read_settings(self, text: str, file: str) -> SettingsDocument: ...
 
-    def add_item(self, text: str, path: JsonPath, value: Any, *, file: str) -> str: ...
+    def add_items(self, text: str, path: JsonPath, values: Sequence[Any], *, file: str) -> str: ...
 
     def set_member(self, text: str, path: JsonPath, value: Any, *, file: str) -> str: ...
 
@@ -66,7 +68,27 @@ def add_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> 
         SettingsError: If the file has not the format of its name, or a value on the way has the
             wrong type.
     """
-    return _editor_of(file).add_item(text, path, value, file=file)
+    return add_items(text, path, [value], file=file)
+
+
+def add_items(text: str, path: JsonPath, values: Sequence[Any], *, file: str = "<text>") -> str:
+    """Append values to the list at a path, in one edit: see `add_item`.
+
+    Every edit parses the file twice, so many values must not be added one by one.
+
+    Args:
+        text: A settings file.
+        path: Keys to the list, and indexes of existing items.
+        values: JSON; those that the list has already are left out.
+        file: Path of the file, for its format and error messages.
+
+    Returns:
+        The new text; the same text if the list has all values already.
+
+    Raises:
+        SettingsError: As `add_item`.
+    """
+    return _editor_of(file).add_items(text, path, values, file=file)
 
 
 def set_member(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from anyhook.errors import SettingsError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from anyhook.settings.formats import SettingsDocument
     from anyhook.settings.jsonc import JsonPath
 
@@ -38,6 +40,19 @@ def list_to_extend(value: Any, path: JsonPath, document: SettingsDocument) -> li
     if not isinstance(value, list):
         raise _wrong_type(document, path, "a list")
     return value
+
+
+def append_new(items: list[Any], values: Iterable[Any]) -> list[Any]:
+    """Append the values that a list lacks, and return them."""
+    keys = {json.dumps(item, sort_keys=True) for item in items}
+    new: list[Any] = []
+    for value in values:
+        key = json.dumps(value, sort_keys=True)
+        if key not in keys:
+            keys.add(key)
+            new.append(value)
+    items += new
+    return new
 
 
 def with_member(document: SettingsDocument, path: JsonPath, value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from anyhook.model.layers import Layer
 from anyhook.model.suggest import did_you_mean
 from anyhook.settings.file_stamp import FileStamp
 from anyhook.settings.jsonc import list_at, value_at
+from anyhook.settings.limits import limit_hooks
 from anyhook.settings.load import keep_last_good, load_file
 from anyhook.settings.plugins import find_plugin_sources
 from anyhook.settings.sources import find_sources
@@ -31,7 +33,7 @@ AGENT_DEFAULT = "the agent's default"
 """What switches a hook off where no file does."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HookSet:
     """The settings of all layers of one agent.
 
@@ -68,7 +70,7 @@ class HookSet:
         never switches off a hook of its user, nor a user one of the system. In rule sets that go
         by precedence the switch of the layer with the highest precedence counts for all hooks.
         """
-        for file in self.files:
+        for file in self._switching_files:
             allowed = file.allowed_layers
             if allowed is not None and handler.layer not in allowed:
                 return str(file.allowed_layers_at)
@@ -84,7 +86,7 @@ class HookSet:
 
         A layer that switches off its own hooks does so even if others switch hooks on.
         """
-        files = self._files_by_authority()
+        files = self._files_by_authority
         switched_off = self._switched_off_by_own_layer(files, rules, handler)
         if switched_off is not None:
             return switched_off
@@ -116,9 +118,19 @@ class HookSet:
                 return None if file.enabled else str(file.enabled_at)
         return None
 
+    @cached_property
+    def _switching_files(self) -> list[LoadedFile]:
+        """The files with a switch, in the order of a plan; every hook asks all of them."""
+        return [
+            file
+            for file in self.files
+            if file.enabled is not None or file.disabled or file.allowed_layers is not None
+        ]
+
+    @cached_property
     def _files_by_authority(self) -> list[LoadedFile]:
         # Of two files of a layer the later one counts, so it comes first.
-        files = list(reversed(self.files))
+        files = list(reversed(self._switching_files))
         files.sort(key=self._rank, reverse=True)
         return files
 
@@ -127,7 +139,7 @@ class HookSet:
 
     def _switched_off_by_precedence(self, rules: RuleSet, handler: HandlerSpec) -> str | None:
         """Ask the switch with the highest precedence; any file can name hooks that are off."""
-        for file in self.files:
+        for file in self._switching_files:
             if handler.identifier in file.disabled:
                 return str(file.disabled[handler.identifier])
         switch = self._switch_with_precedence()
@@ -139,7 +151,7 @@ class HookSet:
 
     def _switch_with_precedence(self) -> LoadedFile | None:
         """Return the file whose switch has the highest precedence; `None` if no file has one."""
-        switches = [file for file in self.files if file.enabled is not None]
+        switches = [file for file in self._switching_files if file.enabled is not None]
         ranked = [file for file in switches if file.source.layer in self.agent.precedence]
         # Of two files of a layer the later one counts: `max` returns the first of equal ones.
         ranked.reverse()
@@ -147,7 +159,7 @@ class HookSet:
 
     def _switched_off_by_any(self, rules: RuleSet, handler: HandlerSpec) -> str | None:
         """Return the first switch that is off; no layer switches hooks on again."""
-        for file in self.files:
+        for file in self._switching_files:
             if file.enabled is not False or not self._switches(file, handler, rules):
                 continue
             if not self._is_protected(handler, file):
@@ -284,6 +296,7 @@ def load_hooks(agent: AgentSpec, location: Location, previous: HookSet | None = 
         files += loader.load(search)
         diagnostics += search.diagnostics
         files.sort(key=lambda file: agent.layer_rank(file.source.layer))
+    files = limit_hooks(files)
     for file in files:
         diagnostics += file.diagnostics
     diagnostics += _check_enabled(agent, files)

@@ -7,10 +7,18 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError
-from anyhook.settings.edited_values import copy_value, list_to_extend, nest, with_member
+from anyhook.settings.edited_values import (
+    append_new,
+    copy_value,
+    list_to_extend,
+    nest,
+    with_member,
+)
 from anyhook.settings.jsonc import TOKENS, Document, JsonSyntaxError, parse, strip_comments
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from anyhook.settings.jsonc import JsonPath
 
 DEFAULT_INDENT = "  "
@@ -33,20 +41,19 @@ def read_settings(text: str, file: str) -> Document:
     return document
 
 
-def add_item(text: str, path: JsonPath, value: Any, *, file: str) -> str:
-    """See `anyhook.settings.edit.add_item`."""
+def add_items(text: str, path: JsonPath, values: Sequence[Any], *, file: str) -> str:
+    """See `anyhook.settings.edit.add_items`."""
     text = _ensure_object(text)
     document = read_settings(text, file)
     intended = copy_value(document)
-    items = list_to_extend(intended, path, document)
-    if value in items:
+    new = append_new(list_to_extend(intended, path, document), values)
+    if not new:
         return text
-    items.append(value)
     container, missing = document.locate(path)
     if missing:
-        changed = _insert(document, container, nest([value], missing[1:]), key=missing[0])
+        changed = _insert(document, container, [nest(new, missing[1:])], key=missing[0])
     else:
-        changed = _insert(document, container, value)
+        changed = _insert(document, container, new)
     return _verified(changed, intended, file)
 
 
@@ -58,7 +65,7 @@ def set_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
     if intended is None:
         return text
     container, missing = document.locate(path)
-    changed = _insert(document, container, nest(value, missing[1:]), key=missing[0])
+    changed = _insert(document, container, [nest(value, missing[1:])], key=missing[0])
     return _verified(changed, intended, file)
 
 
@@ -155,27 +162,39 @@ def _verified(text: str, intended: Any, file: str) -> str:
 # -- changes of the text
 
 
-def _insert(document: Document, container: int, value: Any, *, key: str | int | None = None) -> str:
-    """Return the text with a value at the end of the list or object that starts at an offset."""
+def _insert(
+    document: Document, container: int, values: Sequence[Any], *, key: str | int | None = None
+) -> str:
+    """Return the text with values at the end of the list or object that starts at an offset.
+
+    Args:
+        document: The parsed text.
+        container: Offset of the list or object.
+        values: The values; one if the container is an object.
+        key: The key of the value; `None` in a list.
+    """
     text = document.text
     spans = document.children(container)
     first = spans[0].key if spans else _closing_bracket(document, container)
     is_multiline = "\n" in text[container:first]
     if is_multiline:
-        return _insert_line(document, container, value, key)
+        return _insert_lines(document, container, values, key)
+    if key is not None and not spans:
+        return _open_empty_object(document, container, values[0], key)
+    entries = ", ".join(_render(value, key) for value in values)
     if spans:
-        return _insert_text(text, spans[-1].end, ", " + _render(value, key))
-    if key is None:
-        return _insert_text(text, container + 1, _render(value, key))
-    return _open_empty_object(document, container, value, key)
+        return _insert_text(text, spans[-1].end, ", " + entries)
+    return _insert_text(text, container + 1, entries)
 
 
 def _insert_text(text: str, offset: int, addition: str) -> str:
     return text[:offset] + addition + text[offset:]
 
 
-def _insert_line(document: Document, container: int, value: Any, key: str | int | None) -> str:
-    """Insert a value on a line of its own, in the style of the values before it."""
+def _insert_lines(
+    document: Document, container: int, values: Sequence[Any], key: str | int | None
+) -> str:
+    """Insert values on lines of their own, in the style of the values before them."""
     text = document.text
     spans = document.children(container)
     newline = _newline_of(text)
@@ -194,12 +213,12 @@ def _insert_line(document: Document, container: int, value: Any, key: str | int 
     trailing_comma = "," if has_trailing_comma else ""
     # A comment on the line of the last value stays on that line.
     line_end = _end_of_line_comment(text, last_end if comma is None else comma + 1)
-    entry = inner + _render(value, key, unit, inner)
+    entries = ",".join(inner + _render(value, key, unit, inner) for value in values)
     rest = text[line_end:]
     ends_line = rest.lstrip(" \t").startswith(("\n", "\r"))
     if not ends_line:
         rest = outer + rest.lstrip(" \t")
-    return text[:last_end] + separator + text[last_end:line_end] + entry + trailing_comma + rest
+    return text[:last_end] + separator + text[last_end:line_end] + entries + trailing_comma + rest
 
 
 def _open_empty_object(document: Document, container: int, value: Any, key: str | int) -> str:

@@ -36,7 +36,7 @@ class _CacheEntry:
 
 
 _CACHE: dict[tuple[object, ...], _CacheEntry] = {}
-MAX_CACHE_ENTRIES = 256
+MAX_CACHE_ENTRIES = 2048
 
 
 def load_file(agent: AgentSpec, source: Source) -> LoadedFile:

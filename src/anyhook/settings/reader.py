@@ -19,7 +19,8 @@ from anyhook.settings.formats import find_rejected
 from anyhook.settings.handlers import HandlerReader
 from anyhook.settings.jsonc import dict_at, value_at
 from anyhook.settings.layout import DEFINITION, is_flat
-from anyhook.settings.report import MAX_ITEMS, MAX_REPORTED_KEYS, Reporter
+from anyhook.settings.limits import MAX_ITEMS
+from anyhook.settings.report import MAX_REPORTED_KEYS, Reporter
 from anyhook.settings.switches import SwitchReader
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from anyhook.model.diagnostics import Diagnostic, Severity, diagnose
 from anyhook.model.json import json_type
 from anyhook.model.suggest import did_you_mean
+from anyhook.settings.limits import MAX_ITEMS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
-# Events, definitions, hooks and disabled names of one file that are read: people have a few dozen,
-# and a repository must not be able to block the host.
-MAX_ITEMS = 1000
 # Unknown or repeated keys of one object that are reported.
 MAX_REPORTED_KEYS = 50
 

@@ -16,11 +16,14 @@ from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
 from anyhook.settings.directories import (
     base_directory,
+    directories_down_to,
+    find_root,
     is_pattern,
     list_directories,
     list_files,
 )
 from anyhook.settings.jsonc import list_at
+from anyhook.settings.limits import limit_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -182,9 +185,8 @@ def find_sources(
     """
     search = SourceSearch(agent, location, {} if objects is None else objects)
     # A file that belongs to two layers counts for the one with more authority.
-    by_authority = sorted(
-        _settings_places(agent, location), key=lambda place: -agent.authority[place.file.layer]
-    )
+    places_found = _settings_places(agent, location, search.diagnostics)
+    by_authority = sorted(places_found, key=lambda place: -agent.authority[place.file.layer])
     real_paths: set[str] = set()
     for place in by_authority:
         real_path = os.path.realpath(place.path)
@@ -219,14 +221,14 @@ def config_dir(agent: AgentSpec, location: Location) -> Path:
 
 def places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]:
     """List the settings files of every layer, whether they exist or not."""
-    return [(place.file.layer, place.path) for place in _settings_places(agent, location)]
+    return [(place.file.layer, place.path) for place in _settings_places(agent, location, [])]
 
 
 def own_places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]:
     """List the settings files like `places`, without those of other agents."""
     return [
         (place.file.layer, place.path)
-        for place in _settings_places(agent, location)
+        for place in _settings_places(agent, location, [])
         if not place.file.is_foreign
     ]
 
@@ -256,15 +258,25 @@ class _SettingsPlace:
     is_above: bool = False
 
 
-def _settings_places(agent: AgentSpec, location: Location) -> list[_SettingsPlace]:
-    """List the settings files of every layer, whether they exist or not."""
+def _settings_places(
+    agent: AgentSpec, location: Location, diagnostics: list[Diagnostic]
+) -> list[_SettingsPlace]:
+    """List the settings files of every layer, whether they exist or not.
+
+    Args:
+        agent: The agent.
+        location: The project, home, environment and platform.
+        diagnostics: Gets a diagnostic for each pattern with more files than are read.
+    """
     files: list[_SettingsPlace] = []
     for place in _place_patterns(agent, location):
         if not is_pattern(place.path):
             files.append(place)
             continue
         descending = place.file.descending
-        paths = list_files(place.path, descending=descending)
+        files_found = list_files(place.path, descending=descending)
+        paths, problems = limit_files(files_found, base_directory(place.path))
+        diagnostics += problems
         own_path = _written_path(place)
         if place.file.written_name and own_path not in paths:
             paths.append(own_path)
@@ -341,25 +353,6 @@ def _places_of_directories(
             file = agent.settings[index]
             path = Path(_template(file, location).format(directory=directory))
             yield _SettingsPlace(file, path, is_above=directory != location.project)
-
-
-def directories_down_to(project: Path) -> list[Path]:
-    """Return the directories from the Git repository that holds a project down to the project.
-
-    Without a repository it is the project alone. A folder `.git` without a `HEAD` is none.
-    """
-    directories: list[Path] = []
-    for directory in (project, *project.parents):
-        directories.append(directory)
-        git = directory / ".git"
-        if os.path.isfile(git) or os.path.exists(git / "HEAD"):
-            return directories[::-1]
-    return [project]
-
-
-def find_root(project: Path) -> Path:
-    """Return the Git repository that holds a project; the project itself if there is none."""
-    return directories_down_to(project)[0]
 
 
 def _find_extensions(search: SourceSearch, spec: Extensions) -> None:

@@ -13,12 +13,12 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import String
 
 from anyhook.errors import SettingsError
-from anyhook.settings.edited_values import copy_value, list_to_extend, with_member
+from anyhook.settings.edited_values import append_new, copy_value, list_to_extend, with_member
 from anyhook.settings.jsonc import SettingsSyntaxError
 from anyhook.settings.toml import parse_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from anyhook.settings.jsonc import JsonPath
     from anyhook.settings.toml import TomlDocument
@@ -32,24 +32,22 @@ def read_settings(text: str, file: str) -> TomlDocument:
         raise SettingsError(f"{error}; it was not changed", path=file, line=error.line) from None
 
 
-def add_item(text: str, path: JsonPath, value: Any, *, file: str) -> str:
-    """See `anyhook.settings.edit.add_item`."""
-    value = _without_nulls(value)
+def add_items(text: str, path: JsonPath, values: Sequence[Any], *, file: str) -> str:
+    """See `anyhook.settings.edit.add_items`."""
     document = read_settings(text, file)
     intended = copy_value(document)
-    items = list_to_extend(intended, path, document)
-    if value in items:
+    new = append_new(list_to_extend(intended, path, document), map(_without_nulls, values))
+    if not new:
         return text
-    items.append(value)
-    if isinstance(value, dict) and not _is_inline(document, path):
-        return _verified(_insert_table(document, path, value), intended, file)
+    if all(isinstance(value, dict) for value in new) and not _is_inline(document, path):
+        return _verified(_insert_tables(document, path, new), intended, file)
 
     def append(root: Any) -> None:
         parent = _container(root, path[:-1])
-        if path[-1] in parent:
+        if path[-1] not in parent:
+            parent[path[-1]] = _inline([])
+        for value in new:
             parent[path[-1]].append(_inline(value))
-        else:
-            parent[path[-1]] = _inline([value])
 
     return _verified(_change(text, append, file), intended, file)
 
@@ -222,12 +220,12 @@ def _is_inline(document: TomlDocument, path: JsonPath) -> bool:
     return False
 
 
-def _insert_table(document: TomlDocument, path: JsonPath, value: dict[str, Any]) -> str:
-    """Return the text with a table at the end of the list at a path."""
+def _insert_tables(document: TomlDocument, path: JsonPath, values: Sequence[dict[str, Any]]) -> str:
+    """Return the text with tables at the end of the list at a path."""
     text = document.text
     newline = "\r\n" if "\r\n" in text else "\n"
     keys = [step for step in path if isinstance(step, str)]
-    lines = _table_lines(keys, value)
+    blocks = [newline.join(_table_lines(keys, value)) + newline for value in values]
     at = len(text)
     # A nested list must follow its table, before the next table of that list begins.
     anchors = (path, path[:-1]) if any(isinstance(step, int) for step in path) else (path,)
@@ -240,7 +238,7 @@ def _insert_table(document: TomlDocument, path: JsonPath, value: dict[str, Any])
     separator = newline if before and not before.endswith("\n") else ""
     if before.strip():
         separator += newline
-    block = newline.join(lines) + newline
+    block = newline.join(blocks)
     if after and not after.startswith(("\n", "\r")):
         block += newline
     return before + separator + block + after

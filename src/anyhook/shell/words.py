@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import shlex
 
+MAX_LENGTH = 128 * 1024
+"""Characters. Linux allows no longer argument; `shlex` takes seconds for one long word."""
 # A line in which a shell only removes quotes: it expands, redirects and separates nothing. An
 # escaped `$` in double quotes is left out, because `shlex` keeps its backslash and shells do not.
 _LITERAL = re.compile(
@@ -17,7 +19,13 @@ _LITERAL = re.compile(
 
 
 def split_words(line: str) -> list[str] | None:
-    """Split a command line at blanks and remove quotes; `None` if a quote is not closed."""
+    """Split a command line at blanks and remove quotes.
+
+    Returns:
+        The words; `None` if a quote is not closed, or no system runs a line of that length.
+    """
+    if len(line) > MAX_LENGTH:
+        return None
     try:
         return shlex.split(line)
     except ValueError:
@@ -32,8 +40,10 @@ def split_literal(line: str) -> list[str] | None:
 def split_tokens(line: str) -> list[str]:
     """Split a command line into words without quotes, and operators.
 
-    If a quote is not closed, the line is split at blanks.
+    If a quote is not closed, or no system runs a line of that length, it is split at blanks.
     """
+    if len(line) > MAX_LENGTH:
+        return line.split()
     lexer = shlex.shlex(line.replace("\\\n", ""), posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     lexer.commenters = ""

@@ -39,6 +39,23 @@ function isFirstEvent(event) {
 
 // -- the process that runs hooks
 
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value)
+const isText = (value) => value == null || typeof value === "string"
+
+// Returns the object of a line; null if a member that is needed has another type.
+function parseAnswer(line) {
+  let answer
+  try {
+    answer = JSON.parse(line)
+  } catch {
+    return null
+  }
+  if (!isObject(answer) || !isText(answer.message) || !isText(answer.error)) return null
+  if (answer.reply != null && !isObject(answer.reply)) return null
+  if (answer.seconds != null && !(Number.isFinite(answer.seconds) && answer.seconds >= 0)) return null
+  return answer
+}
+
 class Dispatcher {
   constructor(directory, notify) {
     this.directory = directory
@@ -73,25 +90,31 @@ class Dispatcher {
     child.stdout.on("data", (data) => {
       const lines = (rest + data).split("\n")
       rest = lines.pop()
-      for (const line of lines) this.receive(line)
+      for (const line of lines) {
+        if (!line.trim() || this.receive(line)) continue
+        end(`${COMMAND[0]} printed what is no answer: ${JSON.stringify(line.slice(0, 100))}`)
+        child.kill("SIGKILL")
+        return
+      }
     })
     for (const handle of [child, child.stdin, child.stdout, child.stderr]) handle.unref?.()
   }
 
+  // Returns whether the line is an answer. An exception here would end OpenCode.
   receive(line) {
-    let answer
-    try {
-      answer = JSON.parse(line)
-    } catch {
-      return
-    }
+    const answer = parseAnswer(line)
+    if (!answer) return false
     if (answer.message) this.notify(answer.message)
     const request = this.requests.get(answer.id)
-    if (!request) return
-    if (answer.seconds) return request.accept(answer.seconds)
+    if (!request) return true
+    if (answer.seconds) {
+      request.accept(answer.seconds)
+      return true
+    }
     this.requests.delete(answer.id)
     if (answer.error) request.fail(answer.error)
     else request.resolve(answer.reply ?? {})
+    return true
   }
 
   send(event) {

@@ -10,9 +10,11 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.segment import Segment
 from textual import on, work
 from textual.app import App
 from textual.binding import Binding
+from textual.filter import LineFilter
 
 from anyhook.cli.panel.hook_list import HookList
 from anyhook.cli.panel.past_results import read_past_results
@@ -20,9 +22,13 @@ from anyhook.cli.panel.snapshot import take_snapshot
 from anyhook.cli.panel.state import FilesChanged, PanelScreen, PanelState
 from anyhook.errors import AnyhookError
 from anyhook.interrupts import INTERRUPTED
+from anyhook.model.text import mask, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.binding import BindingType
+    from textual.color import Color
 
 RELOAD_SECONDS = 1.5
 """Seconds between two looks at the files; reading unchanged ones takes milliseconds."""
@@ -30,6 +36,23 @@ END_SECONDS = 5.0
 """Seconds that the panel has to end after a signal."""
 PAST_SECONDS = 15.0
 """Seconds between two looks at the history."""
+
+
+class PrintableLines(LineFilter):
+    """Replaces invisible characters in what is drawn.
+
+    A field has to hold the text of a stranger as it is, and textual would write it to the terminal.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments of a line, as wide as before."""
+        if all(printable(segment.text) == segment.text for segment in segments):
+            return segments
+        replaced = [Segment(mask(segment.text), segment.style) for segment in segments]
+        return Segment.adjust_line_length(replaced, Segment.get_line_length(segments))
+
+
+PRINTABLE_LINES = PrintableLines()
 
 
 class PanelApp(App[None]):
@@ -54,6 +77,10 @@ class PanelApp(App[None]):
         self.state = state
         self._is_reading = False
         self._should_read = False
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return what changes every line before it is drawn."""
+        return [*super().get_line_filters(), PRINTABLE_LINES]
 
     def on_mount(self) -> None:
         """Show the list, and begin to look for changes."""
