@@ -12,9 +12,9 @@ from anyhook import __version__
 from anyhook.backtest.hook_file import HookFile
 from anyhook.errors import UsageError
 from anyhook.history.rows import DIGEST_SIZE
+from anyhook.trust.following import Follower, Listings
 from anyhook.trust.records import record_subjects
 from anyhook.trust.subjects import SubjectReader
-from anyhook.trust.trees import code_beside
 
 if TYPE_CHECKING:
     from anyhook.backtest.subjects import Evaluator, Subject
@@ -58,7 +58,10 @@ def digest_of(subject: Subject) -> str:
 def hook_files(file: Path) -> list[Path]:
     """Return a hook file, and the modules beside it that it may load."""
     source = file.read_bytes().decode("utf-8", "replace")
-    return [file, *[path for path in sorted(code_beside(file.parent, source)) if path != file]]
+    follower = Follower(file.parent, file.parent, Listings())
+    followed = follower.follow("", {file: source})
+    modules = sorted(map(Path, followed.files))
+    return [file, *[path for path in modules if path != file]]
 
 
 def _file_content(file: Path) -> bytes:

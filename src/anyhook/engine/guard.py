@@ -228,13 +228,16 @@ class Guard:
         named = command_files(subject.handler, self._project, variables, start=start)
         trusted = {script.path for script in subject.scripts}
         roots = [tree.root for tree in subject.trees]
+        followed = self._reader().follow(subject.handler, {}, start=start)
+        loaded = [start / operand for operand in sorted(subject.operands)]
         untrusted = None
-        for path in named.files:
+        for path in (*named.files, *map(Path, followed.files), *loaded):
             is_bound = path in trusted or any(map(path.is_relative_to, roots))
-            if not is_bound and path.exists():
+            if not is_bound and path.is_file():
                 untrusted = path
                 break
-        identities = {path: identity_of(path) for path in (str(start), *named.looked_at)}
+        looked_at = (str(start), *named.looked_at, *followed.directories, *map(str, loaded))
+        identities = {path: identity_of(path) for path in looked_at}
         return _ElsewhereCheck(subject, untrusted, identities)
 
     def _refresh(self) -> None:

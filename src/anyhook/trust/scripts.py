@@ -14,13 +14,13 @@ import re
 import stat
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.shell.programs import PACKAGE_RUNNERS, TASK_RUNNERS, is_interpreter
+from anyhook.shell.programs import PACKAGE_RUNNERS, TASK_RUNNERS
+from anyhook.trust.languages import PROJECT_FILES
 from anyhook.trust.scope import Scope, file_mode
-from anyhook.trust.trees import code_beside, is_script
+from anyhook.trust.trees import is_script
 from anyhook.trust.words import (
     CHANGES_DIRECTORY,
     LITERAL_DOLLAR,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _SCRIPT_NAME = re.compile(r"[\w./~${}-]+\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|php|lua)")
 _PROGRAM = re.compile(r"[\w./~@+${}-]+")
 _PATTERN = re.compile(r"[*?\[]")
-_NEEDS_SHELL = re.compile(r"\$\(|`|\$\{?\w|\$'|\$\Z|~[+-]")
+_NEEDS_SHELL = re.compile(r"\$\(|`|\$\{?\w|\$'|\$\Z|~[+-]|\[\[:|\{[^{},]*\.\.")
 """What only the running shell can resolve, once known variables are expanded."""
 _INDIRECT = frozenset(
     "eval exec source . xargs parallel find -exec -execdir run-parts for printf function trap"
@@ -51,21 +51,7 @@ _INDIRECT = frozenset(
 _SEARCH_PATH = re.compile(r"(?:\w*PATH|\w*LIB|\w*_ENV|ENV|LD_\w+)\Z")
 """Variables that say where programs and modules are looked for."""
 _ASSIGNMENT = re.compile(r"(\w+)\+?=")
-_INLINE_OPTION = re.compile(r"-(?:[cemp].*|-eval|-print)?\Z")
-"""Options after which an interpreter looks for modules in the working directory."""
-
 _MODULE_FILES = ("{}.py", "{}/__main__.py")
-_PACKAGE = ("package.json",)
-_PROJECT_FILES = {
-    "npm": _PACKAGE,
-    "pnpm": _PACKAGE,
-    "yarn": _PACKAGE,
-    "bun": _PACKAGE,
-    "make": ("GNUmakefile", "makefile", "Makefile"),
-    "just": ("justfile", "Justfile"),
-    "task": ("Taskfile.yml", "Taskfile.yaml"),
-}
-"""Files of a project that say what a program runs."""
 _SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".py", ".sh")
 _ENTRY_FILES = ("index.js", "index.mjs", "index.cjs", "__main__.py", "package.json")
 """What an interpreter looks for when it gets a name without a suffix, or a directory."""
@@ -143,10 +129,6 @@ def command_files(
         # Only a part of the path may be known: `hooks/$NAME` runs some file of `hooks`.
         if runs_unnamed and "/" in word:
             directories[os.path.dirname(path)] = None
-    if search.runs_inline_code():
-        looked_at[search.start] = None
-        beside = code_beside(Path(search.start), " ".join(search.words))
-        files |= dict.fromkeys(map(str, beside))
     inner = [path for path in directories if scope.is_inner_directory(path)]
     return CommandFiles(
         files=tuple(map(Path, files)),
@@ -220,21 +202,13 @@ def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -
 
 
 def _unclear_words(search: _PathSearch, scope: Scope) -> list[str]:
-    """List what a command may run and what is not bound: for a person to see.
-
-    Those are words that only the running shell can resolve, programs that run what files of the
-    project or installed packages hold, and directories of the project.
-    """
+    """List the directories of the project that are arguments, and what was not analyzed."""
     if is_too_long(search.handler):
         return ["the whole command: it is too long to look into"]
     unclear: dict[str, None] = {}
     for word, text, previous in search.context:
-        if text == "$":
-            unclear["$(…) (the output of a command)"] = None
-        elif _NEEDS_SHELL.search(text) or word in _INDIRECT:
-            unclear[word] = None
-        elif previous not in CHANGES_DIRECTORY and search.names_directory(text, scope):
-            unclear[f"{word} (a directory)"] = None
+        if previous not in CHANGES_DIRECTORY and search.names_directory(text, scope):
+            unclear[f"{word.rstrip('/')}/ (a directory)"] = None
     words = list(unclear)
     if len(words) > MAX_UNCLEAR:
         words = [*words[:MAX_UNCLEAR], f"{len(words) - MAX_UNCLEAR} more words"]
@@ -292,13 +266,6 @@ class _PathSearch:
         if any(_changes_search(word) for word in self.words):
             return True
         return any(_NEEDS_SHELL.search(word.text) for word in self.context)
-
-    def runs_inline_code(self) -> bool:
-        """Return whether an interpreter gets code without a file, and looks for modules here."""
-        for previous, word in pairwise(self.words):
-            if is_interpreter(previous) and _INLINE_OPTION.match(word):
-                return True
-        return False
 
     def candidates(self, *, with_implied: bool = True) -> Iterator[tuple[str, str]]:
         """Yield every word that may be a path, with each path that it may mean.
@@ -391,7 +358,7 @@ class _PathSearch:
 
 def _implied_names(text: str, previous: str) -> list[str]:
     """Return the files that a program reads although its arguments do not name them in full."""
-    names = list(_PROJECT_FILES.get(text, ()))
+    names = list(PROJECT_FILES.get(text, ()))
     module = _module_name(text, previous)
     if module:
         names += [form.format(module.replace(".", "/")) for form in _MODULE_FILES]
