@@ -490,7 +490,7 @@ def test_a_broken_judgement_costs_no_hook_of_the_user(world, store, monkeypatch)
     hook = {"type": "command", "command": "./guard.sh"}
     world.settings("project", {"hooks": {"BeforeTool": [{"matcher": r"(\w+)+!", "hooks": [hook]}]}})
     trust(world, store)
-    monkeypatch.setattr("anyhook.trust.subjects.command_files", lambda *_: 1 / 0)
+    monkeypatch.setattr("anyhook.trust.subjects.command_files", lambda *_, **__: 1 / 0)
     engine = load(world, store)
 
     decision = asyncio.run(engine.dispatch(WRITE.replace(tool_name="a" * 60)))

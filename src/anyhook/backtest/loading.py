@@ -12,7 +12,8 @@ from anyhook import __version__
 from anyhook.backtest.hook_file import HookFile
 from anyhook.errors import UsageError
 from anyhook.history.rows import DIGEST_SIZE
-from anyhook.trust.following import Follower, Listings
+from anyhook.trust.following import Follower
+from anyhook.trust.name_search import ProjectFiles
 from anyhook.trust.records import record_subjects
 from anyhook.trust.subjects import SubjectReader
 
@@ -57,9 +58,8 @@ def digest_of(subject: Subject) -> str:
 
 def hook_files(file: Path) -> list[Path]:
     """Return a hook file, and the modules beside it that it may load."""
-    source = file.read_bytes().decode("utf-8", "replace")
-    follower = Follower(file.parent, file.parent, Listings())
-    followed = follower.follow("", {file: source})
+    follower = Follower(file.parent, file.parent, ProjectFiles())
+    followed = follower.follow("", [file])
     modules = sorted(map(Path, followed.files))
     return [file, *[path for path in modules if path != file]]
 

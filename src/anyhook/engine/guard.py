@@ -228,7 +228,7 @@ class Guard:
         named = command_files(subject.handler, self._project, variables, start=start)
         trusted = {script.path for script in subject.scripts}
         roots = [tree.root for tree in subject.trees]
-        followed = self._reader().follow(subject.handler, {}, start=start)
+        followed = self._reader().follow(subject.handler, (), start=start)
         loaded = [start / operand for operand in sorted(subject.operands)]
         untrusted = None
         for path in (*named.files, *map(Path, followed.files), *loaded):

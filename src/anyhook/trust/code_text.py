@@ -102,7 +102,8 @@ class _Reader:
             return
         if text.startswith("#!"):
             first, _, _ = text.partition("\n")
-            self._read_shell(first[2:].strip(), depth)
+            # The script itself is the last argument of its interpreter.
+            self._read_shell(f"{first[2:].strip()} /dev/null", depth)
         if language is SHELL:
             self._read_shell(_expand_assignments(text), depth)
             self._read_here_documents(text, depth)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.shell.programs import PACKAGE_RUNNERS, TASK_RUNNERS
 from anyhook.trust.languages import PROJECT_FILES
-from anyhook.trust.scope import Scope, file_mode
+from anyhook.trust.scope import Scope
 from anyhook.trust.trees import is_script
 from anyhook.trust.words import (
     CHANGES_DIRECTORY,
@@ -95,6 +95,7 @@ def command_files(
     variables: Mapping[str, str],
     *,
     start: Path | None = None,
+    modes: dict[str, int] | None = None,
 ) -> CommandFiles:
     """Find the files that a handler's command names and that its author can change.
 
@@ -106,18 +107,19 @@ def command_files(
         project: Directory of the project.
         variables: Variables that hold paths, like `GEMINI_PROJECT_DIR`.
         start: Where the command runs; by default in its own directory, else in the project.
+        modes: Modes of files that were looked up for other commands at the same time.
     """
     if start is None and handler.cwd is not None:
         start = Path(handler.cwd)
-    search = _PathSearch(handler, start or project, variables)
-    scope = Scope(project, start)
+    scope = Scope(project, start, modes)
+    search = _PathSearch(handler, start or project, variables, scope)
     runs_unnamed = search.runs_unnamed_files()
     files: dict[str, None] = {}
     directories: dict[str, None] = dict.fromkeys(search.bases[1:])
     looked_at: dict[str, None] = {}
     for word, path in search.candidates():
         looked_at[path] = None
-        mode = file_mode(path)
+        mode = scope.mode_of(path)
         if stat.S_ISDIR(mode):
             if runs_unnamed:
                 directories[path] = None
@@ -158,7 +160,9 @@ def missing_scripts(
     existing: set[str] = set()
     missing: dict[str, str] = {}
     start = Path(handler.cwd) if handler.cwd is not None else project
-    for word, path in _PathSearch(handler, start, variables).candidates(with_implied=False):
+    for word, path in _PathSearch(handler, start, variables, Scope(project, start)).candidates(
+        with_implied=False
+    ):
         if os.path.exists(path):
             existing.add(word)
         elif _SCRIPT_NAME.fullmatch(word) and not _has_brace_expansion(word):
@@ -222,6 +226,7 @@ class _PathSearch:
 
     Attributes:
         handler: The handler of the command.
+        scope: Where the files of the project are.
         start: The directory in which the command starts.
         words: The different words of the command.
         context: The same with what stands in front of them.
@@ -230,12 +235,15 @@ class _PathSearch:
         is_exhausted: Whether something was left out because the command is too complex.
     """
 
-    def __init__(self, handler: HandlerSpec, start: Path, variables: Mapping[str, str]) -> None:
+    def __init__(
+        self, handler: HandlerSpec, start: Path, variables: Mapping[str, str], scope: Scope
+    ) -> None:
         words = command_words(handler)
         # A long command repeats words; only different ones count for the budget.
         different = list(dict.fromkeys(words))
         context = words_in_context(words[: 4 * MAX_WORDS], variables, start)
         self.handler = handler
+        self.scope = scope
         self.start = str(start)
         self.words = different[:MAX_WORDS]
         self.context = list(dict.fromkeys(context))[:MAX_WORDS]
@@ -283,7 +291,7 @@ class _PathSearch:
     def _implied_candidates(self, text: str, previous: str) -> Iterator[tuple[str, str]]:
         for name in _implied_names(text, previous):
             for path in self.paths(name, self.bases):
-                is_file = stat.S_ISREG(file_mode(path))
+                is_file = stat.S_ISREG(self.scope.mode_of(path))
                 yield name if is_file else "", path
 
     def paths(self, text: str, bases: Iterable[str]) -> list[str]:

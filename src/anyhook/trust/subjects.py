@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.files import changed_within_tick, identity_of
-from anyhook.trust.following import Followed, Follower, Listings
+from anyhook.trust.following import Followed, Follower
+from anyhook.trust.name_search import ProjectFiles
 from anyhook.trust.scripts import command_files
 from anyhook.trust.trees import (
     LARGEST_SCRIPT,
@@ -86,7 +87,10 @@ class SubjectReader:
         self.variables = variables
         self._trees: dict[Path, Tree] = {}
         self._bound: dict[Path, set[str]] = {}
-        self._listings = Listings()
+        self._files = ProjectFiles()
+        self._modes: dict[str, int] = {}
+        self._identities: dict[str, FileIdentity] = {}
+        self._started = time.time_ns()
 
     def read_all(self, definitions: Iterable[HookDefinition]) -> list[Subject]:
         """Read what all handlers of some definitions are made of."""
@@ -97,8 +101,8 @@ class SubjectReader:
 
     def read(self, definition: HookDefinition, handler: HandlerSpec) -> Subject:
         """Read what one handler is made of."""
-        read_at = time.time_ns()
-        named = command_files(handler, self.project, {**self.variables, **handler.variables})
+        variables = {**self.variables, **handler.variables}
+        named = command_files(handler, self.project, variables, modes=self._modes)
         settings_directory = Path(os.path.realpath(definition.place.file)).parent
         hooks_directory = settings_directory / "hooks"
         # These hold more than hooks, so they are not bound as trees.
@@ -111,8 +115,8 @@ class SubjectReader:
         trees = tuple(self._tree(root) for root in outermost[:MAX_TREES])
 
         scripts = _read_scripts(named.files)
-        texts = {path: script.text for path, script in scripts.items() if script.digest}
-        followed = self.follow(handler, texts, trees=trees)
+        existing = [path for path, script in scripts.items() if script.digest]
+        followed = self.follow(handler, existing, trees=trees)
         scripts |= _read_scripts(map(Path, followed.files.keys() - map(str, scripts)))
 
         unclear = [*named.unclear, *followed.unclear]
@@ -128,14 +132,14 @@ class SubjectReader:
             trees=trees,
             unclear=tuple(dict.fromkeys(unclear)),
             operands=frozenset(followed.operands),
-            looked_at={path: identity_of(path) for path in looked_at},
-            read_at=read_at,
+            looked_at={path: self._identity_of(path) for path in looked_at},
+            read_at=self._started,
         )
 
     def follow(
         self,
         handler: HandlerSpec,
-        texts: Mapping[Path, str | None],
+        scripts: Iterable[Path],
         *,
         start: Path | None = None,
         trees: Iterable[Tree] = (),
@@ -144,7 +148,7 @@ class SubjectReader:
 
         Args:
             handler: A handler.
-            texts: The scripts that its command names.
+            scripts: The files that its command names and that exist.
             start: Where the command runs; by default in its own directory, else in the project.
             trees: Directories whose files are bound anyway.
         """
@@ -156,7 +160,13 @@ class SubjectReader:
         environment = [f"{name}={value}" for name, value in handler.env.items()]
         command = handler.command or shlex.join(handler.argv or ())
         text = "\n".join([*environment, command])
-        return Follower(self.project, start, self._listings, bound).follow(text, texts)
+        return Follower(self.project, start, self._files, bound).follow(text, scripts)
+
+    def _identity_of(self, path: str) -> FileIdentity:
+        """Return the identity of a file, taken once for all hooks."""
+        if path not in self._identities:
+            self._identities[path] = identity_of(path)
+        return self._identities[path]
 
     def _bound_files(self, tree: Tree) -> set[str]:
         if tree.root not in self._bound:
