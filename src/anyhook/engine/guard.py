@@ -200,7 +200,10 @@ class Guard:
         # Files were touched, so read all of them again and compare their content.
         definition = next(d for d in self._definitions if handler in d.handlers)
         current = self._reader().read(definition, handler)
-        if self._records is None or self._records.compare(current) is not None:
+        if (
+            self._records is None
+            or self._records.compare(current, agent=self._agent.name) is not None
+        ):
             return False
         self._trusted[id(handler)] = current
         return True
@@ -267,7 +270,7 @@ class Guard:
                         subject = reader.read(definition, handler)
                     else:
                         subject = Subject(key, handler, definition.event, definition.matcher)
-                    change = self._records.compare(subject, current_keys)
+                    change = self._records.compare(subject, current_keys, agent=self._agent.name)
                 except Exception as error:  # noqa: BLE001 - what cannot be checked does not run
                     text = f"{handler.label!r} cannot be judged, so it does not run: {error}"
                     problem = diagnose("project-untrusted", text, handler.place)
