@@ -365,3 +365,33 @@ def test_a_command_of_one_long_word_holds_no_migration(world, run):
 
     assert code == 0
     assert "the system starts no program with an argument as long as that" in out
+
+
+SCRIPTS = {
+    "documents": "cat <<a\n" * 30_000,
+    "quotes": "bash '" + "\"'" * 100_000,
+    "backticks": "`" * 200_000,
+    "brackets": "(" * 200_000,
+    "nested": "bash -c 'bash -c \"" * 5_000,
+    "opens": "open " * 50_000,
+    "names": "/".join(f"a{i}.sh" for i in range(30_000)),
+    "assignments": "a=b\n" * 60_000 + "$a" * 10_000,
+    "globs": "bash " + "x/" * 50_000 + "*\n",
+    "imports": "import " + ", ".join(f"m{i}" for i in range(20_000)),
+    "blanks": " " * 250_000 + ".",
+    "strings": "exec(f" + "'{x}' + " * 30_000,
+    "pipes": "a | bash\n" * 25_000,
+}
+
+
+@pytest.mark.parametrize("suffix", [".sh", ".py", ".js", ".pl", ".rb", ".php", ".ps1"])
+@pytest.mark.parametrize("text", SCRIPTS.values(), ids=SCRIPTS)
+def test_a_script_that_is_hard_to_look_into_holds_nobody(world, store, text, suffix):
+    script = world.write(world.project / "hooks" / f"guard{suffix}", text)
+    world.settings("user", hooks({"hooks": [DENIAL]}))
+    world.settings("project", hooks({"hooks": [{**TRUE, "command": f"echo {script}"}]}))
+
+    engine = world.load(trust_once=False, trust_store=store)
+    store.trust(world.project, engine.guard.subjects(), agent="gemini")
+
+    assert decide(engine).denied

@@ -437,7 +437,7 @@ def test_a_file_that_appears_under_a_loaded_engine_is_noticed(world, store, comm
     [
         "run-parts hooks",
         "find hooks -type f -exec sh {} +",
-        "sh $'hooks/x.sh'",
+        "sh $(echo hooks/x.sh)",
     ],
 )
 def test_what_cannot_be_bound_is_shown(world, store, command):
@@ -490,7 +490,7 @@ def test_a_broken_judgement_costs_no_hook_of_the_user(world, store, monkeypatch)
     hook = {"type": "command", "command": "./guard.sh"}
     world.settings("project", {"hooks": {"BeforeTool": [{"matcher": r"(\w+)+!", "hooks": [hook]}]}})
     trust(world, store)
-    monkeypatch.setattr("anyhook.trust.subjects.command_files", lambda *_: 1 / 0)
+    monkeypatch.setattr("anyhook.trust.subjects.command_files", lambda *_, **__: 1 / 0)
     engine = load(world, store)
 
     decision = asyncio.run(engine.dispatch(WRITE.replace(tool_name="a" * 60)))
@@ -551,7 +551,7 @@ def test_words_that_only_the_shell_can_resolve_are_told(world, store):
 
     (subject,) = load(world, store).guard.subjects()
 
-    assert subject.unclear == ("$HOOKS/g.sh",) or "$HOOKS/g.sh" in subject.unclear
+    assert any("$HOOKS/g.sh" in text for text in subject.unclear)
 
 
 def test_a_pattern_of_an_untrusted_project_is_not_evaluated(world, store):

@@ -429,3 +429,69 @@ def test_a_layer_that_switches_itself_off_leaves_the_others_alone(world):
     world.settings("user", {"hooks": hooks})
 
     assert decide(world.load()).denied
+
+
+# -- two agents
+
+
+def test_a_new_hook_of_one_agent_is_no_change_of_the_same_file_for_another(world, run, store):
+    world.write(world.project / "hooks" / "guard.sh", GUARD)
+    group = {"hooks": [{"type": "command", "command": "sh hooks/guard.sh", "timeout": 7_000}]}
+    configure(world, "sh hooks/guard.sh")
+    trust(world, store)
+    settings = {"hooks": {"PreToolUse": [group]}}
+    world.write(world.project / ".claude" / "settings.json", json.dumps(settings))
+
+    out = run("trust", "--show", "--agent", "claude")[1]
+
+    assert "new  " in out
+    assert "changed" not in out
+
+
+# -- what is listed
+
+
+def test_only_paths_are_shown_as_scripts_that_are_not_found(world, run):
+    configure(
+        world, r"for f in a; do grep -qE '(^|[ /])\.git/]|\.ts$' \"$f\"; sh hooks/no.sh; done"
+    )
+
+    out = run("trust", "--show")[1]
+
+    scripts = [line for line in out.splitlines() if line.startswith("  script: ")]
+    assert scripts == ["  script: hooks/no.sh  not found"]
+    assert "not bound: for" not in out
+    assert ".ts$  (" not in out
+
+
+def test_a_file_that_two_hooks_share_is_shown_once(world, run):
+    world.write(world.project / "tools" / "guard.sh", "echo once\n")
+    hooks = [{"type": "command", "command": f"sh tools/guard.sh {n}"} for n in range(3)]
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": hooks}]}})
+    assert run("trust", "--yes")[1].count("| echo once") == 1
+
+    world.write(world.project / "tools" / "guard.sh", "echo twice\n")
+
+    out = run("trust", "--show")[1]
+    assert out.count("+echo twice") == 1
+    assert out.count("the same difference as above") == 2
+
+
+def test_a_formatter_keeps_its_trust_when_it_formats(world, store):
+    world.write(world.project / "src" / "app.py", "x=1\n")
+    world.write(
+        world.project / HOOKS / "format.py",
+        "import json, subprocess, sys\n"
+        "path = json.load(sys.stdin).get('path', 'src/')\n"
+        "subprocess.run(['ruff', 'format', path])\n"
+        "subprocess.run('prettier --write src', shell=True)\n",
+    )
+    world.write(
+        world.project / HOOKS / "lint.sh", 'case "$F" in src/*) eslint_d "src/$F" ;; esac\n'
+    )
+    configure(world, f"python3 {HOOKS}/format.py; sh {HOOKS}/lint.sh; ruff check src")
+    trust(world, store)
+
+    world.write(world.project / "src" / "app.py", "x = 1\n")
+
+    assert load(world, store).guard.changes() == []

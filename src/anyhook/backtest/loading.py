@@ -13,9 +13,10 @@ from anyhook.backtest.hook_file import HookFile
 from anyhook.errors import UsageError
 from anyhook.history.rows import DIGEST_SIZE
 from anyhook.sandbox.environment import sandbox_environment
+from anyhook.trust.following import Follower
+from anyhook.trust.name_search import ProjectFiles
 from anyhook.trust.records import record_subjects
 from anyhook.trust.subjects import SubjectReader
-from anyhook.trust.trees import code_beside
 
 if TYPE_CHECKING:
     from anyhook.backtest.subjects import Evaluator, Subject
@@ -62,8 +63,10 @@ def digest_of(subject: Subject) -> str:
 
 def hook_files(file: Path) -> list[Path]:
     """Return a hook file, and the modules beside it that it may load."""
-    source = file.read_bytes().decode("utf-8", "replace")
-    return [file, *[path for path in sorted(code_beside(file.parent, source)) if path != file]]
+    follower = Follower(file.parent, file.parent, ProjectFiles())
+    followed = follower.follow("", [file])
+    modules = sorted(map(Path, followed.files))
+    return [file, *[path for path in modules if path != file]]
 
 
 def _file_content(file: Path) -> bytes:

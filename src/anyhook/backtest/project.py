@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from anyhook.settings.reader import LoadedFile
 
 
-
 def load_engine(subject: Subject, project: Path) -> LoadedProject:
     """Load the engine of a project without the recorder of `anyhook record`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 import shlex
 import sys
 from collections import Counter
@@ -41,6 +41,7 @@ from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
+from anyhook.trust.languages import CODE_SUFFIXES
 from anyhook.trust.native import RUNNING, native_states
 from anyhook.trust.store import TrustStore
 
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from anyhook.trust.trees import Script
 
 DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
+_PLAIN_PATH = re.compile(r"[\w./@+~ -]+")
 MAX_LINES = 40
 """Lines of a new script or a long value that are printed."""
 MAX_CHARACTERS = 4000
@@ -100,8 +102,9 @@ def trust(
     """Review the hooks of a project and allow them to run.
 
     The hooks are shown with their scripts. Trust is bound to what is shown: when a definition or a
-    script changes, the hook does not run until you trust it again. Scripts that a script loads are
-    not followed. Hooks of the user, of extensions and of the system need no trust.
+    script changes, the hook does not run until you trust it again. What scripts load is
+    followed; what cannot be followed is listed as not bound. Hooks of the user, of extensions and
+    of the system need no trust.
 
     For example:
 
@@ -161,7 +164,7 @@ def review_hooks(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
     """Read the project's hooks of one agent, with what is not trusted of them."""
     hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
     subjects = Guard(agent, project, store, tuple(hooks.definitions)).subjects()
-    changes, problems = store.changes(project, subjects)
+    changes, problems = store.changes(project, subjects, agent=agent.name)
     sequential: set[int] = set()
     for definition in hooks.definitions:
         if definition.sequential:
@@ -205,8 +208,10 @@ def _print_native(out: Console, review: Review) -> None:
 
 def print_review(out: Console, project: Path, review: Review) -> None:
     """Print what is not trusted, and what the hooks depend on without trust being bound to it."""
+    # Hooks share files and directories; each is shown once.
+    shown: set[str] = set()
     for change in review.changes:
-        _print_change(out, project, review, change)
+        _print_change(out, project, review, change, shown)
     labels_by_file: dict[str, list[str]] = {}
     for subject in review.subjects:
         for word in subject.unclear:
@@ -216,10 +221,14 @@ def print_review(out: Console, project: Path, review: Review) -> None:
         more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
         out.print(Text(f"  not bound: {file}  ({labels[0]}{more})", "yellow"), soft_wrap=True)
     if labels_by_file:
-        out.print("  Changes of what is not bound are not noticed.", style="yellow")
+        out.print(
+            "  anyhook cannot watch these; it will not ask again when they change.", style="yellow"
+        )
 
 
-def _print_change(out: Console, project: Path, review: Review, change: Change) -> None:
+def _print_change(
+    out: Console, project: Path, review: Review, change: Change, shown: set[str]
+) -> None:
     subject = change.subject
     handler = subject.handler
     event = review.agent.by_canonical[subject.event].wire
@@ -236,29 +245,34 @@ def _print_change(out: Console, project: Path, review: Review, change: Change) -
     if id(handler) in review.sequential:
         out.print(Text("  in order: it gets the changes of the hook before it"))
     out.print(Text(f"  timeout: {handler.timeout:g} s", style="dim"))
-    for script in _shown_scripts(subject, project):
+    for script in _shown_scripts(subject):
+        path = str(script.path)
         digest = f"sha256 {script.digest[:12]}" if script.digest else "not found"
-        out.print(Text(f"  script: {show_path(str(script.path), project)}  {digest}"))
-        if change.what == "new" and script.text is not None:
+        out.print(Text(f"  script: {show_path(path, project)}  {digest}"))
+        if change.what == "new" and script.text is not None and path not in shown:
             _print_script(out, script.text)
+        shown.add(path)
     for tree in subject.trees:
         directory = show_path(str(tree.root), project)
         files = count_of(len(tree.files), "file")
         out.print(Text(f"  directory: {directory}  {files}"), soft_wrap=True)
-    for line in change.difference:
-        out.print(Text(f"    {printable(line)}", style=DIFF_STYLE.get(line[:1], "dim")))
+    difference = "\n".join(change.difference)
+    if difference and difference not in shown:
+        for line in change.difference:
+            out.print(Text(f"    {printable(line)}", style=DIFF_STYLE.get(line[:1], "dim")))
+    elif difference:
+        out.print(Text("    the same difference as above", style="dim"))
+    shown.add(difference)
 
 
-def _shown_scripts(subject: Subject, project: Path) -> Iterator[Script]:
-    """Yield the scripts but for the pieces of a name with blanks, which do not exist.
+def _shown_scripts(subject: Subject) -> Iterator[Script]:
+    """Yield the scripts, and of those that do not exist only what surely is a path.
 
-    `hooks/kein` of `hooks/kein rm.sh` stays bound: a command line in quotes may mean it.
+    The others stay bound: a piece of a name with blanks, or of a pattern, may become a file.
     """
-    names = [str(script.path) for script in subject.scripts if script.digest is not None]
     for script in subject.scripts:
-        start, end = f"{script.path} ", f" {os.path.relpath(script.path, project)}"
-        is_piece = any(name.startswith(start) or end in name for name in names)
-        if script.digest is not None or not is_piece:
+        is_path = script.path.suffix in CODE_SUFFIXES and _PLAIN_PATH.fullmatch(str(script.path))
+        if script.digest is not None or is_path:
             yield script
 
 

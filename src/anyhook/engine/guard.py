@@ -202,7 +202,10 @@ class Guard:
         # Files were touched, so read all of them again and compare their content.
         definition = next(d for d in self._definitions if handler in d.handlers)
         current = self._reader().read(definition, handler)
-        if self._records is None or self._records.compare(current) is not None:
+        if (
+            self._records is None
+            or self._records.compare(current, agent=self._agent.name) is not None
+        ):
             return False
         self._trusted[id(handler)] = current
         return True
@@ -230,13 +233,16 @@ class Guard:
         named = command_files(subject.handler, self._project, variables, start=start)
         trusted = {script.path for script in subject.scripts}
         roots = [tree.root for tree in subject.trees]
+        followed = self._reader().follow(subject.handler, (), start=start)
+        loaded = [start / operand for operand in sorted(subject.operands)]
         untrusted = None
-        for path in named.files:
+        for path in (*named.files, *map(Path, followed.files), *loaded):
             is_bound = path in trusted or any(map(path.is_relative_to, roots))
-            if not is_bound and path.exists():
+            if not is_bound and path.is_file():
                 untrusted = path
                 break
-        identities = {path: identity_of(path) for path in (str(start), *named.looked_at)}
+        looked_at = (str(start), *named.looked_at, *followed.directories, *map(str, loaded))
+        identities = {path: identity_of(path) for path in looked_at}
         return _ElsewhereCheck(subject, untrusted, identities)
 
     def _refresh(self) -> None:
@@ -266,7 +272,7 @@ class Guard:
                         subject = reader.read(definition, handler)
                     else:
                         subject = Subject(key, handler, definition.event, definition.matcher)
-                    change = self._records.compare(subject, current_keys)
+                    change = self._records.compare(subject, current_keys, agent=self._agent.name)
                 except Exception as error:  # noqa: BLE001 - what cannot be checked does not run
                     text = f"{handler.label!r} cannot be judged, so it does not run: {error}"
                     problem = diagnose("project-untrusted", text, handler.place)

@@ -92,15 +92,18 @@ class Records:
         """Return whether a definition was trusted, regardless of its files."""
         return isinstance(self.entries.get(key), dict)
 
-    def compare(self, subject: Subject, current_keys: Collection[str] = ()) -> Change | None:
+    def compare(
+        self, subject: Subject, current_keys: Collection[str] = (), *, agent: str = ""
+    ) -> Change | None:
         """Compare a subject with what was trusted; `None` if it is the same.
 
         Args:
             subject: The handler.
-            current_keys: Keys of all definitions that there are now.
+            current_keys: Keys of all definitions of its agent that there are now.
+            agent: Whose hook it is. A definition that is gone was one of the same agent.
         """
         if not self.has_definition(subject.key):
-            former_key = self._former_key(subject, current_keys)
+            former_key = self._former_key(subject, current_keys, agent)
             if former_key is None:
                 return Change(subject, "new")
             return Change(subject, "definition", self, former_key)
@@ -110,7 +113,9 @@ class Records:
             return None
         return Change(subject, "script", self, subject.key)
 
-    def _former_key(self, subject: Subject, current_keys: Collection[str]) -> str | None:
+    def _former_key(
+        self, subject: Subject, current_keys: Collection[str], agent: str
+    ) -> str | None:
         """Return the key of a trusted definition that is gone and became this one.
 
         It was on the same event, and had the same command or the same name.
@@ -119,7 +124,9 @@ class Records:
         for key, entry in self.entries.items():
             before = object_member(entry, "members")
             is_gone = bool(before) and key not in current_keys
-            if is_gone and _is_same_hook(before, now):
+            # The same file is often the hook of several agents, each with its own definition.
+            is_of_agent = entry.get("agent", "") == agent
+            if is_gone and is_of_agent and _is_same_hook(before, now):
                 return key
         return None
 

@@ -14,9 +14,18 @@ if TYPE_CHECKING:
 
 
 class Scope:
-    """The project, and the directory outside of it in which a command runs."""
+    """The project, and the directory outside of it in which a command runs.
 
-    def __init__(self, project: Path, start: Path | None) -> None:
+    Args:
+        project: Directory of the project.
+        start: Where the command runs.
+        modes: Modes of files that were looked up for other commands at the same time.
+    """
+
+    def __init__(
+        self, project: Path, start: Path | None, modes: dict[str, int] | None = None
+    ) -> None:
+        self._modes = {} if modes is None else modes
         self.project = str(project)
         self._real_project = os.path.realpath(project)
         is_outside = start is not None and not start.is_relative_to(project)
@@ -28,20 +37,27 @@ class Scope:
             return True
         if self._start is not None and _is_inside(path, self._start):
             return True
-        return _is_inside(os.path.realpath(path), self._real_project)
+        try:
+            real_path = os.path.realpath(path)
+        except OSError:  # a link of another user, like /proc/1/root
+            return False
+        return _is_inside(real_path, self._real_project)
 
     def is_inner_directory(self, path: str) -> bool:
         """Return whether a path is a directory in the project, and not the project itself."""
         is_below = path != self.project and _is_inside(path, self.project)
-        return is_below and stat.S_ISDIR(file_mode(path))
+        return is_below and stat.S_ISDIR(self.mode_of(path))
 
-
-def file_mode(path: str) -> int:
-    """Return the mode of a file; 0 if there is none."""
-    try:
-        return os.stat(path).st_mode
-    except (OSError, ValueError):
-        return 0
+    def mode_of(self, path: str) -> int:
+        """Return the mode of a file; 0 if there is none."""
+        mode = self._modes.get(path)
+        if mode is None:
+            try:
+                mode = os.stat(path).st_mode
+            except (OSError, ValueError):
+                mode = 0
+            self._modes[path] = mode
+        return mode
 
 
 def _is_inside(path: str, directory: str) -> bool:

@@ -14,13 +14,13 @@ import re
 import stat
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.shell.programs import PACKAGE_RUNNERS, TASK_RUNNERS, is_interpreter
-from anyhook.trust.scope import Scope, file_mode
-from anyhook.trust.trees import code_beside, is_script
+from anyhook.shell.programs import PACKAGE_RUNNERS, TASK_RUNNERS
+from anyhook.trust.languages import PROJECT_FILES
+from anyhook.trust.scope import Scope
+from anyhook.trust.trees import is_script
 from anyhook.trust.words import (
     CHANGES_DIRECTORY,
     LITERAL_DOLLAR,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _SCRIPT_NAME = re.compile(r"[\w./~${}-]+\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|php|lua)")
 _PROGRAM = re.compile(r"[\w./~@+${}-]+")
 _PATTERN = re.compile(r"[*?\[]")
-_NEEDS_SHELL = re.compile(r"\$\(|`|\$\{?\w|\$'|\$\Z|~[+-]")
+_NEEDS_SHELL = re.compile(r"\$\(|`|\$\{?\w|\$'|\$\Z|~[+-]|\[\[:|\{[^{},]*\.\.")
 """What only the running shell can resolve, once known variables are expanded."""
 _INDIRECT = frozenset(
     "eval exec source . xargs parallel find -exec -execdir run-parts for printf function trap"
@@ -51,21 +51,7 @@ _INDIRECT = frozenset(
 _SEARCH_PATH = re.compile(r"(?:\w*PATH|\w*LIB|\w*_ENV|ENV|LD_\w+)\Z")
 """Variables that say where programs and modules are looked for."""
 _ASSIGNMENT = re.compile(r"(\w+)\+?=")
-_INLINE_OPTION = re.compile(r"-(?:[cemp].*|-eval|-print)?\Z")
-"""Options after which an interpreter looks for modules in the working directory."""
-
 _MODULE_FILES = ("{}.py", "{}/__main__.py")
-_PACKAGE = ("package.json",)
-_PROJECT_FILES = {
-    "npm": _PACKAGE,
-    "pnpm": _PACKAGE,
-    "yarn": _PACKAGE,
-    "bun": _PACKAGE,
-    "make": ("GNUmakefile", "makefile", "Makefile"),
-    "just": ("justfile", "Justfile"),
-    "task": ("Taskfile.yml", "Taskfile.yaml"),
-}
-"""Files of a project that say what a program runs."""
 _SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".py", ".sh")
 _ENTRY_FILES = ("index.js", "index.mjs", "index.cjs", "__main__.py", "package.json")
 """What an interpreter looks for when it gets a name without a suffix, or a directory."""
@@ -109,6 +95,7 @@ def command_files(
     variables: Mapping[str, str],
     *,
     start: Path | None = None,
+    modes: dict[str, int] | None = None,
 ) -> CommandFiles:
     """Find the files that a handler's command names and that its author can change.
 
@@ -120,18 +107,19 @@ def command_files(
         project: Directory of the project.
         variables: Variables that hold paths, like `GEMINI_PROJECT_DIR`.
         start: Where the command runs; by default in its own directory, else in the project.
+        modes: Modes of files that were looked up for other commands at the same time.
     """
     if start is None and handler.cwd is not None:
         start = Path(handler.cwd)
-    search = _PathSearch(handler, start or project, variables)
-    scope = Scope(project, start)
+    scope = Scope(project, start, modes)
+    search = _PathSearch(handler, start or project, variables, scope)
     runs_unnamed = search.runs_unnamed_files()
     files: dict[str, None] = {}
     directories: dict[str, None] = dict.fromkeys(search.bases[1:])
     looked_at: dict[str, None] = {}
     for word, path in search.candidates():
         looked_at[path] = None
-        mode = file_mode(path)
+        mode = scope.mode_of(path)
         if stat.S_ISDIR(mode):
             if runs_unnamed:
                 directories[path] = None
@@ -143,10 +131,6 @@ def command_files(
         # Only a part of the path may be known: `hooks/$NAME` runs some file of `hooks`.
         if runs_unnamed and "/" in word:
             directories[os.path.dirname(path)] = None
-    if search.runs_inline_code():
-        looked_at[search.start] = None
-        beside = code_beside(Path(search.start), " ".join(search.words))
-        files |= dict.fromkeys(map(str, beside))
     inner = [path for path in directories if scope.is_inner_directory(path)]
     return CommandFiles(
         files=tuple(map(Path, files)),
@@ -176,7 +160,9 @@ def missing_scripts(
     existing: set[str] = set()
     missing: dict[str, str] = {}
     start = Path(handler.cwd) if handler.cwd is not None else project
-    for word, path in _PathSearch(handler, start, variables).candidates(with_implied=False):
+    for word, path in _PathSearch(handler, start, variables, Scope(project, start)).candidates(
+        with_implied=False
+    ):
         if os.path.exists(path):
             existing.add(word)
         elif _SCRIPT_NAME.fullmatch(word) and not _has_brace_expansion(word):
@@ -220,21 +206,13 @@ def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -
 
 
 def _unclear_words(search: _PathSearch, scope: Scope) -> list[str]:
-    """List what a command may run and what is not bound: for a person to see.
-
-    Those are words that only the running shell can resolve, programs that run what files of the
-    project or installed packages hold, and directories of the project.
-    """
+    """List the directories of the project that are arguments, and what was not analyzed."""
     if is_too_long(search.handler):
         return ["the whole command: it is too long to look into"]
     unclear: dict[str, None] = {}
     for word, text, previous in search.context:
-        if text == "$":
-            unclear["$(…) (the output of a command)"] = None
-        elif _NEEDS_SHELL.search(text) or word in _INDIRECT:
-            unclear[word] = None
-        elif previous not in CHANGES_DIRECTORY and search.names_directory(text, scope):
-            unclear[f"{word} (a directory)"] = None
+        if previous not in CHANGES_DIRECTORY and search.names_directory(text, scope):
+            unclear[f"{word.rstrip('/')}/ (a directory)"] = None
     words = list(unclear)
     if len(words) > MAX_UNCLEAR:
         words = [*words[:MAX_UNCLEAR], f"{len(words) - MAX_UNCLEAR} more words"]
@@ -248,6 +226,7 @@ class _PathSearch:
 
     Attributes:
         handler: The handler of the command.
+        scope: Where the files of the project are.
         start: The directory in which the command starts.
         words: The different words of the command.
         context: The same with what stands in front of them.
@@ -256,12 +235,15 @@ class _PathSearch:
         is_exhausted: Whether something was left out because the command is too complex.
     """
 
-    def __init__(self, handler: HandlerSpec, start: Path, variables: Mapping[str, str]) -> None:
+    def __init__(
+        self, handler: HandlerSpec, start: Path, variables: Mapping[str, str], scope: Scope
+    ) -> None:
         words = command_words(handler)
         # A long command repeats words; only different ones count for the budget.
         different = list(dict.fromkeys(words))
         context = words_in_context(words[: 4 * MAX_WORDS], variables, start)
         self.handler = handler
+        self.scope = scope
         self.start = str(start)
         self.words = different[:MAX_WORDS]
         self.context = list(dict.fromkeys(context))[:MAX_WORDS]
@@ -293,13 +275,6 @@ class _PathSearch:
             return True
         return any(_NEEDS_SHELL.search(word.text) for word in self.context)
 
-    def runs_inline_code(self) -> bool:
-        """Return whether an interpreter gets code without a file, and looks for modules here."""
-        for previous, word in pairwise(self.words):
-            if is_interpreter(previous) and _INLINE_OPTION.match(word):
-                return True
-        return False
-
     def candidates(self, *, with_implied: bool = True) -> Iterator[tuple[str, str]]:
         """Yield every word that may be a path, with each path that it may mean.
 
@@ -316,7 +291,7 @@ class _PathSearch:
     def _implied_candidates(self, text: str, previous: str) -> Iterator[tuple[str, str]]:
         for name in _implied_names(text, previous):
             for path in self.paths(name, self.bases):
-                is_file = stat.S_ISREG(file_mode(path))
+                is_file = stat.S_ISREG(self.scope.mode_of(path))
                 yield name if is_file else "", path
 
     def paths(self, text: str, bases: Iterable[str]) -> list[str]:
@@ -391,7 +366,7 @@ class _PathSearch:
 
 def _implied_names(text: str, previous: str) -> list[str]:
     """Return the files that a program reads although its arguments do not name them in full."""
-    names = list(_PROJECT_FILES.get(text, ()))
+    names = list(PROJECT_FILES.get(text, ()))
     module = _module_name(text, previous)
     if module:
         names += [form.format(module.replace(".", "/")) for form in _MODULE_FILES]

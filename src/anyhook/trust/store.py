@@ -46,9 +46,14 @@ class TrustStore:
         return identity_of(self._file(project))
 
     def changes(
-        self, project: Path, subjects: Iterable[Subject]
+        self, project: Path, subjects: Iterable[Subject], *, agent: str = ""
     ) -> tuple[list[Change], tuple[Diagnostic, ...]]:
         """Compare the hooks of a project with what was trusted.
+
+        Args:
+            project: Directory of the project.
+            subjects: All its hooks for one agent.
+            agent: The agent, as it was when they were trusted.
 
         Returns:
             What is not trusted (empty: everything is), and what is wrong with the store.
@@ -56,7 +61,7 @@ class TrustStore:
         records = self.records(project)
         subjects = list(subjects)
         current_keys = {subject.key for subject in subjects}
-        compared = [records.compare(subject, current_keys) for subject in subjects]
+        compared = [records.compare(subject, current_keys, agent=agent) for subject in subjects]
         return [change for change in compared if change is not None], records.problems
 
     def trust(self, project: Path, subjects: Iterable[Subject], *, agent: str = "") -> None:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.files import changed_within_tick, identity_of
+from anyhook.trust.following import Followed, Follower
+from anyhook.trust.name_search import ProjectFiles
 from anyhook.trust.scripts import command_files
 from anyhook.trust.trees import (
     LARGEST_SCRIPT,
     MAX_TREES,
     Script,
     Tree,
-    code_beside,
     read_script,
     read_tree,
 )
@@ -38,9 +40,10 @@ class Subject:
         handler: The handler.
         event: Canonical name of its event.
         matcher: The matcher of its definition.
-        scripts: The files that it names, and code beside them.
+        scripts: The files that it names, and those to which their texts lead.
         trees: The directories that belong to it, with all their files.
         unclear: What it may run and what is not bound.
+        operands: Relative paths that it loads from the directory in which it runs.
         looked_at: Identities of everything that this depends on.
         read_at: When it was read, in nanoseconds since the epoch.
     """
@@ -52,6 +55,7 @@ class Subject:
     scripts: tuple[Script, ...] = ()
     trees: tuple[Tree, ...] = ()
     unclear: tuple[str, ...] = ()
+    operands: frozenset[str] = frozenset()
     looked_at: Mapping[str, FileIdentity] = field(default_factory=dict)
     read_at: int = 0
 
@@ -82,6 +86,11 @@ class SubjectReader:
         self.project = project
         self.variables = variables
         self._trees: dict[Path, Tree] = {}
+        self._bound: dict[Path, set[str]] = {}
+        self._files = ProjectFiles()
+        self._modes: dict[str, int] = {}
+        self._identities: dict[str, FileIdentity] = {}
+        self._started = time.time_ns()
 
     def read_all(self, definitions: Iterable[HookDefinition]) -> list[Subject]:
         """Read what all handlers of some definitions are made of."""
@@ -92,19 +101,12 @@ class SubjectReader:
 
     def read(self, definition: HookDefinition, handler: HandlerSpec) -> Subject:
         """Read what one handler is made of."""
-        read_at = time.time_ns()
-        named = command_files(handler, self.project, {**self.variables, **handler.variables})
+        variables = {**self.variables, **handler.variables}
+        named = command_files(handler, self.project, variables, modes=self._modes)
         settings_directory = Path(os.path.realpath(definition.place.file)).parent
         hooks_directory = settings_directory / "hooks"
         # These hold more than hooks, so they are not bound as trees.
         shared = {self.project, settings_directory}
-
-        scripts = _read_scripts(named.files)
-        for directory in shared:
-            texts = [file.text or "" for path, file in scripts.items() if path.parent == directory]
-            if texts:
-                beside = code_beside(directory, " ".join(texts))
-                scripts |= {path: read_script(path) for path in beside}
 
         roots = [path for path in named.directories if path not in shared]
         if hooks_directory.is_dir():
@@ -112,11 +114,15 @@ class SubjectReader:
         outermost = _outermost(roots)
         trees = tuple(self._tree(root) for root in outermost[:MAX_TREES])
 
-        unclear = [*named.unclear, *self._unbound_files(scripts.values(), trees)]
+        scripts = _read_scripts(named.files)
+        existing = [path for path, script in scripts.items() if script.digest]
+        followed = self.follow(handler, existing, trees=trees)
+        scripts |= _read_scripts(map(Path, followed.files.keys() - map(str, scripts)))
+
+        unclear = [*named.unclear, *followed.unclear]
+        unclear += self._unbound_files(scripts.values(), trees)
         unclear += [f"{root} (a directory)" for root in outermost[MAX_TREES:]]
-        looked_at = [*named.looked_at, str(hooks_directory)]
-        if scripts:
-            looked_at += map(str, shared)
+        looked_at = [*named.looked_at, *followed.directories, str(hooks_directory)]
         return Subject(
             key=definition_key(definition, handler),
             handler=handler,
@@ -124,10 +130,49 @@ class SubjectReader:
             matcher=definition.matcher,
             scripts=tuple(scripts.values()),
             trees=trees,
-            unclear=tuple(unclear),
-            looked_at={path: identity_of(path) for path in looked_at},
-            read_at=read_at,
+            unclear=tuple(dict.fromkeys(unclear)),
+            operands=frozenset(followed.operands),
+            looked_at={path: self._identity_of(path) for path in looked_at},
+            read_at=self._started,
         )
+
+    def follow(
+        self,
+        handler: HandlerSpec,
+        scripts: Iterable[Path],
+        *,
+        start: Path | None = None,
+        trees: Iterable[Tree] = (),
+    ) -> Followed:
+        """Follow the texts of a handler's command and scripts to the files that they load.
+
+        Args:
+            handler: A handler.
+            scripts: The files that its command names and that exist.
+            start: Where the command runs; by default in its own directory, else in the project.
+            trees: Directories whose files are bound anyway.
+        """
+        if start is None:
+            start = self.project if handler.cwd is None else Path(handler.cwd)
+        bound: set[str] = set()
+        for tree in trees:
+            bound |= self._bound_files(tree)
+        environment = [f"{name}={value}" for name, value in handler.env.items()]
+        command = handler.command or shlex.join(handler.argv or ())
+        text = "\n".join([*environment, command])
+        return Follower(self.project, start, self._files, bound).follow(text, scripts)
+
+    def _identity_of(self, path: str) -> FileIdentity:
+        """Return the identity of a file, taken once for all hooks."""
+        if path not in self._identities:
+            self._identities[path] = identity_of(path)
+        return self._identities[path]
+
+    def _bound_files(self, tree: Tree) -> set[str]:
+        if tree.root not in self._bound:
+            files = {str(file.path) for file in tree.files.values() if file.is_bound}
+            self._bound[tree.root] = files
+        return self._bound[tree.root]
 
     def _tree(self, root: Path) -> Tree:
         if root not in self._trees:

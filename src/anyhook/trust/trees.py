@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-import stat
-import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from anyhook.files import changed_within_tick, identity_of, read_user_file
+from anyhook.trust.languages import CODE_SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,11 +21,6 @@ if TYPE_CHECKING:
 
     from anyhook.files import FileIdentity
 
-CODE_SUFFIXES = frozenset(
-    ".sh .bash .zsh .fish .py .pyw .pyc .so .pyd .js .mjs .cjs .jsx .ts .mts .cts .rb .pl .pm .php "
-    ".lua .ps1 .mk".split()
-)
-"""Suffixes of files that interpreters load by a name without a suffix, or that people source."""
 # These are large or change by themselves, so they are listed as not bound; their appearance is a
 # change.
 PACKAGE_DIRECTORIES = frozenset(
@@ -41,15 +34,12 @@ MAX_FILES = 500
 """Files of one directory, with those below it."""
 MAX_BYTES = 16 * 1024 * 1024
 """Bytes of all files of one directory."""
-MAX_ENTRIES = 10_000
-"""Entries of a directory that are looked at for code beside a program."""
 LARGEST_FILE = 4 * 1024 * 1024
 """Bytes of a file in a directory."""
 LARGEST_SCRIPT = 64 * 1024 * 1024
 """Bytes of the files that a command names, all together."""
 SHOWN_BYTES = 256 * 1024
 """A longer file is bound by its hash and not kept to show a difference."""
-_WORD = re.compile(r"[\w-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,60 +222,3 @@ def is_script(path: str) -> bool:
     """Return whether a file is code, by its name or its permissions."""
     suffix = os.path.splitext(path)[1]
     return suffix in CODE_SUFFIXES or not suffix or os.access(path, os.X_OK)
-
-
-def code_beside(directory: Path, text: str) -> list[Path]:
-    """List the code directly in a directory that a program there may load.
-
-    Those are files named like a module of Python's library, which they would replace, and files
-    whose name is a word of the program, or of a file that was found like that.
-
-    Args:
-        directory: A directory that also holds what is not part of a hook.
-        text: The program.
-    """
-    try:
-        names = sorted(os.listdir(directory))
-    except OSError:
-        return []
-    waiting = {}
-    for name in names[:MAX_ENTRIES]:
-        path = _module_file(directory, name)
-        if path is not None:
-            waiting[path] = name.partition(".")[0]
-    words = _words_of(text) | sys.stdlib_module_names
-    loaded: list[Path] = []
-    has_new_words = True
-    while has_new_words:
-        has_new_words = False
-        for path, module in list(waiting.items()):
-            if module in words:
-                del waiting[path]
-                loaded.append(path)
-                words |= _words_of(read_script(path).text or "")
-                has_new_words = True
-    return loaded
-
-
-def _words_of(text: str) -> set[str]:
-    """Return the words of a program, and the parts of words with dashes."""
-    words = set(_WORD.findall(text))
-    for word in list(words):
-        words.update(word.split("-"))
-    return words
-
-
-def _module_file(directory: Path, name: str) -> Path | None:
-    """Return the file that is loaded under a name of a directory, if it is code."""
-    path = directory / name
-    if path.suffix in CODE_SUFFIXES:
-        return path if _is_file(path) else None
-    package = path / "__init__.py"
-    return package if not path.suffix and _is_file(package) else None
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except OSError:
-        return False

@@ -1,0 +1,119 @@
+"""The names that a text holds, by what the text does with them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from anyhook.shell.parser import Word
+    from anyhook.trust.languages import Language
+
+MAX_PATH = 1024
+"""Characters of a path that is looked into."""
+MAX_COMPUTED = 20
+"""Statements of one text that are listed."""
+MAX_EXCERPT = 60
+"""Characters of a statement that are shown."""
+_NAME = re.compile(r"[\w@+~.%-]+")
+_ANY_VARIABLE = re.compile(r"\$\w+|\$\{[^{}]*\}")
+_VAGUE = re.compile(r"[$`*?\[{]|%[sd]")
+_DIRECTORY_OF_VAGUE = re.compile(r"((?:[\w@+~.-]+/)*[\w@+~.-]+)/[^/\s]*[$`*?\[{%][^/\s]*\Z")
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Return the parts of paths and modules in a text."""
+    names: set[str] = set()
+    for name in _NAME.findall(text):
+        names.add(name)
+        if name[0] == "-":
+            names.update((name.lstrip("-"), name[2:]))
+        if "." in name:
+            names.update(name.split("."))
+    names.difference_update(("", ".", ".."))
+    return frozenset(names)
+
+
+def is_vague(text: str) -> bool:
+    """Return whether a word holds an expansion or a pattern."""
+    return _VAGUE.search(text) is not None
+
+
+class Computed(NamedTuple):
+    """A statement that loads or runs what its text does not spell out.
+
+    Attributes:
+        excerpt: The beginning of the statement.
+        names: The names in it; if one of them names a file, that is what it loads.
+    """
+
+    excerpt: str
+    names: frozenset[str]
+
+
+@dataclass(slots=True)
+class CodeText:
+    """What a text names.
+
+    Attributes:
+        text: The text.
+        language: Its language.
+        names: All parts of paths and modules that it holds.
+        loaded: Those in statements that load or run.
+        modules: Modules that interpreters run by an option.
+        programs: Programs that are run by their name.
+        searched: Those in statements that change where modules are looked for.
+        operands: Relative paths that are loaded from the working directory.
+        held: Directories of which some file is loaded, as far as they are spelled out.
+        entered: Relative directories that are loaded as a whole.
+        runners: Programs that run what files of the project define.
+        computed: What it loads without spelling it out.
+        searches_start: Whether modules are looked for in the working directory.
+    """
+
+    text: str
+    language: Language
+    names: set[str] = field(default_factory=set)
+    loaded: set[str] = field(default_factory=set)
+    modules: set[str] = field(default_factory=set)
+    programs: set[str] = field(default_factory=set)
+    searched: set[str] = field(default_factory=set)
+    operands: set[str] = field(default_factory=set)
+    held: set[str] = field(default_factory=set)
+    entered: set[str] = field(default_factory=set)
+    runners: set[str] = field(default_factory=set)
+    computed: dict[Computed, None] = field(default_factory=dict)
+    searches_start: bool = False
+
+    def load(self, word: Word, source: str) -> None:
+        """Note that a word of a command names what is loaded.
+
+        Args:
+            word: The word.
+            source: The command.
+        """
+        names = names_in(word.text)
+        self.loaded |= names
+        self.hold_directory(word.text)
+        if is_vague(word.text):
+            self.add_computed(source, word.text if names else source)
+        elif not word.text.startswith(("/", "~")):
+            self.operands.add(word.text)
+
+    def hold_directory(self, text: str) -> None:
+        """Note the directory of a path whose last part is computed."""
+        # The value of a variable may be any directory, or the name of a file.
+        directory = None
+        if len(text) <= MAX_PATH:
+            directory = _DIRECTORY_OF_VAGUE.search(_ANY_VARIABLE.sub("$", text))
+        if directory is not None:
+            self.held.add(directory[1].removeprefix("./"))
+
+    def add_computed(self, statement: str, operand: str) -> None:
+        """Note that a statement does not spell out what it loads."""
+        if len(self.computed) < MAX_COMPUTED:
+            excerpt = " ".join(statement.split())
+            if len(excerpt) > MAX_EXCERPT:
+                excerpt = excerpt[: MAX_EXCERPT - 1] + "…"
+            self.computed[Computed(excerpt, names_in(operand))] = None
