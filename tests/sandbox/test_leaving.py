@@ -95,6 +95,17 @@ for path in (f"{root}/socket", "\\0anyhook-{mark}"):
 }
 
 
+FILES = (
+    "project/precious.txt",
+    "project/src/a.py",
+    "project/node_modules/package.json",
+    "home/.bashrc",
+    "home/.ssh/id",
+    "home/.claude/settings.json",
+    "outside/keep",
+)
+
+
 class Host:
     """A user's files, and programs that would notice a visit."""
 
@@ -106,9 +117,7 @@ class Host:
         for path in (".ssh", ".claude", ".config"):
             (self.home / path).mkdir(parents=True)
         self.outside.mkdir()
-        files = ("project/precious.txt", "project/src/a.py", "project/node_modules/package.json",
-                 "home/.bashrc", "home/.ssh/id", "home/.claude/settings.json", "outside/keep")  # fmt: skip
-        for name in files:
+        for name in FILES:
             (root / name).write_text(name)
         (self.project / "link").symlink_to(self.outside)
         (self.project / "linked.txt").symlink_to(self.outside / "keep")

@@ -23,7 +23,7 @@ from anyhook.backtest.session import (
 )
 from anyhook.errors import RunEndedError, UsageError
 from anyhook.sandbox.sandbox import Sandbox
-from anyhook.settings.sources import find_root
+from anyhook.settings.directories import find_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -47,6 +47,10 @@ time on the monotonic clock at which it must be killed; 0 for never."""
 LOOK = 0.2
 """Seconds between looks whether a process must be killed."""
 CHUNK = 1 << 16
+IGNORED_SIGNALS = (
+    *(signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM),
+    *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGPIPE),
+)
 _FIRST_DESCRIPTOR = 3
 
 
@@ -140,6 +144,8 @@ def main(descriptor: int) -> None:
         descriptor: The socket to the command.
     """
     os.setsid()  # Ctrl-C is for the command, and hooks get no terminal
+    for number in IGNORED_SIGNALS:  # hooks may send them
+        signal.signal(number, signal.SIG_IGN)
     control = Connection(descriptor)
     with suppress(EOFError, OSError):
         _keep(control, pickle.loads(control.recv_bytes()))  # noqa: S301 - the command wrote it
