@@ -11,6 +11,9 @@ import threading
 import time
 from pathlib import Path
 
+from anyhook.errors import UsageError
+from anyhook.sandbox.sandbox import Sandbox
+
 
 def run_command(_run, command, seconds=10):
     """Run a shell command, as a command hook is run; returns its output."""
@@ -89,3 +92,22 @@ class Dangerous:
 
 def return_dangerous(_run, path):
     return Dangerous(path)
+
+
+def fail(_run, message):
+    raise UsageError(message)
+
+
+def divide_by_zero(_run):
+    return 1 / 0
+
+
+def say_and_sleep(run):
+    subprocess.Popen(["setsid", "sleep", "60"])
+    run.send("runs")
+    time.sleep(60)
+
+
+def sandbox_within(_run, project, home):
+    with Sandbox(project, home) as sandbox:
+        return list(sandbox.limits), [tuple(pair) for pair in sandbox.paths]

@@ -14,6 +14,8 @@ from anyhook.backtest.changes import (
     group_changes,
     new_denials,
 )
+from anyhook.backtest.reads import VARIABLE, WHOLE
+from anyhook.backtest.runner import ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,6 +77,7 @@ def report_json(run: Run, comparison: Comparison | None) -> dict[str, Any]:
             "seconds_waited": progress.seconds_waited,
         },
         "problems": {"number": run.result.problem_count, "first": run.result.problems},
+        "depends": dependencies_of(run.result).to_json(),
         "decided": [decided_json(found) for found in islice(run.result.decided, MOST_DECIDED)],
     }
     if comparison is not None:
@@ -86,6 +89,71 @@ def report_json(run: Run, comparison: Comparison | None) -> dict[str, Any]:
             "groups": [group_json(group) for group in comparison.groups],
         }
     return report
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """On what decisions depend, except the recorded event: another run may decide otherwise.
+
+    Attributes:
+        sampled: Number of events that were decided again in other circumstances.
+        on: What changed decisions, to the number of them: chance, the time, earlier events.
+        variables: Variables of the environment that hook files read.
+        files: Files that hook files read, without their code.
+        split_sessions: Sessions whose events are in several parts of the files with events.
+    """
+
+    sampled: int
+    on: dict[str, int]
+    variables: list[str]
+    files: list[str]
+    split_sessions: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "sampled": self.sampled,
+            "on": [{"what": what, "events": events} for what, events in self.on.items()],
+            "variables": self.variables,
+            "files": self.files,
+            "split_sessions": self.split_sessions,
+        }
+
+    def texts(self) -> list[str]:
+        """Return it as sentences, for people."""
+        texts: list[str] = []
+        changes = [f"{what} ({events} of {self.sampled:,})" for what, events in self.on.items()]
+        if changes:
+            texts.append(
+                f"Decisions depend on more than the event. Of a sample that was decided again, "
+                f"these changed: {', '.join(changes)}."
+            )
+        names = [f"${name}" for name in self.variables if name != WHOLE] + self.files
+        if WHOLE in self.variables:
+            names = ["all variables", *self.files]
+        if names:
+            texts.append(f"They may depend on what the hook file reads: {', '.join(names)}.")
+        if ORDER in self.on and self.split_sessions:
+            texts.append(
+                f"{self.split_sessions:,} of the sessions are in several parts of the files, so "
+                "that hooks do not remember their earlier events; import the files, which keeps "
+                "sessions together: anyhook history import"
+            )
+        return texts
+
+
+def dependencies_of(result: Result) -> Dependencies:
+    """Return on what the decisions of a result depend."""
+    variables = [name.removeprefix(VARIABLE) for name in result.reads if name.startswith(VARIABLE)]
+    files = [name for name in result.reads if not name.startswith(VARIABLE)]
+    data = [name for name in files if not name.endswith(".py")]
+    return Dependencies(
+        result.sampled,
+        dict(result.depends.most_common()),
+        [WHOLE] if WHOLE in variables else sorted(variables),
+        sorted(data),
+        result.split_sessions,
+    )
 
 
 def _result_json(result: Result) -> dict[str, Any]:

@@ -37,13 +37,13 @@ class Circumstances:
         without: Members that are left out of all payloads.
         has_placeholders: Whether payloads have placeholders for secrets, as they are stored, in
             place of examples.
-        is_reversed: Whether the last event is decided first.
+        is_shuffled: Whether the events are decided in another order.
         clock_shift: Seconds by which the clock is ahead.
     """
 
     without: tuple[str, ...] = ()
     has_placeholders: bool = False
-    is_reversed: bool = False
+    is_shuffled: bool = False
     clock_shift: float = 0.0
 
     def payload_of(self, row: EventRow) -> Mapping[str, Any]:
@@ -169,10 +169,13 @@ def decide_session(
     evaluator = _load(run, subject, limit)
     result = Result()
     opinions: dict[int, Opinion] = {}
-    numbers = range(len(rows))
+    numbers = list(range(len(rows)))
+    if circumstances.is_shuffled:  # each event gets other neighbors and another place
+        middle = len(rows) // 2
+        numbers = [*reversed(numbers[:middle]), *reversed(numbers[middle:])]
     directory: object = ""
     streams = Streams()
-    for number in reversed(numbers) if circumstances.is_reversed else numbers:
+    for number in numbers:
         row = rows[number]
         if not evaluator.may_decide(row):
             continue

@@ -25,6 +25,7 @@ def shown_report(report: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "report": report,
         "timeouts": report.get("timeouts"),
+        "depends": report.get("depends"),
         "crashes": report.get("crashes", [])[:CRASHES],
         "baseline": report.get("baseline"),
         "changes": changes,

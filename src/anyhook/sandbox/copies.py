@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.errors import UsageError
 from anyhook.sandbox import system
-from anyhook.sandbox.world import enter_directory
+from anyhook.sandbox.world import enter_directory, move_variables
 from anyhook.settings.sources import Location, config_dir
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ class Copies:
 
     def enter(self, directory: str) -> None:
         """Change to the copies, and let Landlock forbid to write anywhere else."""
+        os.environ.update(move_variables(os.environ, self.paths))
         os.environ["HOME"] = str(self._home)
         os.environ["TMPDIR"] = str(self._root / "tmp")
         for name in XDG_VARIABLES:
