@@ -31,6 +31,8 @@ _NAMES_OF_MODULES = {
         "PlatformError",
         "HistoryError",
         "RequiredHooksError",
+        "RunEndedError",
+        "SandboxError",
         "SettingsError",
         "StoppedError",
         "UnknownEventError",

@@ -31,6 +31,8 @@ from anyhook.model.diagnostics import Place as Place
 from anyhook.errors import PlatformError as PlatformError
 from anyhook.handlers.environment import Redaction as Redaction
 from anyhook.errors import RequiredHooksError as RequiredHooksError
+from anyhook.errors import RunEndedError as RunEndedError
+from anyhook.errors import SandboxError as SandboxError
 from anyhook.model.events import SessionEnd as SessionEnd
 from anyhook.model.events import SessionStart as SessionStart
 from anyhook.errors import SettingsError as SettingsError
@@ -78,6 +80,8 @@ __all__ = [
     "PlatformError",
     "Redaction",
     "RequiredHooksError",
+    "RunEndedError",
+    "SandboxError",
     "SessionEnd",
     "SessionStart",
     "SettingsError",

@@ -29,7 +29,7 @@ from anyhook.backtest.failures import (
 )
 from anyhook.backtest.reads import Reads
 from anyhook.backtest.results import CRASH, Crash, Result, bucket_of, outcome_of
-from anyhook.backtest.session import Opinion
+from anyhook.backtest.subjects import Opinion
 from anyhook.history.record import answer_record
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.sequence import combine_answers

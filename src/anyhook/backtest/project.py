@@ -11,7 +11,7 @@ from anyhook.agents.translate import decode_any_form, translate_event
 from anyhook.backtest.decided import crash_text
 from anyhook.backtest.failures import OUT_OF_TIME, Failure, failure_text
 from anyhook.backtest.results import CRASH, Crash, Result, bucket_of, outcome_of
-from anyhook.backtest.session import Opinion
+from anyhook.backtest.subjects import Opinion
 from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
 from anyhook.history.record import answer_record

@@ -15,7 +15,7 @@ from anyhook.backtest.changes import (
     new_denials,
 )
 from anyhook.backtest.reads import VARIABLE, WHOLE
-from anyhook.backtest.runner import ORDER
+from anyhook.backtest.results import ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

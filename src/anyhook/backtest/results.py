@@ -22,6 +22,8 @@ MOST_PROBLEMS = 100
 """Problems that are kept; further ones are counted."""
 MOST_CRASHES = 100
 """Different crashes that are kept; further ones are counted by hook."""
+CHANCE, TIME, ORDER = "chance", "the time", "earlier events of the session"
+"""On what decisions may depend, for people."""
 CRASH = "crash"
 """The verdict of a hook that failed and of an event that got no other one."""
 

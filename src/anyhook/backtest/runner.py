@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from anyhook.backtest.decided import decided_of
 from anyhook.backtest.failures import Failure
 from anyhook.backtest.reads import VARIABLE
-from anyhook.backtest.results import Result
+from anyhook.backtest.results import CHANCE, ORDER, TIME, Result
 from anyhook.backtest.session import (
     AS_RECORDED,
     LOADING,
     Circumstances,
-    Opinion,
     SessionEvents,
     SessionResult,
     decide_session,
     describe_hooks,
 )
+from anyhook.backtest.subjects import Opinion
 from anyhook.errors import RunEndedError, UsageError
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.directories import find_root
@@ -38,8 +38,6 @@ MAX_SAMPLE_SECONDS = 2.0
 """Seconds that they may take; a session of slow commands is not decided again."""
 CLOCK_SHIFT = 401 * 86400.0 + 11 * 3600 + 17 * 60
 """Seconds: another year, month, day of the week, hour and minute."""
-CHANCE, TIME, ORDER = "chance", "the time", "earlier events of the session"
-"""On what decisions may depend, for people."""
 SECRETS = "secrets"
 
 

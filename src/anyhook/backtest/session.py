@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from anyhook.backtest.results import PackedResult, Result
 from anyhook.backtest.sources import UnreadableEventError
 from anyhook.backtest.streams import Streams
+from anyhook.backtest.subjects import Opinion
 from anyhook.sandbox.world import move_paths
 
 if TYPE_CHECKING:
@@ -59,29 +60,6 @@ class Circumstances:
 
 
 AS_RECORDED = Circumstances()
-
-
-class Opinion(NamedTuple):
-    """What hooks made of an event.
-
-    Attributes:
-        decision: The decision without empty fields, with its secrets.
-        hooks: Labels of the hooks with an opinion, or that failed.
-        crash: The error of the first hook that failed; empty if none did.
-        problem: What is reported about the event; empty if there is nothing.
-        has_returned: Whether all hooks returned.
-    """
-
-    decision: Mapping[str, Any]
-    hooks: tuple[str, ...] = ()
-    crash: str = ""
-    problem: str = ""
-    has_returned: bool = True
-
-    @property
-    def counts(self) -> bool:
-        """Whether hooks had an opinion, or failed."""
-        return bool(self.decision or self.crash)
 
 
 @dataclass(slots=True)

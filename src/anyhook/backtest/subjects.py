@@ -4,15 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.backtest.failures import Failure
     from anyhook.backtest.results import Result
-    from anyhook.backtest.session import Opinion
     from anyhook.backtest.sources import EventRow
+
+
+class Opinion(NamedTuple):
+    """What hooks made of an event.
+
+    Attributes:
+        decision: The decision without empty fields, with its secrets.
+        hooks: Labels of the hooks with an opinion, or that failed.
+        crash: The error of the first hook that failed; empty if none did.
+        problem: What is reported about the event; empty if there is nothing.
+        has_returned: Whether all hooks returned.
+    """
+
+    decision: Mapping[str, Any]
+    hooks: tuple[str, ...] = ()
+    crash: str = ""
+    problem: str = ""
+    has_returned: bool = True
+
+    @property
+    def counts(self) -> bool:
+        """Whether hooks had an opinion, or failed."""
+        return bool(self.decision or self.crash)
 
 
 class Evaluator(Protocol):
