@@ -16,7 +16,7 @@ import typer
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.entry import load_object
 from anyhook.cli import OK
-from anyhook.cli.editing import Edit, WriteOptions, write_edits
+from anyhook.cli.editing import Edit, WriteOptions, one_at_a_time, write_edits
 from anyhook.cli.install import is_here
 from anyhook.cli.options import (
     HERE,
@@ -85,6 +85,7 @@ MAX_PROBLEM_SIZE = 64 * 1024
 
 
 @record.command("on")
+@one_at_a_time
 def switch_on(
     project: Project = HERE,
     agents: AgentNames = None,
@@ -154,6 +155,7 @@ def switch_on(
 
 
 @record.command("off")
+@one_at_a_time
 def switch_off(
     project: Project = HERE,
     agents: AgentNames = None,
