@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+MARK = "anyhook"
+HEX_DIGITS = 16
+
+
 def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None:
     """Replace the content of a file atomically: a reader sees the old or the new content.
 
-    An existing file keeps its permissions, and its owner where that is allowed. Hard links to it
-    keep the old content.
+    An existing file keeps its permissions, with access control lists, its extended attributes, and
+    its owner where that is allowed. Hard links to it keep the old content.
 
     Args:
         path: The file; its directory must exist.
@@ -26,11 +31,11 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
     Raises:
         OSError: If it cannot be written. Then the file is unchanged.
     """
-    temporary = _temporary_beside(path)
+    temporary = temporary_beside(path)
     try:
         with open(temporary, "xb", opener=lambda p, f: os.open(p, f, 0o666)) as stream:
             if path.exists():
-                _copy_permissions(stream.fileno(), path.stat())
+                _copy_permissions(stream.fileno(), path)
             elif mode is not None:
                 os.fchmod(stream.fileno(), mode)
             stream.write(content)
@@ -60,12 +65,12 @@ def replacing(path: Path) -> Iterator[Path]:
         yield path
         return
     path = path.resolve()
-    temporary = _temporary_beside(path)
+    temporary = temporary_beside(path)
     try:
         yield temporary
         if path.exists():
             with temporary.open("rb") as stream:
-                _copy_permissions(stream.fileno(), path.stat())
+                _copy_permissions(stream.fileno(), path)
         temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -73,11 +78,41 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
-def _temporary_beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+def temporary_beside(path: Path) -> Path:
+    """Return an unused name beside a file, which `remove_leftovers` recognizes."""
+    return path.with_name(f".{path.name}.{MARK}-{secrets.token_hex(HEX_DIGITS // 2)}")
 
 
-def _copy_permissions(descriptor: int, status: os.stat_result) -> None:
+def remove_leftovers(path: Path) -> None:
+    """Remove what processes that were killed while they replaced a file have left beside it.
+
+    The caller excludes that another process replaces the file now. Files of other programs and of
+    other users stay.
+
+    Args:
+        path: The file.
+    """
+    # A backup is written to a temporary file, too, so a name may have two marks.
+    mark = rf"\.{MARK}-[0-9a-f]{{{HEX_DIGITS}}}"
+    pattern = re.compile(rf"\.{{1,2}}{re.escape(path.name)}(?:{mark}){{1,2}}")
+    with contextlib.suppress(OSError):  # one that stays does no harm
+        for entry in os.scandir(path.parent):
+            if not pattern.fullmatch(entry.name) or not entry.is_file(follow_symlinks=False):
+                continue
+            is_own = not hasattr(os, "geteuid") or entry.stat().st_uid == os.geteuid()
+            if is_own:
+                (path.parent / entry.name).unlink()
+
+
+def _copy_permissions(descriptor: int, path: Path) -> None:
+    status = path.stat()
     with contextlib.suppress(OSError):  # only an administrator may give files away
         os.fchown(descriptor, status.st_uid, status.st_gid)
     os.fchmod(descriptor, status.st_mode & 0o7777)
+    if not hasattr(os, "listxattr"):
+        return
+    with contextlib.suppress(OSError):  # a file system without attributes
+        for name in os.listxattr(path):
+            # Those of the system can only be set by an administrator; access control lists by all.
+            with contextlib.suppress(OSError):
+                os.setxattr(descriptor, name, os.getxattr(path, name))

@@ -95,6 +95,22 @@ def read_user_file(path: str | os.PathLike[str], limit: int, *, pipes: bool = Fa
         os.close(descriptor)
 
 
+def open_regular(path: str, _flags: int = 0) -> int:
+    """Open a regular file for reading, without blocking: an `opener` for `open`.
+
+    Raises:
+        NotReadableError: If it is not a regular file.
+        OSError: If it cannot be opened.
+    """
+    descriptor = os.open(path, _OPEN_FLAGS)
+    try:
+        _check_regular(os.fstat(descriptor), path, sys.maxsize)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
 def _check_regular(status: os.stat_result, path: str | os.PathLike[str], limit: int) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))

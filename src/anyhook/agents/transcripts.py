@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from anyhook.agents import AGENTS
 from anyhook.agents.entry import load_object
+from anyhook.files import open_regular
 from anyhook.model.json import DEPTH, parse_json
 
 if TYPE_CHECKING:
@@ -143,8 +144,11 @@ def without_gz(path: Path) -> Path:
 
 
 def _open(path: Path) -> BinaryIO:
+    # Anybody may put a pipe where agents keep transcripts, and reading it would wait for ever.
+    file = open(path, "rb", buffering=BUFFER_SIZE, opener=open_regular)  # noqa: SIM115
     if path.suffix != ".gz":
-        return path.open("rb", buffering=BUFFER_SIZE)
+        return file
+    file.close()
     import gzip
 
     return cast("BinaryIO", gzip.open(path))
@@ -294,7 +298,7 @@ def read_small_text(path: Path, limit: int = BUFFER_SIZE) -> str:
         limit: Bytes that are read of it.
     """
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=open_regular) as file:
             return file.read(limit).decode("utf-8-sig")
     except (OSError, ValueError):
         return ""

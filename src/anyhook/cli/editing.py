@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
 from rich.text import Text
@@ -15,7 +17,7 @@ from rich.text import Text
 from anyhook.atomic_write import replace_file
 from anyhook.cli.output import console, show_path
 from anyhook.errors import SettingsError, UsageError
-from anyhook.files import read_user_file
+from anyhook.files import data_directory, locked, read_user_file
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.edit import read_settings
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
 
+Parameters = ParamSpec("Parameters")
+TURN_SECONDS = 120.0
+"""Seconds that a command waits for other commands that edit settings."""
 LAYERS = {"project": Layer.PROJECT, "local": Layer.LOCAL, "user": Layer.USER}
 DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -44,6 +49,34 @@ class WriteOptions:
     yes: bool
     dry_run: bool
     as_json: bool
+
+
+def one_at_a_time(command: Callable[Parameters, int]) -> Callable[Parameters, int]:
+    """Let a command that edits settings wait until the one before it has written its files.
+
+    A command reads the settings and writes them later. Of several commands at the same time all but
+    one would find another text then, and give up. A command that asks the user holds up no other
+    one: the question may be open for hours.
+
+    Args:
+        command: The command; `yes` says that it does not ask, `dry_run` that it does not write.
+    """
+
+    @wraps(command)
+    def call(*arguments: Parameters.args, **options: Parameters.kwargs) -> int:
+        if options.get("dry_run") or not options.get("yes", True):
+            return command(*arguments, **options)
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(data_directory() / "edits", timeout=TURN_SECONDS))
+            except TimeoutError as error:
+                message = "another process of anyhook edits settings for minutes; try again later"
+                raise SettingsError(message, path=str(error.filename)) from error
+            except OSError:
+                pass  # what the command writes is still compared with what it has read
+            return command(*arguments, **options)
+
+    return call
 
 
 @dataclass(frozen=True, slots=True)

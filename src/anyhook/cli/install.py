@@ -24,6 +24,7 @@ from anyhook.cli.editing import (
     Edit,
     StarterFile,
     WriteOptions,
+    one_at_a_time,
     write_edits,
 )
 from anyhook.cli.hook_file_settings import (
@@ -78,6 +79,7 @@ SHARED_PYTHON = "python3"
 """The interpreter in settings that are shared by all users of a project."""
 
 
+@one_at_a_time
 def init(
     project: Project = HERE,
     agents: AgentNames = None,
@@ -116,6 +118,7 @@ def init(
         return _install(installation, copy, specs, options, StarterFile(path, STARTER_TEXT))
 
 
+@one_at_a_time
 def install(
     file: HookPath,
     project: Project = HERE,
@@ -149,6 +152,7 @@ def install(
     return _install(installation, file, specs, options)
 
 
+@one_at_a_time
 def uninstall(
     file: HookPath,
     project: Project = HERE,

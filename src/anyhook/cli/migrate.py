@@ -14,7 +14,14 @@ from rich.progress import Progress
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.companion_files import companion_edits, program_words
-from anyhook.cli.editing import Edit, WriteOptions, read_text, settings_file, write_edits
+from anyhook.cli.editing import (
+    Edit,
+    WriteOptions,
+    one_at_a_time,
+    read_text,
+    settings_file,
+    write_edits,
+)
 from anyhook.cli.install import is_here
 from anyhook.cli.migrate_report import (
     proof_json,
@@ -78,6 +85,7 @@ class ProofOptions:
     quiet: bool
 
 
+@one_at_a_time
 def migrate(
     source: Annotated[
         str | None,

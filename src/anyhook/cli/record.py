@@ -16,7 +16,7 @@ import typer
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.entry import load_object
 from anyhook.cli import OK
-from anyhook.cli.editing import Edit, WriteOptions, write_edits
+from anyhook.cli.editing import Edit, WriteOptions, one_at_a_time, write_edits
 from anyhook.cli.install import is_here
 from anyhook.cli.options import (
     HERE,
@@ -33,6 +33,7 @@ from anyhook.cli.record_settings import RecordingEdit, record_edits, restore_edi
 from anyhook.cli.record_state import RecordingState, agent_status, edited_files, read_state
 from anyhook.cli.record_table import show_record_edits
 from anyhook.errors import UsageError
+from anyhook.files import read_user_file
 from anyhook.history.ingest import ingest
 from anyhook.history.journal import DIRECTORY, history_directory
 from anyhook.history.recording import (
@@ -79,9 +80,12 @@ Diff = Annotated[
 DAYS = {"d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
 BYTES = {"kb": 1024, "mb": 1024**2, "gb": 1024**3, "tb": 1024**4}
 STEP = 1024
+MAX_PROBLEM_SIZE = 64 * 1024
+"""Bytes of the last problem."""
 
 
 @record.command("on")
+@one_at_a_time
 def switch_on(
     project: Project = HERE,
     agents: AgentNames = None,
@@ -151,6 +155,7 @@ def switch_on(
 
 
 @record.command("off")
+@one_at_a_time
 def switch_off(
     project: Project = HERE,
     agents: AgentNames = None,
@@ -362,7 +367,8 @@ def _stored(store: Path, *, is_on: bool) -> tuple[dict[str, int], int, list[str]
     """Return the events of today by agent, the size of the store, and the problems."""
     problems: list[str] = []
     with contextlib.suppress(OSError):
-        problems.append((store / PROBLEM_FILE).read_text("utf-8", "replace").strip())
+        content = read_user_file(store / PROBLEM_FILE, MAX_PROBLEM_SIZE)
+        problems.append(content.decode("utf-8", "replace").strip())
     if not is_on and not (store / FILE).exists():
         return {}, 0, problems
     with open_store() as history:

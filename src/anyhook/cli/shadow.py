@@ -9,7 +9,7 @@ import typer
 
 from anyhook.agents.spec import PlainText
 from anyhook.cli import OK
-from anyhook.cli.editing import Edit, WriteOptions, read_text, write_edits
+from anyhook.cli.editing import Edit, WriteOptions, one_at_a_time, read_text, write_edits
 from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, print_json
 from anyhook.cli.record_settings import TAP_MARK
@@ -58,6 +58,7 @@ Examples = Annotated[
 ]
 
 
+@one_at_a_time
 def shadow(
     name: HookName,
     project: Project = HERE,
@@ -95,6 +96,7 @@ def shadow(
     return OK
 
 
+@one_at_a_time
 def promote(
     name: HookName,
     project: Project = HERE,

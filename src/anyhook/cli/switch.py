@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.editing import one_at_a_time
 from anyhook.cli.options import (
     HERE,
     AgentName,
@@ -37,6 +38,7 @@ HookName = Annotated[
 ]
 
 
+@one_at_a_time
 def disable(
     name: HookName, project: Project = HERE, agent: AgentName = None, as_json: AsJson = False
 ) -> int:
@@ -55,6 +57,7 @@ def disable(
     return _report(engine, name, switch_off(engine, name), as_json=as_json)
 
 
+@one_at_a_time
 def enable(
     name: HookName, project: Project = HERE, agent: AgentName = None, as_json: AsJson = False
 ) -> int:

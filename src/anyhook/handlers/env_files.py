@@ -13,8 +13,14 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.files import read_user_file
+
 if TYPE_CHECKING:
     from anyhook.agents.spec import EnvFileRules
+
+
+MAX_SIZE = 16 * 1024 * 1024
+"""Bytes of one file of variables."""
 
 
 class FileKey(NamedTuple):
@@ -72,7 +78,7 @@ class EnvFiles:
         script = ""
         for path in paths:
             try:
-                text = path.read_text(encoding="utf-8", errors="surrogateescape")
+                text = read_user_file(path, MAX_SIZE).decode("utf-8", "surrogateescape")
             except OSError:  # its hook has written nothing
                 continue
             if text and not text.endswith("\n"):

@@ -92,9 +92,9 @@ def append(directory: str, record: Mapping[str, Any]) -> bool:
 
 
 def _open(path: str) -> int:
-    return os.open(
-        path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600
-    )
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+    # A pipe in the place of the file must not keep a hook waiting for a reader.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
 
 
 def _mark_full(path: str) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.atomic_write import replace_file
 from anyhook.errors import HistoryError
-from anyhook.files import describe_no_directory
+from anyhook.files import describe_no_directory, read_user_file
 from anyhook.history.journal import SWITCH, history_directory
 from anyhook.history.store import Limits
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 VERSION = 1
+MAX_SIZE = 64 * 1024 * 1024
+"""Bytes of the file; it holds parts of the settings that `record off` restores."""
 
 
 class DamagedSwitchError(HistoryError):
@@ -165,7 +167,7 @@ def read_switch(directory: str | None = None) -> RecordingSwitch | None:
     """
     path = switch_path(directory)
     try:
-        value = json.loads(path.read_text("utf-8") or "{}")
+        value = json.loads(read_user_file(path, MAX_SIZE).decode() or "{}")
         if value.get("version", VERSION) > VERSION:
             raise HistoryError(f"{path} is of a newer release of anyhook; update this one")
         default = RecordingSwitch()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import HistoryError
-from anyhook.files import describe_no_directory
+from anyhook.files import describe_no_directory, read_user_file
 from anyhook.history.journal import history_directory
 from anyhook.history.rows import DIGEST_SIZE, Rows, dump, indexed_text, keep, storable
 from anyhook.history.schema import NewerStoreError, prepare
@@ -400,7 +400,7 @@ def _digest_of_file(file: str, size: int, mtime: int) -> str | None:
         status = os.stat(file)  # noqa: PTH116 - the name may be no path at all
         if (status.st_size, status.st_mtime_ns) != (size, mtime):
             return None
-        return _digest(Path(file).read_bytes())
+        return _digest(read_user_file(file, size))
     except (OSError, ValueError):
         return None
 

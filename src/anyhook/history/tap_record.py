@@ -85,7 +85,7 @@ def _note_problem(directory: str, error: Exception) -> None:
     """Leave the last problem for `anyhook record status`."""
     text = getattr(error, "strerror", None) or type(error).__name__
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(f"{directory}/{PROBLEM_FILE}", flags, 0o600)
         os.write(descriptor, f"a hook could not be recorded: {text}\n".encode())
         os.close(descriptor)

@@ -27,6 +27,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from anyhook.errors import HistoryError
+from anyhook.files import read_user_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 TOKEN = "token"  # noqa: S105 - the name of a parameter
 SECRET_FILE = "ui-secret"  # noqa: S105 - the name of a file
+MAX_SECRET_SIZE = 1024
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 """Names under which a browser reaches this machine."""
 HTTP = 80
@@ -126,7 +128,7 @@ def _kept_secret(path: Path) -> str:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w", encoding="ascii") as file:
                 file.write(secrets.token_hex(32))
-        return path.read_text(encoding="ascii")
+        return read_user_file(path, MAX_SECRET_SIZE).decode("ascii")
     except (OSError, UnicodeDecodeError) as error:
         raise HistoryError(f"{path} cannot be read or written; remove it: {error}") from error
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.atomic_write import replace_file
 from anyhook.errors import UsageError
+from anyhook.files import read_user_file
 from anyhook.history.describe import show_time
 from anyhook.secrets.redact import redact_json
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 DIRECTORY = "backtests"
 MOST = 50
 """Results that are kept; older ones are removed."""
+MAX_SIZE = 256 * 1024 * 1024
+"""Bytes of one result."""
 MOST_DECIDED = 20_000
 """Decided events of one result that are kept."""
 _NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
@@ -125,5 +128,5 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _read(path: Path) -> KeptBacktest:
-    value = json.loads(path.read_bytes())
+    value = json.loads(read_user_file(path, MAX_SIZE))
     return KeptBacktest(path.stem, float(value["made"]), str(value["events"]), value["report"])

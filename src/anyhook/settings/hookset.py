@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ from anyhook.model.layers import Layer
 from anyhook.model.suggest import did_you_mean
 from anyhook.settings.file_stamp import FileStamp
 from anyhook.settings.jsonc import list_at, value_at
-from anyhook.settings.limits import limit_hooks
+from anyhook.settings.limits import MAX_ITEMS
 from anyhook.settings.load import keep_last_good, load_file
 from anyhook.settings.plugins import find_plugin_sources
 from anyhook.settings.sources import find_sources
@@ -296,12 +296,58 @@ def load_hooks(agent: AgentSpec, location: Location, previous: HookSet | None = 
         files += loader.load(search)
         diagnostics += search.diagnostics
         files.sort(key=lambda file: agent.layer_rank(file.source.layer))
-    files = limit_hooks(files)
+    files = _limit_hooks(files)
     for file in files:
         diagnostics += file.diagnostics
     diagnostics += _check_enabled(agent, files)
     diagnostics += _check_disabled_names(agent, files)
     return HookSet(agent, tuple(files), tuple(stamps), tuple(diagnostics), objects)
+
+
+def _limit_hooks(files: Sequence[LoadedFile]) -> list[LoadedFile]:
+    """Leave out the hooks of a layer that are more than anyhook reads.
+
+    Args:
+        files: The files of all layers, in order.
+
+    Returns:
+        The files; the first one of a layer with hooks that are left out has a diagnostic.
+    """
+    counts: dict[Layer, int] = {}
+    for file in files:
+        counts[file.source.layer] = counts.get(file.source.layer, 0) + _count_hooks(file)
+    if all(count <= MAX_ITEMS for count in counts.values()):
+        return list(files)
+    remaining = dict.fromkeys(counts, MAX_ITEMS)
+    reported: set[Layer] = set()
+    limited: list[LoadedFile] = []
+    for file in files:
+        layer = file.source.layer
+        definitions: list[HookDefinition] = []
+        for definition in file.definitions:
+            remaining[layer] -= len(definition.handlers)
+            if remaining[layer] >= 0:
+                definitions.append(definition)
+        diagnostics = file.diagnostics
+        if len(definitions) < len(file.definitions):
+            if layer not in reported:
+                reported.add(layer)
+                diagnostics += (_too_many_hooks(file, layer, counts[layer]),)
+            file = replace(file, definitions=tuple(definitions), diagnostics=diagnostics)  # noqa: PLW2901
+        limited.append(file)
+    return limited
+
+
+def _too_many_hooks(file: LoadedFile, layer: Layer, count: int) -> Diagnostic:
+    message = (
+        f"{count:,} hooks in the files of the {layer} layer are more than anyhook reads "
+        f"({MAX_ITEMS:,}); those from here on are left out; remove hooks that are not needed"
+    )
+    return diagnose("too-many-hooks", message, Place(str(file.source.path)))
+
+
+def _count_hooks(file: LoadedFile) -> int:
+    return sum(len(definition.handlers) for definition in file.definitions)
 
 
 class _Loader:

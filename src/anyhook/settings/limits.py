@@ -7,7 +7,6 @@ is left out is an error with its place.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
@@ -16,9 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from anyhook.model.definitions import HookDefinition
-    from anyhook.model.layers import Layer
-    from anyhook.settings.reader import LoadedFile
 
 MAX_ITEMS = 1000
 """Events, definitions, hooks and disabled names of one file, and hooks of one layer, that are read:
@@ -52,49 +48,3 @@ def limit_files(paths: Sequence[Path], directory: Path) -> tuple[list[Path], lis
         f"{paths[len(kept)].name} on, are left out; write their hooks into fewer files"
     )
     return kept, [diagnose("too-many-hooks", message, Place(str(directory)))]
-
-
-def limit_hooks(files: Sequence[LoadedFile]) -> list[LoadedFile]:
-    """Leave out the hooks of a layer that are more than anyhook reads.
-
-    Args:
-        files: The files of all layers, in order.
-
-    Returns:
-        The files; the first one of a layer with hooks that are left out has a diagnostic.
-    """
-    counts: dict[Layer, int] = {}
-    for file in files:
-        counts[file.source.layer] = counts.get(file.source.layer, 0) + _count_hooks(file)
-    if all(count <= MAX_ITEMS for count in counts.values()):
-        return list(files)
-    remaining = dict.fromkeys(counts, MAX_ITEMS)
-    reported: set[Layer] = set()
-    limited: list[LoadedFile] = []
-    for file in files:
-        layer = file.source.layer
-        definitions: list[HookDefinition] = []
-        for definition in file.definitions:
-            remaining[layer] -= len(definition.handlers)
-            if remaining[layer] >= 0:
-                definitions.append(definition)
-        diagnostics = file.diagnostics
-        if len(definitions) < len(file.definitions):
-            if layer not in reported:
-                reported.add(layer)
-                diagnostics += (_too_many_hooks(file, layer, counts[layer]),)
-            file = replace(file, definitions=tuple(definitions), diagnostics=diagnostics)  # noqa: PLW2901
-        limited.append(file)
-    return limited
-
-
-def _too_many_hooks(file: LoadedFile, layer: Layer, count: int) -> Diagnostic:
-    message = (
-        f"{count:,} hooks in the files of the {layer} layer are more than anyhook reads "
-        f"({MAX_ITEMS:,}); those from here on are left out; remove hooks that are not needed"
-    )
-    return diagnose("too-many-hooks", message, Place(str(file.source.path)))
-
-
-def _count_hooks(file: LoadedFile) -> int:
-    return sum(len(definition.handlers) for definition in file.definitions)

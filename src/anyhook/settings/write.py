@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import signal
 import stat
 import time
@@ -13,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.atomic_write import replace_file
+from anyhook.atomic_write import remove_leftovers, replace_file, temporary_beside
 from anyhook.errors import SettingsError
 from anyhook.files import locked, read_user_file
 
@@ -64,6 +63,7 @@ def write_atomically(
             if not _has_content(real, before):
                 message = "it changed while it was being edited; try again"
                 raise SettingsError(message, path=str(path))
+            remove_leftovers(real)
             if before is None or not backup:
                 replace_file(real, text.encode())
                 return None
@@ -109,7 +109,7 @@ def _back_up(path: Path, content: bytes) -> tuple[Path, bool]:
         The copy, and whether it is new: an older one with the same content is used again.
     """
     status = path.stat()
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    temporary = temporary_beside(path)
     try:
         replace_file(temporary, content, mode=stat.S_IMODE(status.st_mode))
         with suppress(OSError):  # only an administrator may change the owner
