@@ -2,6 +2,8 @@
 
 What a hook does to its own process must not change its answer. So everything that delivers an
 answer is taken here, before the file of the hook runs: it may replace functions of `os` later.
+
+It is one module because a cold hook imports all of it, and each further module costs 0.1 ms.
 """
 
 from __future__ import annotations
