@@ -156,10 +156,14 @@ def test_a_denial_survives(world, guard, way, agent, place, harm):
     )
 
     decided = understood(agent, end)
-    assert decided.outcome is Outcome.DENY, end
     assert end[0] in (0, 2)
-    if harm not in ("closes all descriptors", "closes standard streams"):
-        assert "not here" in decided.reason
+    is_exit_code = end[0] == 2
+    has_stderr = harm not in ("closes all descriptors", "closes standard streams")
+    if agent == "codex" and is_exit_code and not has_stderr:
+        return  # it takes a text for a denial, and there is no place for one
+    assert decided.outcome is Outcome.DENY, end
+    if has_stderr:
+        assert "not here" in (end[2] if is_exit_code else decided.reason)
 
 
 @pytest.mark.parametrize("way", ["cold", "warm"])

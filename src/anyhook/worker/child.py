@@ -68,8 +68,8 @@ LESS_URGENT = 10
 LATE_DELAY = 0.25
 """Seconds from the deadline of the functions until the server ends a child that has not answered:
 it blocks signals, or hangs in compiled code."""
-_encode = json.JSONEncoder().encode
-"""Made before a hook file can replace `json.dumps`."""
+_encode, _fstat, _pread = json.JSONEncoder().encode, os.fstat, os.pread
+"""Taken before a hook can replace functions."""
 MAX_OUTPUT = 16 << 20
 """Bytes of a hook's output that are sent."""
 
@@ -433,5 +433,5 @@ def read_output(output_file: int) -> bytes:
 
     The client prints it to standard error: only the answer belongs on standard output.
     """
-    size = os.fstat(output_file).st_size
-    return os.pread(output_file, min(size, MAX_OUTPUT), 0) if size else b""
+    size = _fstat(output_file).st_size
+    return _pread(output_file, min(size, MAX_OUTPUT), 0) if size else b""
