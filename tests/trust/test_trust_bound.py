@@ -38,6 +38,11 @@ def trust(world, store):
     store.trust(world.project, load(world, store).guard.subjects(), agent="gemini")
 
 
+def trust_subject(world, store):
+    (subject,) = load(world, store).guard.subjects()
+    return subject
+
+
 def decide(engine, **event):
     return asyncio.run(engine.dispatch(WRITE.replace(**event)))
 
@@ -495,3 +500,21 @@ def test_a_formatter_keeps_its_trust_when_it_formats(world, store):
     world.write(world.project / "src" / "app.py", "x = 1\n")
 
     assert load(world, store).guard.changes() == []
+
+
+def test_patterns_that_a_guard_lists_are_not_listed_as_loaded(world, store):
+    world.write(world.project / "bin" / "deploy", "")
+    lines = ("BAD=(", "'rm -rf' # all of it", "'>\\s*/dev/sd'", "'aws\\s+.*delete'", "'a.*b'", ")")
+    text = "\n".join((*lines, 'echo "$BAD"', ""))
+    world.write(world.project / HOOKS / "guard.sh", text)
+    configure(world, f"sh {HOOKS}/guard.sh")
+
+    assert trust_subject(world, store).unclear == ()
+
+
+def test_a_program_that_is_asked_for_its_version_loads_nothing(world, store):
+    text = "import subprocess\nsubprocess.run(['node', '--version'], capture_output=True)\n"
+    world.write(world.project / HOOKS / "guard.py", text)
+    configure(world, f"python3 {HOOKS}/guard.py")
+
+    assert trust_subject(world, store).unclear == ()

@@ -63,6 +63,8 @@ _COMMAND_BREAK = re.compile(r"[\s/\"'|;&(]+")
 _CONTINUES = re.compile(r"\s*(?:\+|%|\.\.|\.\s*[$\"'\w]*\b(?!read))")
 """Behind a string: it is only a part of the value."""
 _RELATIVE_DIRECTORY = re.compile(r"""["'](\.{1,2}(?:/\.{1,2})*/?)["']""")
+_EXPANSION = re.compile(r"\$[\w({@*]|`")
+_PROGRAM_PATH = re.compile(r"[^\s\\()<>|^;&']+")
 _SPLIT_STRING = re.compile(r"-\w*S|--split-string")
 _RUNS_REST = frozenset("eval trap parallel ssh su script watch batch at alias".split())
 _EXEC_OPTION = re.compile(r"-(?:exec|ok)(?:dir)?|-x|-X|--exec(?:-batch)?")
@@ -223,7 +225,10 @@ class _Reader:
                 self._read_command(arguments[index + 1 :], source, depth)
 
     def _note_program(self, program: Word, name: str, source: str) -> None:
-        if "/" in program.text or (program.is_vague and is_vague(program.text)):
+        text = program.text
+        is_computed = _EXPANSION.match(text) is not None
+        # A pattern in quotes, as guards list them in arrays, is no program.
+        if is_computed or ("/" in text and _PROGRAM_PATH.fullmatch(text)):
             self.code.load(program, source)
         else:
             self.code.programs.add(name)
@@ -385,7 +390,8 @@ def _command_in_call(arguments: str, row: Language) -> str:
     if row.itself:
         arguments = arguments.replace(row.itself, f'"{row.programs[0]}"')
     for argument in _ARGUMENT.finditer(arguments):
-        if argument["end"] is not None and words:
+        is_end = argument["end"] is not None or argument["is_key"] is not None
+        if is_end and words:
             break
         if argument["string"] is not None:
             text = argument["string"].lstrip("fFrRbBuU")[1:-1]

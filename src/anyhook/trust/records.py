@@ -125,7 +125,7 @@ class Records:
             before = object_member(entry, "members")
             is_gone = bool(before) and key not in current_keys
             # The same file is often the hook of several agents, each with its own definition.
-            is_of_agent = entry.get("agent", "") == agent
+            is_of_agent = not agent or entry.get("agent", "") in ("", agent)
             if is_gone and is_of_agent and _is_same_hook(before, now):
                 return key
         return None
