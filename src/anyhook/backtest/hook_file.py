@@ -27,6 +27,7 @@ from anyhook.backtest.failures import (
     answer_of_end,
     failure_text,
 )
+from anyhook.backtest.memory import Memory
 from anyhook.backtest.reads import Reads
 from anyhook.backtest.results import CRASH, Crash, Result, bucket_of, outcome_of
 from anyhook.backtest.subjects import Opinion
@@ -72,6 +73,7 @@ class HookFile:
         self.limit = self._limit + GRACE
         self._alarm = Alarm()
         self._alarm.install()
+        self._memory = Memory()
 
     def evaluate(self, row: EventRow, payload: Mapping[str, Any], result: Result) -> Opinion:
         """Decide a recorded event, and count what comes out."""
@@ -123,6 +125,10 @@ class HookFile:
             covered = any(_may_cover(function, row.tool) for function in functions)
             self._covered[key] = covered
         return covered
+
+    def has_changed(self) -> bool:
+        """Return whether the hook file may remember something."""
+        return self._memory.has_changed()
 
     def reads(self) -> Mapping[str, str] | None:
         """Return the files and variables that the hook file has read, as `Reads.digests`."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.backtest.blocks import BlockList
 from anyhook.backtest.results import Decided, Result
-from anyhook.backtest.runner import SAMPLE, SessionRunner, merge_reads
+from anyhook.backtest.runner import SAMPLE, DecidedSession, SessionRunner, merge_reads
 from anyhook.backtest.slices import (
     Evaluated,
     Slice,
@@ -131,16 +131,19 @@ class _PartEvaluation:
 
     def decide(self) -> None:
         """Decide the events that are held."""
-        for session, rows in self._sessions.items():
-            self._decide_session(list(rows), list(rows.values()))
+        sessions = [list(rows.values()) for rows in self._sessions.values()]
+        decided = self._runner.decide(sessions)
+        for (session, rows), result in zip(self._sessions.items(), decided, strict=True):
+            self._add_session(list(rows), list(rows.values()), result)
             if session in self._decided_sessions:
                 self._counts.split_sessions += 1
             self._decided_sessions.add(session)
         self._sessions.clear()
         self._held = 0
 
-    def _decide_session(self, positions: list[int], rows: list[EventRow]) -> None:
-        session = self._runner.decide(rows)
+    def _add_session(
+        self, positions: list[int], rows: list[EventRow], session: DecidedSession
+    ) -> None:
         self._counts.add(0, session.result)
         self.reads = merge_reads(self.reads, session.reads)
         for number, decided in session.decided.items():

@@ -159,6 +159,10 @@ class ProjectHooks:
         problem = failure_text(row, label, failure.problem)
         return Opinion({}, (label,), failure.problem, problem)
 
+    def has_changed(self) -> bool:
+        """Return true: an engine remembers variables of its session, and what runs only once."""
+        return True
+
     def reads(self) -> Mapping[str, str] | None:
         """Return nothing: what commands read is not seen."""
         return {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.backtest.decided import decided_of
@@ -14,19 +15,20 @@ from anyhook.backtest.results import CHANCE, ORDER, TIME, Result
 from anyhook.backtest.session import (
     AS_RECORDED,
     LOADING,
+    Batch,
     Circumstances,
     SessionEvents,
     SessionResult,
-    decide_session,
+    decide_sessions,
     describe_hooks,
 )
 from anyhook.backtest.subjects import Opinion
-from anyhook.errors import RunEndedError, UsageError
+from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.directories import find_root
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from anyhook.backtest.results import Decided
     from anyhook.backtest.sources import EventRow
@@ -38,7 +40,7 @@ MAX_SAMPLE_SECONDS = 2.0
 """Seconds that they may take; a session of slow commands is not decided again."""
 CLOCK_SHIFT = 401 * 86400.0 + 11 * 3600 + 17 * 60
 """Seconds: another year, month, day of the week, hour and minute."""
-SECRETS = "secrets"
+SECRETS, ALL = "secrets", "all"
 
 
 class DecidedSession(NamedTuple):
@@ -97,18 +99,25 @@ class SessionRunner:
         """End the sandbox."""
         self._sandbox.close()
 
-    def decide(self, rows: Sequence[EventRow]) -> DecidedSession:
-        """Decide the events of a session.
+    def decide(self, sessions: Sequence[Sequence[EventRow]]) -> list[DecidedSession]:
+        """Decide the events of sessions.
 
         Raises:
             UsageError: If the hooks cannot be loaded.
         """
-        session = self._run(rows)
-        if self._decides_first:
+        results = self._run([(rows, AS_RECORDED) for rows in sessions])
+        if self._decides_first and results:
             self._decides_first = False
-            self._sandbox.preload(session.modules)
-        result = Result.unpack(session.counts)
-        dependencies = self._find_dependencies(rows, session)
+            self._sandbox.preload(results[0].modules)
+        dependencies = self._find_dependencies(sessions, results)
+        return [
+            self._decided_session(rows, result, found)
+            for rows, result, found in zip(sessions, results, dependencies, strict=True)
+        ]
+
+    def _decided_session(
+        self, rows: Sequence[EventRow], session: SessionResult, found: _Dependencies
+    ) -> DecidedSession:
         decided: dict[int, Decided] = {}
         problems: dict[int, str] = {}
         for number, opinion in session.opinions.items():
@@ -121,9 +130,10 @@ class SessionRunner:
                     row.read_payload(),
                     self._sandbox.outside(opinion.decision),
                     opinion.hooks,
-                    reconstructed=dependencies.get(number, ()),
+                    reconstructed=tuple(found.get(number, ())),
                     crash=self._sandbox.outside(opinion.crash),
                 )
+        result = Result.unpack(session.counts)
         return DecidedSession(result, decided, problems, session.reads, session.opinions)
 
     def sample(self, rows: Sequence[EventRow], before: DecidedSession) -> Counter[str]:
@@ -137,103 +147,130 @@ class SessionRunner:
             On what decisions depend, and how many of them.
         """
         rows = rows[:SAMPLE]
-        seconds = before.result.seconds()
-        if seconds > MAX_SAMPLE_SECONDS:
+        if before.result.seconds() > MAX_SAMPLE_SECONDS:
             return Counter()
         expected = _outcomes(before.opinions, len(rows))
-        again = self._differing(rows, AS_RECORDED, expected)
-        if again:  # whatever else they depend on does not show
-            return Counter({CHANCE: len(again)})
-        later = self._differing(rows, Circumstances(clock_shift=CLOCK_SHIFT), expected)
-        order = self._differing(rows, Circumstances(is_shuffled=True), expected)
-        counts = {TIME: len(later), ORDER: len(order)}
+        shuffled = Circumstances(is_shuffled=True)
+        again, order = self._run([(rows, AS_RECORDED), (rows, shuffled)])
+        by_chance = _differing(expected, again, len(rows))
+        if by_chance:  # whatever else they depend on does not show
+            return Counter({CHANCE: by_chance})
+        try:
+            (later,) = self._run([(rows, AS_RECORDED)], CLOCK_SHIFT)
+            by_time = _differing(expected, later, len(rows))
+        except UsageError:  # the file cannot be loaded at another time
+            by_time = len(rows)
+        counts = {TIME: by_time, ORDER: _differing(expected, order, len(rows))}
         return Counter({name: count for name, count in counts.items() if count})
 
-    def _differing(
-        self, rows: Sequence[EventRow], circumstances: Circumstances, expected: Mapping[int, object]
-    ) -> set[int]:
-        """Return the numbers of the events that are decided differently."""
-        try:
-            session = self._run(rows, circumstances)
-        except UsageError:  # the file cannot be loaded at another time
-            return set(expected)
-        outcomes = _outcomes(session.opinions, len(rows))
-        numbers = {*expected, *outcomes}
-        return {number for number in numbers if expected.get(number) != outcomes.get(number)}
-
     def _find_dependencies(
-        self, rows: Sequence[EventRow], session: SessionResult
-    ) -> dict[int, tuple[str, ...]]:
+        self, sessions: Sequence[Sequence[EventRow]], results: Sequence[SessionResult]
+    ) -> list[_Dependencies]:
         """Return on which members that were not recorded each decision depends.
 
-        The session is decided again without all of them, and if that changes a decision, without
+        Sessions are decided again without all of them, and if that changes a decision, without
         each one. A decision depends on `secrets` if it is another one for the payloads as they are
         stored, with placeholders for secrets.
         """
-        opinions = {n: opinion for n, opinion in session.opinions.items() if opinion.has_returned}
-        opinions = {n: opinion for n, opinion in opinions.items() if opinion.counts}
-        members = {n: _reconstructed(rows[n]) for n in opinions}
-        found: dict[int, tuple[str, ...]] = {}
-
-        def add(name: str, numbers: set[int]) -> None:
-            for number in sorted(numbers):
-                found[number] = (*found.get(number, ()), name)
-
-        redacted = {number for number in opinions if rows[number].redacted}
-        if redacted:
-            changed = self._changed(rows, opinions, Circumstances(has_placeholders=True))
-            add(SECRETS, redacted & changed)
-        names = list(dict.fromkeys(name for listed in members.values() for name in listed))
-        if len(names) > 1 and not self._changed(rows, opinions, Circumstances(tuple(names))):
-            return found
-        for name in names:
-            changed = self._changed(rows, opinions, Circumstances((name,)))
-            add(name, {number for number in changed if name in members[number]})
+        found: list[_Dependencies] = [{} for _ in sessions]
+        waiting = [_Question(n, SECRETS, AS_STORED) for n in range(len(sessions))]
+        waiting += [_Question(n, ALL, AS_RECORDED) for n in range(len(sessions))]
+        questions: list[_Question] = []
+        for question in waiting:
+            rows, opinions = sessions[question.session], _complete(results[question.session])
+            if question.name == SECRETS:
+                if any(rows[number].redacted for number in opinions):
+                    questions.append(question)
+                continue
+            names = dict.fromkeys(name for n in opinions for name in _reconstructed(rows[n]))
+            if names:
+                questions.append(question._replace(circumstances=Circumstances(tuple(names))))
+        single: list[_Question] = []
+        for question, changed in self._ask(questions, sessions, results):
+            session, members = question.session, question.circumstances.without
+            if question.name == SECRETS:
+                _add(found[session], SECRETS, changed, sessions[session])
+            elif len(members) == 1:
+                _add(found[session], members[0], changed, sessions[session])
+            elif changed:
+                single += [_Question(session, name, Circumstances((name,))) for name in members]
+        for question, changed in self._ask(single, sessions, results):
+            _add(found[question.session], question.name, changed, sessions[question.session])
         return found
 
-    def _changed(
+    def _ask(
         self,
-        rows: Sequence[EventRow],
-        opinions: Mapping[int, Opinion],
-        circumstances: Circumstances,
-    ) -> set[int]:
-        """Return the numbers of the events on which hooks have another opinion."""
-        session = self._run(rows, circumstances)
-        decisions = {n: session.opinions.get(n, NONE).decision for n in opinions}
-        return {n for n, opinion in opinions.items() if opinion.decision != decisions[n]}
+        questions: Sequence[_Question],
+        sessions: Sequence[Sequence[EventRow]],
+        results: Sequence[SessionResult],
+    ) -> Iterator[tuple[_Question, set[int]]]:
+        """Decide sessions again, and yield the events that are decided differently."""
+        wanted = [(sessions[question.session], question.circumstances) for question in questions]
+        for question, again in zip(questions, self._run(wanted), strict=True):
+            opinions = _complete(results[question.session])
+            yield (
+                question,
+                {
+                    number
+                    for number, opinion in opinions.items()
+                    if again.opinions.get(number, NONE).decision != opinion.decision
+                },
+            )
 
     # -- processes that end
 
     def _run(
-        self, rows: Sequence[EventRow], circumstances: Circumstances = AS_RECORDED
-    ) -> SessionResult:
-        """Decide events in one process; if it ends on one of them, in a second one without it.
-
-        If processes end again, each event is decided in a process of its own.
+        self,
+        wanted: Sequence[tuple[Sequence[EventRow], Circumstances]],
+        clock_shift: float = 0.0,
+    ) -> list[SessionResult]:
+        """Decide sessions, with hooks that are loaded once as long as nothing happens.
 
         Raises:
             UsageError: If the hooks cannot be loaded.
         """
-        try:
-            return self._run_once(rows, circumstances)
-        except RunEndedError as error:
-            failures = self._failures(error)
-        try:
-            return self._run_once(rows, circumstances, failures)
-        except RunEndedError as error:
-            self._failures(error)
-        return self._run_each(rows, circumstances)
+        results: dict[int, SessionResult] = {}
+        while missing := [number for number in range(len(wanted)) if number not in results]:
+            batch = [self._events(*wanted[number]) for number in missing]
 
-    def _run_each(self, rows: Sequence[EventRow], circumstances: Circumstances) -> SessionResult:
+            def take(message: tuple[int, SessionResult], numbers: list[int] = missing) -> None:
+                results[numbers[message[0]]] = message[1]
+
+            count = len(results)
+            try:
+                self._run_batch(Batch(batch, clock_shift), take)
+            except RunEndedError as error:
+                number = next(number for number in missing if number not in results)
+                results[number] = self._run_again(*wanted[number], clock_shift, error)
+            if len(results) == count:
+                raise SandboxError(f"{self._subject.title} ends before it decides anything")
+        return [results[number] for number in range(len(wanted))]
+
+    def _run_again(
+        self,
+        rows: Sequence[EventRow],
+        circumstances: Circumstances,
+        clock_shift: float,
+        error: RunEndedError,
+    ) -> SessionResult:
+        """Decide a session on which a process has ended, without the event on which it has.
+
+        If processes end again, each event is decided in a process of its own.
+        """
+        failures = self._failures(error)
+        try:
+            return self._run_one(rows, circumstances, clock_shift, failures)
+        except RunEndedError as again:
+            self._failures(again)
         result = Result()
         opinions: dict[int, Opinion] = {}
         reads: dict[str, str] | None = {}
         for number, row in enumerate(rows):
             try:
-                session = self._run_once([row], circumstances)
-            except RunEndedError as error:
-                failure = Failure.of_run(error, self._limit)
-                session = self._run_once([row], circumstances, {0: failure})
+                session = self._run_one([row], circumstances, clock_shift, {})
+            except RunEndedError as last:
+                failure = Failure.of_run(last, self._limit)
+                session = self._run_one([row], circumstances, clock_shift, {0: failure})
             result.add(0, Result.unpack(session.counts))
             if 0 in session.opinions:
                 opinions[number] = session.opinions[0]
@@ -252,16 +289,33 @@ class SessionRunner:
             return {}
         return {error.step: Failure.of_run(error, self._limit)}
 
-    def _run_once(
+    def _run_one(
         self,
         rows: Sequence[EventRow],
         circumstances: Circumstances,
-        failures: Mapping[int, Failure] | None = None,
+        clock_shift: float,
+        failures: Mapping[int, Failure],
     ) -> SessionResult:
-        events = SessionEvents(rows, failures or {}, circumstances, self._sandbox.paths)
-        result = self._sandbox.run(decide_session, self._subject, self._limit, events)
-        result.reads = self._real_reads(result.reads)
-        return result
+        results: list[SessionResult] = []
+        batch = Batch([self._events(rows, circumstances, failures)], clock_shift)
+        self._run_batch(batch, lambda message: results.append(message[1]))
+        return results[0]
+
+    def _events(
+        self,
+        rows: Sequence[EventRow],
+        circumstances: Circumstances,
+        failures: Mapping[int, Failure] = MappingProxyType({}),
+    ) -> SessionEvents:
+        return SessionEvents(rows, dict(failures), circumstances, self._sandbox.paths)
+
+    def _run_batch(self, batch: Batch, take: Callable[[tuple[int, SessionResult]], object]) -> None:
+        def receive(message: tuple[int, SessionResult]) -> None:
+            number, result = message
+            result.reads = self._real_reads(result.reads)
+            take((number, result))
+
+        self._sandbox.run(decide_sessions, self._subject, self._limit, batch, on_message=receive)
 
     def _real_reads(self, reads: Mapping[str, str] | None) -> Mapping[str, str] | None:
         """Return what hooks have read without the files that they made in the sandbox."""
@@ -288,6 +342,42 @@ class SessionRunner:
 
 
 NONE = Opinion({})
+AS_STORED = Circumstances(has_placeholders=True)
+_Dependencies = dict[int, list[str]]
+"""Number of an event in its session to the members on which its decision depends."""
+
+
+class _Question(NamedTuple):
+    """Whether decisions of a session depend on something.
+
+    Attributes:
+        session: Number of the session.
+        name: On what; `ALL` for all members that were not recorded.
+        circumstances: How it is decided without that.
+    """
+
+    session: int
+    name: str
+    circumstances: Circumstances
+
+
+def _complete(session: SessionResult) -> dict[int, Opinion]:
+    """Return the opinions of hooks that all returned."""
+    return {n: one for n, one in session.opinions.items() if one.has_returned and one.counts}
+
+
+def _add(found: _Dependencies, name: str, numbers: set[int], rows: Sequence[EventRow]) -> None:
+    for number in numbers:
+        row = rows[number]
+        if row.redacted if name == SECRETS else name in _reconstructed(row):
+            found.setdefault(number, []).append(name)
+
+
+def _differing(expected: Mapping[int, object], session: SessionResult, count: int) -> int:
+    """Return how many of the first events are decided differently."""
+    outcomes = _outcomes(session.opinions, count)
+    numbers = {*expected, *outcomes}
+    return sum(expected.get(number) != outcomes.get(number) for number in numbers)
 
 
 def _outcomes(opinions: Mapping[int, Opinion], count: int) -> dict[int, object]:

@@ -7,8 +7,11 @@ session.
 
 from __future__ import annotations
 
+import mmap
 import os
+import signal
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from anyhook.backtest.subjects import Evaluator, Subject
     from anyhook.sandbox.keeper import Run
 
+SCRATCH = "/run"
+"""A directory on the file system in which a sandbox keeps what is written."""
 LOADING = -1
 """The step of a process that loads hooks; other steps are the numbers of events."""
 
@@ -39,13 +44,11 @@ class Circumstances:
         has_placeholders: Whether payloads have placeholders for secrets, as they are stored, in
             place of examples.
         is_shuffled: Whether the events are decided in another order.
-        clock_shift: Seconds by which the clock is ahead.
     """
 
     without: tuple[str, ...] = ()
     has_placeholders: bool = False
     is_shuffled: bool = False
-    clock_shift: float = 0.0
 
     def payload_of(self, row: EventRow) -> Mapping[str, Any]:
         """Return the payload that hooks get.
@@ -124,27 +127,95 @@ class SessionEvents:
     paths: Sequence[tuple[str, str]]
 
 
-def decide_session(
-    run: Run, subject: Subject, limit: float, events: SessionEvents
-) -> SessionResult:
-    """Load hooks, and let them decide events in order.
+class Batch(NamedTuple):
+    """Sessions that are decided with hooks that are loaded once.
+
+    Attributes:
+        sessions: Their events.
+        clock_shift: Seconds by which the clock is ahead.
+    """
+
+    sessions: Sequence[SessionEvents]
+    clock_shift: float = 0.0
+
+
+def decide_sessions(run: Run, subject: Subject, limit: float, batch: Batch) -> None:
+    """Load hooks, and let them decide sessions, each as if they had just been loaded.
+
+    A process decides one session after the other as long as the hooks remember nothing. It ends
+    early if they have written files, because the next session needs the files as they were.
 
     Args:
-        run: Where the number of each event is noted.
+        run: Where the number of each event is noted. It sends each `SessionResult` with its number.
         subject: The hooks.
         limit: Seconds that an event may take.
-        events: The events.
+        batch: The sessions.
 
     Raises:
         UsageError: If the hooks cannot be loaded.
     """
-    rows, circumstances = events.rows, events.circumstances
     modules_before = set(sys.modules)
-    if circumstances.clock_shift:
+    if batch.clock_shift:
         from anyhook.backtest.clock import shift_clock
 
-        shift_clock(circumstances.clock_shift)
+        shift_clock(batch.clock_shift)
     evaluator = _load(run, subject, limit)
+    files = _FileState(is_copied=bool(batch.sessions[0].paths))
+    done = mmap.mmap(-1, 1 + len(batch.sessions).bit_length() // 8)
+    number = 0
+    while number < len(batch.sessions) and not (number and files.have_changed()):
+        process = os.fork()
+        if not process:
+            for at in range(number, len(batch.sessions)):
+                result = _decide(run, evaluator, batch.sessions[at])
+                result.modules = tuple(name for name in sys.modules if name not in modules_before)
+                run.send((at, result))
+                done[:] = (at + 1).to_bytes(len(done), "big")
+                if evaluator.has_changed() or files.have_changed():
+                    break
+            os._exit(0)
+        _, status = os.waitpid(process, 0)
+        if status:
+            _end_like(status)
+        number = int.from_bytes(done[:], "big")
+
+
+class _FileState:
+    """The state of the files in this sandbox.
+
+    What is written is in one file system in memory, which counts its files. Copies are on a disk,
+    which other programs use, too.
+
+    Args:
+        is_copied: Whether the files are copies.
+    """
+
+    def __init__(self, *, is_copied: bool) -> None:
+        self._is_copied = is_copied
+        self._before = self._read()
+
+    def have_changed(self) -> bool:
+        """Return whether files may have been written since."""
+        return self._is_copied or self._read() != self._before
+
+    def _read(self) -> tuple[int, int]:
+        system = os.statvfs(SCRATCH)
+        return system.f_files - system.f_ffree, system.f_bfree
+
+
+def _end_like(status: int) -> None:
+    """End this process as another one has ended."""
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        with suppress(OSError, ValueError):  # SIGKILL has no handler
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code)
+
+
+def _decide(run: Run, evaluator: Evaluator, events: SessionEvents) -> SessionResult:
+    """Let hooks decide the events of a session, in order."""
+    rows, circumstances = events.rows, events.circumstances
     result = Result()
     opinions: dict[int, Opinion] = {}
     numbers = list(range(len(rows)))
@@ -175,8 +246,7 @@ def decide_session(
         if opinion.counts or opinion.problem:
             opinions[number] = opinion
     run.begin(len(rows))
-    modules = tuple(name for name in sys.modules if name not in modules_before)
-    return SessionResult(result.pack(), opinions, evaluator.reads(), modules)
+    return SessionResult(result.pack(), opinions, evaluator.reads())
 
 
 def _enter_directory(cwd: object) -> object:

@@ -64,6 +64,10 @@ class Evaluator(Protocol):
         """Count an event on which the process ended or was killed, and run nothing."""
         ...
 
+    def has_changed(self) -> bool:
+        """Return whether the hooks may remember an event."""
+        ...
+
     def reads(self) -> Mapping[str, str] | None:
         """Return the files and variables on which decisions depend, each with a hash.
 
