@@ -67,6 +67,8 @@ class _StatePickler(pickle.Pickler):
 
     def reducer_override(self, value: Any) -> Any:
         """Return what stands for a value."""
+        if value is _state_of:
+            return NotImplemented
         if isinstance(value, FunctionType):
             cells = [cell.cell_contents for cell in value.__closure__ or ()]
             held = (value.__defaults__, value.__kwdefaults__, cells, vars(value))
