@@ -37,8 +37,8 @@ WHOLE = Slice()
 MAX_HELD_SIZE = 64 * 1024**2
 """Characters of payloads that are held until their sessions are decided. The rest of a longer part
 is decided as if it were another part."""
-SAMPLED_SESSIONS = 2
-"""Sessions of a part that are decided again in other circumstances."""
+SAMPLED_PARTS, SAMPLED_SESSIONS = 8, 4
+"""Of one part in so many, so many sessions are decided again in other circumstances."""
 END_SECONDS = 10.0
 """Seconds that a process without a task has to end, with its sandbox."""
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and connections
@@ -74,13 +74,16 @@ class Done:
     evaluated: Evaluated
 
 
-def evaluate_part(runner: SessionRunner, part: Part, chosen: Slice = WHOLE) -> Evaluated:
+def evaluate_part(
+    runner: SessionRunner, part: Part, chosen: Slice = WHOLE, *, is_sampled: bool = True
+) -> Evaluated:
     """Let hooks decide the events of a part, one session after the other.
 
     Args:
         runner: The hooks.
         part: The events.
         chosen: Of which sessions.
+        is_sampled: Whether some events are decided again in other circumstances.
 
     Raises:
         UsageError, HistoryError, sqlite3.DatabaseError: If the part cannot be read, or the hooks
@@ -89,7 +92,7 @@ def evaluate_part(runner: SessionRunner, part: Part, chosen: Slice = WHOLE) -> E
     is_whole = chosen.count == 1
     with read_errors(part):
         rows = part.read(runner.events) if is_whole else _read_once(part, runner.events)
-    evaluation = _PartEvaluation(runner)
+    evaluation = _PartEvaluation(runner, is_sampled=is_sampled)
     for position, row in enumerate(_iterate(rows, part)):
         if chosen.takes(row.session):
             evaluation.add(position, row)
@@ -109,13 +112,14 @@ class _PartEvaluation:
 
     Args:
         runner: The hooks.
+        is_sampled: Whether some events are decided again in other circumstances.
     """
 
-    def __init__(self, runner: SessionRunner) -> None:
+    def __init__(self, runner: SessionRunner, *, is_sampled: bool) -> None:
         self._runner = runner
+        self._is_sampled = is_sampled
         self._sessions: dict[str, dict[int, EventRow]] = {}
         self._held = 0
-        self._sampled = 0
         self._decided_sessions: set[str] = set()
         self._problems: dict[int, str] = {}
         self.decided: dict[int, Decided] = {}
@@ -134,26 +138,31 @@ class _PartEvaluation:
         sessions = [list(rows.values()) for rows in self._sessions.values()]
         decided = self._runner.decide(sessions)
         for (session, rows), result in zip(self._sessions.items(), decided, strict=True):
-            self._add_session(list(rows), list(rows.values()), result)
+            self._add_session(list(rows), result)
             if session in self._decided_sessions:
                 self._counts.split_sessions += 1
             self._decided_sessions.add(session)
+        if self._is_sampled:
+            self._sample(sessions, decided)
+            self._is_sampled = False
         self._sessions.clear()
         self._held = 0
 
-    def _add_session(
-        self, positions: list[int], rows: list[EventRow], session: DecidedSession
-    ) -> None:
+    def _add_session(self, positions: list[int], session: DecidedSession) -> None:
         self._counts.add(0, session.result)
         self.reads = merge_reads(self.reads, session.reads)
         for number, decided in session.decided.items():
             self.decided[positions[number]] = decided
         for number, problem in session.problems.items():
             self._problems[positions[number]] = problem
-        if self._sampled < SAMPLED_SESSIONS and len(rows) > 1:
-            self._sampled += 1
-            self._counts.sampled += min(len(rows), SAMPLE)
-            self._counts.depends += self._runner.sample(rows, session)
+
+    def _sample(self, sessions: list[list[EventRow]], decided: list[DecidedSession]) -> None:
+        """Decide the events of some sessions again."""
+        numbers = [number for number, rows in enumerate(sessions) if len(rows) > 1]
+        chosen = [sessions[number] for number in numbers[:SAMPLED_SESSIONS]]
+        before = [decided[number] for number in numbers[:SAMPLED_SESSIONS]]
+        self._counts.sampled += sum(min(len(rows), SAMPLE) for rows in chosen)
+        self._counts.depends += self._runner.sample(chosen, before)
 
     @property
     def result(self) -> Result:
@@ -340,7 +349,8 @@ def _work(subject: Subject, limit: float, connection: Connection) -> None:
             if runner is None:
                 runner = SessionRunner(subject, limit)
                 runner.load()
-            answer = evaluate_part(runner, task.part, task.chosen)
+            is_sampled = task.number % SAMPLED_PARTS == 0
+            answer = evaluate_part(runner, task.part, task.chosen, is_sampled=is_sampled)
         except AnyhookError as error:
             answer = UsageError(str(error))
         except sqlite3.DatabaseError as error:

@@ -136,31 +136,38 @@ class SessionRunner:
         result = Result.unpack(session.counts)
         return DecidedSession(result, decided, problems, session.reads, session.opinions)
 
-    def sample(self, rows: Sequence[EventRow], before: DecidedSession) -> Counter[str]:
-        """Decide the first events of a session again in other circumstances.
+    def sample(
+        self, sessions: Sequence[Sequence[EventRow]], before: Sequence[DecidedSession]
+    ) -> Counter[str]:
+        """Decide the first events of sessions again in other circumstances.
 
         Args:
-            rows: The events of the session.
+            sessions: The events of the sessions.
             before: What came of them.
 
         Returns:
             On what decisions depend, and how many of them.
         """
-        rows = rows[:SAMPLE]
-        if before.result.seconds() > MAX_SAMPLE_SECONDS:
-            return Counter()
-        expected = _outcomes(before.opinions, len(rows))
-        shuffled = Circumstances(is_shuffled=True)
-        again, order = self._run([(rows, AS_RECORDED), (rows, shuffled)])
-        by_chance = _differing(expected, again, len(rows))
+        sampled: list[Sequence[EventRow]] = []
+        expected: list[dict[int, object]] = []
+        for rows, decided in zip(sessions, before, strict=True):
+            if decided.result.seconds() <= MAX_SAMPLE_SECONDS:
+                sampled.append(rows[:SAMPLE])
+                expected.append(_outcomes(decided.opinions, SAMPLE))
+
+        def differing(circumstances: Circumstances, clock_shift: float = 0.0) -> int:
+            results = self._run([(rows, circumstances) for rows in sampled], clock_shift)
+            pairs = zip(expected, results, strict=True)
+            return sum(_differing(outcomes, result, SAMPLE) for outcomes, result in pairs)
+
+        by_chance = differing(AS_RECORDED)
         if by_chance:  # whatever else they depend on does not show
             return Counter({CHANCE: by_chance})
+        counts = {ORDER: differing(Circumstances(is_shuffled=True))}
         try:
-            (later,) = self._run([(rows, AS_RECORDED)], CLOCK_SHIFT)
-            by_time = _differing(expected, later, len(rows))
+            counts[TIME] = differing(AS_RECORDED, CLOCK_SHIFT)
         except UsageError:  # the file cannot be loaded at another time
-            by_time = len(rows)
-        counts = {TIME: by_time, ORDER: _differing(expected, order, len(rows))}
+            counts[TIME] = sum(map(len, expected))
         return Counter({name: count for name, count in counts.items() if count})
 
     def _find_dependencies(

@@ -21,6 +21,7 @@ import time
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -163,6 +164,7 @@ def _keep(control: Connection, setup: Setup) -> None:
         return
     control.send_bytes(READY + dump_value((tuple(world.paths), tuple(world.limits))))
     keeper = _Keeper(control, world)
+    installed_directories()  # takes a millisecond, which no run needs to wait for
     try:
         keeper.serve()
     finally:
@@ -284,6 +286,7 @@ class _Keeper:
             os._exit(0)
 
 
+@cache
 def installed_directories() -> tuple[str, ...]:
     """Return the directories of Python, installed packages and this package."""
     directories = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
@@ -309,9 +312,8 @@ def _import_installed(names: Iterable[str]) -> None:
 def _restore_signals() -> None:
     """Let signals have the effects that they have in a new Python, whatever the command ignores."""
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        with suppress(OSError, ValueError):
-            signal.signal(number, signal.SIG_DFL)
+    for number in (*IGNORED_SIGNALS, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
