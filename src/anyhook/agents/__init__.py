@@ -145,3 +145,14 @@ def _has_tool(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
 
 def _has_variable(entry: AgentEntry, environ: Mapping[str, str]) -> bool:
     return any(name in environ for name in entry.variables)
+
+
+def agent_that_started(environ: Mapping[str, str]) -> AgentEntry | None:
+    """Return the agent that has started a process, as its variables show; `None` if none has.
+
+    It notices an agent that forgets itself, and none that removes its variables.
+    """
+    for entry in AGENTS.values():
+        if any(environ.get(name) for name in (*entry.variables, *entry.child_variables)):
+            return entry
+    return None

@@ -52,6 +52,7 @@ class AgentEntry(Record):
         null_transcript: Whether the path of the transcript is `null` if there is none.
         tools: Tool names by which it differs from other agents with the same events.
         variables: Environment variables that it sets for hooks.
+        child_variables: Environment variables that the commands get which it runs as tools.
         extends: Names of the agents that it descends from, or whose variables it sets too.
     """
 
@@ -70,4 +71,5 @@ class AgentEntry(Record):
     null_transcript: bool = False
     tools: frozenset[str] = frozenset()
     variables: tuple[str, ...]
+    child_variables: tuple[str, ...] = ()
     extends: frozenset[str] = frozenset()

@@ -20,6 +20,7 @@ from anyhook.cli.output import (
     print_json,
     show_place,
 )
+from anyhook.cli.own_edits import accept_own_edits
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.sync import SyncEngine
@@ -157,7 +158,12 @@ def configured_agents(project: Path) -> list[str]:
 
 
 def load_engine(project: Path, agent: str, *, trust_once: bool) -> Engine:
-    """Load an engine that runs every hook as a process, as the agent does."""
+    """Load an engine that runs every hook as a process, as the agent does.
+
+    A user at a terminal is asked first whether edited files of the hooks may run.
+    """
+    if not trust_once:
+        accept_own_edits(project, agent)
     return Engine.load(project, agent=agent, trust_once=trust_once, on_message=discard, warm=False)
 
 

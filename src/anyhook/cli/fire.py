@@ -33,6 +33,7 @@ from anyhook.cli.options import (
     print_project,
 )
 from anyhook.cli.output import console, print_json, print_settings_problems
+from anyhook.cli.own_edits import accept_own_edits
 from anyhook.cli.timeline import print_background_results, print_timeline
 from anyhook.cli.verdict import verdicts_by_rules
 from anyhook.engine.compare import differences
@@ -127,6 +128,8 @@ def fire(
     elif event is None:
         raise UsageError("name an event, like BeforeTool, or give --event-file FILE")
     agent_name = _choose_agent(directory, agent, event, payloads)
+    if not (trust_once or as_json):
+        accept_own_edits(directory, agent_name)
     engine = Engine.load(
         directory, agent=agent_name, rules=rules, trust_once=trust_once, on_message=discard
     )

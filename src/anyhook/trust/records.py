@@ -168,13 +168,20 @@ class Records:
                 continue
             before = _recorded_files(self.trees, str(digests.get(root)))
             now = {name: _recorded(script) for name, script in tree.files.items()}
-            lines: list[str] = []
-            for name in sorted({*before, *now}):
+            names = [
+                name
+                for name in sorted({*before, *now})
+                if before.get(name, ABSENT).digest != now.get(name, ABSENT).digest
+            ]
+            for name in names:
                 path = f"{root}/{name}"
                 if path not in named:
-                    lines += _file_difference(path, before.get(name, ABSENT), now.get(name, ABSENT))
-            # The digest also covers directories of packages, and files that were compared above.
-            yield from lines or [f"{root}: what belongs to it changed"]
+                    yield from _file_difference(
+                        path, before.get(name, ABSENT), now.get(name, ABSENT)
+                    )
+            if not names:
+                # The digest also covers directories of packages.
+                yield f"{root}: what belongs to it changed"
 
 
 def _recorded(script: Script) -> RecordedFile:

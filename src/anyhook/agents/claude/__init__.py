@@ -20,4 +20,5 @@ ENTRY = AgentEntry(
     absent_members=frozenset({"timestamp"}),
     transcript_part="/.claude/",
     variables=("CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "CLAUDE_PROJECT_DIR"),
+    child_variables=("CLAUDECODE",),
 )

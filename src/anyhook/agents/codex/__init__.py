@@ -20,4 +20,5 @@ ENTRY = AgentEntry(
     null_transcript=True,
     tools=frozenset({"apply_patch", "spawn_agent", "collaborationspawn_agent", "view_image"}),
     variables=(),
+    child_variables=("CODEX_SANDBOX", "CODEX_THREAD_ID"),
 )

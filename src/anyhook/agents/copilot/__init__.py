@@ -39,5 +39,6 @@ ENTRY = AgentEntry(
     absent_members=frozenset({"permission_mode", "tool_use_id", "tool_response"}),
     transcript_part="/.copilot/",
     variables=("COPILOT_CLI", "COPILOT_PROJECT_DIR"),
+    child_variables=("COPILOT_CLI",),
     extends=frozenset({"claude"}),
 )

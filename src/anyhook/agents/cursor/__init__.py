@@ -19,6 +19,7 @@ ENTRY = AgentEntry(
     required_members=frozenset({"cursor_version"}),
     transcript_part="/.cursor/",
     variables=("CURSOR_VERSION", "CURSOR_PROJECT_DIR"),
+    child_variables=("CURSOR_AGENT",),
     # Cursor sets `CLAUDE_PROJECT_DIR`, too.
     extends=frozenset({"claude"}),
 )

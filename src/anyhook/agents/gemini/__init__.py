@@ -21,4 +21,5 @@ ENTRY = AgentEntry(
         "write_todos".split()
     ),
     variables=("GEMINI_SESSION_ID", "GEMINI_CWD", "GEMINI_PROJECT_DIR"),
+    child_variables=("GEMINI_CLI",),
 )

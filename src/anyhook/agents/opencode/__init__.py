@@ -20,4 +20,5 @@ ENTRY = AgentEntry(
     transcript_part="/opencode/",
     tools=frozenset("bash read write edit glob grep webfetch todowrite task skill".split()),
     variables=("OPENCODE_PROJECT_DIR",),
+    child_variables=("OPENCODE",),
 )

@@ -19,5 +19,6 @@ ENTRY = AgentEntry(
     transcript_part="/.qwen/",
     tools=frozenset("edit todo_write agent skill notebook_edit tool_search list_agents".split()),
     variables=("QWEN_PROJECT_DIR", "QWEN_CODE_SESSION_ID"),
+    child_variables=("QWEN_CODE",),
     extends=frozenset({"gemini", "claude"}),
 )

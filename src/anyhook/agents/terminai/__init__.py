@@ -15,5 +15,6 @@ ENTRY = GEMINI.replace(
         "execute_repl manage_processes file_operations agent_control".split()
     ),
     variables=("TERMINAI_PROJECT_DIR",),
+    child_variables=("TERMINAI_CLI", "GEMINI_CLI"),
     extends=frozenset({"gemini"}),
 )

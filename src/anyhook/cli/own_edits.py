@@ -1,0 +1,73 @@
+"""Accept what a user has edited in the files of trusted hooks, with one key."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from anyhook.agents import agent_that_started, get_agent
+from anyhook.cli.output import console
+from anyhook.cli.trust import print_review, review_hooks
+from anyhook.trust.store import TrustStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anyhook.trust.records import Change
+    from anyhook.trust.subjects import Subject
+
+
+def accept_own_edits(project: Path, agent_name: str) -> None:
+    """Show what changed in files of this user and trust it if the user presses `y`.
+
+    Nothing is offered without a terminal, in a process that an agent has started, for new hooks and
+    changed definitions, and for files of other users: `anyhook trust` shows these.
+
+    Raises:
+        OSError: If the trust store cannot be written.
+        SettingsError: If others can write the trust store.
+    """
+    if not _has_user():
+        return
+    store = TrustStore()
+    review = review_hooks(store, project, get_agent(agent_name))
+    if not review.changes or not all(map(_is_own_edit, review.changes)):
+        return
+    out = console(stderr=True)
+    print_review(out, project, review)
+    out.print("Did you make these changes? y trusts them, any other key does not. ", end="")
+    is_accepted = click.getchar().lower() == "y"
+    out.print("y" if is_accepted else "n")
+    if is_accepted:
+        store.trust(project, review.subjects, agent=agent_name)
+
+
+def _has_user() -> bool:
+    """Return whether a person sees the question and answers it."""
+    has_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    return has_terminal and agent_that_started(os.environ) is None
+
+
+def _is_own_edit(change: Change) -> bool:
+    return change.what == "script" and all(map(_is_own_file, _files_of(change.subject)))
+
+
+def _files_of(subject: Subject) -> list[Path]:
+    files = [script.path for script in subject.scripts]
+    for tree in subject.trees:
+        files += [script.path for script in tree.files.values()]
+    return files
+
+
+def _is_own_file(path: Path) -> bool:
+    """Return whether a file belongs to this user; one that is gone has no owner."""
+    try:
+        owner = path.stat().st_uid
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return not hasattr(os, "geteuid") or owner == os.geteuid()
