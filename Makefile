@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml uv.lock hatch_build.py src/anyhook/worker/client.c
 	    || { echo "anyhook needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 1; }; \
 	  $(PYTHON) -m venv $(VENV); }
 	@$(RUN)python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(RUN)uv sync --quiet --frozen --active --group agents
+	@VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(RUN)uv sync --quiet --frozen --active --group agents
 	@touch $@
 
 demo: $(STAMP)  ## hooks of a real settings file decide real events
@@ -32,7 +32,7 @@ test-slow: $(STAMP)  ## the tests that `test` leaves out
 	@$(RUN)python -m pytest -n 3 --dist worksteal -m slow
 
 test-ray: $(STAMP) ## backtests on a cluster of two nodes; fetches Ray
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(RUN)uv sync --quiet --frozen --active --group agents --group cluster
+	@VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(RUN)uv sync --quiet --frozen --active --group agents --group cluster
 	@$(RUN)python -m pytest tests/backtest/test_on_ray.py
 
 test-all: test test-slow  ## all tests

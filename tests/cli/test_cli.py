@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -158,7 +159,7 @@ def test_trust_shows_the_text_of_a_new_script(world, run):
 
 def test_a_narrow_terminal_shows_places_and_bars(world):
     world.settings("user", settings(hook("a-hook-with-a-long-name")))
-    program = f"{sys.executable} -m anyhook"
+    program = f"{shlex.quote(sys.executable)} -m anyhook"
     command = f"stty cols 80; {program} list; {program} fire BeforeTool --tool t"
     master, slave = pty.openpty()
     subprocess.run(["bash", "-c", command], stdin=slave, stdout=slave, stderr=slave, check=True)
@@ -1022,7 +1023,13 @@ def test_an_interruption_while_it_starts_ends_quietly(world, tmp_path, arguments
 
 def test_a_closed_pipe_is_no_failure(world):
     done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", f"{sys.executable} -m anyhook schema | head -c 1"],
+        [
+            "bash",
+            "-o",
+            "pipefail",
+            "-c",
+            f"{shlex.quote(sys.executable)} -m anyhook schema | head -c 1",
+        ],
         capture_output=True,
         check=False,
     )
@@ -1048,7 +1055,7 @@ def test_a_reader_that_is_gone_is_no_failure(world, arguments):
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">/dev/full"])
 def test_closed_and_full_streams_end_without_a_traceback(world, closed):
     done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m anyhook list --json {closed}"],
+        ["bash", "-c", f"{shlex.quote(sys.executable)} -m anyhook list --json {closed}"],
         capture_output=True,
         check=False,
     )
@@ -1115,8 +1122,9 @@ def test_an_ended_fire_ends_its_hooks(world, number, interrupt):
 def test_a_deleted_current_directory_is_reported(world):
     gone = world.project / "gone"
     gone.mkdir()
+    place = shlex.quote(str(gone))
     done = subprocess.run(
-        ["bash", "-c", f"cd {gone}; rmdir {gone}; {sys.executable} -m anyhook list"],
+        ["bash", "-c", f"cd {place}; rmdir {place}; {shlex.quote(sys.executable)} -m anyhook list"],
         capture_output=True,
         check=False,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -204,7 +205,7 @@ def test_a_hook_file_can_be_a_shadow_by_itself(here):  # noqa: F811
     hook = write(here / "project/hook.py", HOOK_FILE.format(options="shadow=True"))
     switch_on(here)
 
-    result = run(f"{sys.executable} {hook}")
+    result = run(shlex.join((sys.executable, str(hook))))
 
     assert (result.returncode, result.stdout.strip(), result.stderr) == (0, b"{}", b"")
     assert json.loads(journal(here)[0])["results"][0]["shadow"] is True
@@ -215,7 +216,7 @@ def test_a_shadow_that_fails_closed_does_not_decide(here, body):  # noqa: F811
     text = HOOK_FILE.format(options="shadow=True, on_crash='deny'")
     hook = write(here / "project/hook.py", text.replace("return deny('not here')", body))
 
-    result = run(f"{sys.executable} {hook}")
+    result = run(shlex.join((sys.executable, str(hook))))
 
     assert (result.returncode, result.stdout.strip()) == (0, b"{}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -150,14 +151,14 @@ def test_an_odd_file_of_events_is_a_usage_error(world, run, odd, arguments):
     code, _, err = run(*arguments, path)
 
     assert code == 64
-    assert any(words in err for words in ("cannot be read", "no event", "not JSON"))
+    problems = ("cannot be read", "is not readable", "no event", "not JSON")
+    assert any(problem in err for problem in problems)
 
 
 def test_events_may_come_through_a_pipe(world):
     payload = {"hook_event_name": "SessionStart", "source": "startup"}
-    line = (
-        f"{sys.executable} -m anyhook fire --json --event-file <(printf %s '{json.dumps(payload)}')"
-    )
+    program = f"{shlex.quote(sys.executable)} -m anyhook fire --json"
+    line = f"{program} --event-file <(printf %s '{json.dumps(payload)}')"
 
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
 

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*+")
 _SPACES = re.compile(r"[ \t]*")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+# Python up to 3.11.4 fails to match a possessive group with a part that backtracks: `('{1,2}x)*+`.
 _STRING = re.compile(
-    r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*+"{3,5}'
-    r"|'''(?:[^']|'{1,2}(?!'))*+'{3,5}"
+    r'"""(?:[^"\\]++|\\.|"(?!")|""(?!"))*"{3,5}'
+    r"|'''(?:[^']++|'(?!')|''(?!'))*'{3,5}"
     r'|"(?:[^"\\\n]|\\.)*+"'
     r"|'[^'\n]*+'",
     re.DOTALL,

@@ -13,8 +13,9 @@ MAX_LENGTH = 128 * 1024
 """Characters. Linux allows no longer argument; `shlex` takes seconds for one long word."""
 # A line in which a shell only removes quotes: it expands, redirects and separates nothing. An
 # escaped `$` in double quotes is left out, because `shlex` keeps its backslash and shells do not.
+# The group is not possessive: Python up to 3.11.4 fails to match one with a part that backtracks.
 _LITERAL = re.compile(
-    r"""(?:[^\\'"$`;|&<>()#*?\[~\n]|'[^']*'|"(?:[^\\"$`]|\\[^$`\n])*+")*+""",
+    r"""(?:[^\\'"$`;|&<>()#*?\[~\n]++|'[^']*+'|"(?:[^\\"$`]++|\\[^$`\n])*")*""",
 )
 
 
