@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import nullcontext
 
 import pytest
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.load import load_hooks
-from anyhook.authoring.run import Output, answer
+from anyhook.authoring.process_exit import Output
+from anyhook.authoring.run import answer
 from anyhook.backtest.changes import find_changes
 from anyhook.backtest.recorded import recorded_baseline
 from anyhook.backtest.run import run_backtest
@@ -64,6 +66,9 @@ EVENTS = ["before_tool", "before_tool", "after_tool", "before_prompt", "after_ag
 
 class Delivered(Output):
     """Takes the answer of a hook, as the worker does."""
+
+    def watch(self, seconds, on_late):
+        return nullcontext()
 
     def write(self, text, fallback):
         self.text = text
