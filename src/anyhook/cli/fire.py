@@ -106,7 +106,7 @@ def fire(
         ),
     ] = False,
 ) -> int:
-    """Fire an event and show what the hooks decide.
+    """Fire an event and show what the hooks decide. They run for real, like in the agent.
 
     The event is described by options, or read from a file of payloads. Every hook on the event is
     shown with its answer, or with the reason why it did not run. Hooks of the project run only if
