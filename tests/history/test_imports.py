@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+from collections import Counter
 
 import pytest
 
@@ -132,3 +134,79 @@ def test_batches_of_any_size_store_the_same(tmp_path, monkeypatch, limit, value)
         assert len(set(keys)) == 17
         counts = history.connection.execute("SELECT session, events FROM sessions ORDER BY session")
         assert counts.fetchall() == [("a", 5), ("b", 7), ("c", 5)]
+
+
+# -- forked sessions
+
+
+def write_session(directory, session, numbers):
+    """Write a transcript with numbered calls; equal numbers are the same records in each file."""
+    path = directory / "projects" / "p" / f"{session}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for number, record in enumerate(records("shared", max(numbers))):
+        if number in numbers or number == 0:
+            time = f"2026-11-01T12:{number:02}:00.000Z"
+            lines.append(json.dumps({**record, "sessionId": session, "timestamp": time}) + "\n")
+    path.write_text("".join(lines))
+    return path
+
+
+SHARED = [1, 2, 3, 4]
+FAMILIES = {
+    "the original goes on after the fork": ([*SHARED, 8, 9], [*SHARED, 6]),
+    "the original has ended": (SHARED, [*SHARED, 6]),
+    "the fork was left at once": ([*SHARED, 8, 9], [*SHARED, 6]),
+}
+
+
+@pytest.mark.parametrize("newest", ["original", "fork"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_events_that_a_fork_repeats_belong_to_the_original(tmp_path, family, newest):
+    original, fork = FAMILIES[family]
+    write_session(tmp_path, "original", original)
+    write_session(tmp_path, "fork", fork)
+    os.utime(tmp_path / "projects" / "p" / f"{newest}.jsonl", (2e9, 2e9))
+
+    with History.open(tmp_path / "history") as history:
+        import_all(tmp_path, history)
+        calls = Counter(e.session for e in iterate(history, Filter()) if e.event == "before_tool")
+
+    assert calls == {"original": len(original), "fork": len(fork) - len(SHARED)}
+
+
+def test_events_that_were_recorded_live_are_not_stored_again_for_a_fork(tmp_path):
+    path = write_session(tmp_path, "original", [*SHARED, 8])
+    with History.open(tmp_path / "history") as history:
+        for event in read(path, pytest.fail):
+            recorded = imports.recorded_event("claude", event, 0.0)
+            history.add([recorded._replace(source="hook", key=None)])
+        write_session(tmp_path, "fork", [*SHARED, 6])
+        import_all(tmp_path, history)
+        again = import_all(tmp_path, history)
+        calls = Counter(e.session for e in iterate(history, Filter()) if e.event == "before_tool")
+
+    assert calls == {"original": 5, "fork": 1}
+    assert again.events == 0
+
+
+def test_a_fork_whose_original_is_gone_has_all_events(tmp_path):
+    write_session(tmp_path, "fork", [*SHARED, 6])
+
+    with History.open(tmp_path / "history") as history:
+        import_all(tmp_path, history)
+        calls = [e.session for e in iterate(history, Filter()) if e.event == "before_tool"]
+
+    assert calls == ["fork"] * 5
+
+
+def test_a_fork_that_is_imported_later_adds_its_own_events_only(tmp_path):
+    write_session(tmp_path, "original", SHARED)
+    with History.open(tmp_path / "history") as history:
+        import_all(tmp_path, history)
+        write_session(tmp_path, "fork", [*SHARED, 6])
+        write_session(tmp_path, "original", [*SHARED, 9])
+        import_all(tmp_path, history)
+        calls = Counter(e.session for e in iterate(history, Filter()) if e.event == "before_tool")
+
+    assert calls == {"original": 5, "fork": 1}

@@ -13,6 +13,7 @@ from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.transcripts import TranscriptEvent, transcript_formats
 from anyhook.errors import UnknownNameError
 from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.forks import find_originals, keys_of
 from anyhook.history.merge import combine
 from anyhook.history.record import answer_record
 from anyhook.history.rows import dump
@@ -127,13 +128,21 @@ def import_transcripts(
     done = Imported()
     formats = transcript_formats()
     batch = _Batch(history, done)
+    files = list(files)
+    changed = {file for file in files if not _is_unchanged(history, file)}
+    originals = find_originals(files) if changed else {}
     for file in files:
-        if _is_unchanged(history, file):
+        if file not in changed:
             done.unchanged += 1
         else:
             live = _LiveEvents(history)
+            original = originals.get(file)
+            copied = set() if original is None else keys_of(original)
             for event in formats[file.agent].read(file.path, done.problems.append):
-                batch.add(_PendingEvent(file, live, event))
+                if event.key in copied:
+                    done.known += 1
+                else:
+                    batch.add(_PendingEvent(file, live, event))
             batch.finish(file)
         on_file(file)
     batch.write()
