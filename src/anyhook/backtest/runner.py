@@ -40,7 +40,8 @@ MAX_SAMPLE_SECONDS = 2.0
 """Seconds that they may take; a session of slow commands is not decided again."""
 CLOCK_SHIFT = 401 * 86400.0 + 11 * 3600 + 17 * 60
 """Seconds: another year, month, day of the week, hour and minute."""
-SECRETS, ALL = "secrets", "all"
+SECRETS = "secrets"
+"""Stands for the secrets that were replaced, among names of members."""
 
 
 class DecidedSession(NamedTuple):
@@ -180,29 +181,24 @@ class SessionRunner:
         stored, with placeholders for secrets.
         """
         found: list[_Dependencies] = [{} for _ in sessions]
-        waiting = [_Question(n, SECRETS, AS_STORED) for n in range(len(sessions))]
-        waiting += [_Question(n, ALL, AS_RECORDED) for n in range(len(sessions))]
         questions: list[_Question] = []
-        for question in waiting:
-            rows, opinions = sessions[question.session], _complete(results[question.session])
-            if question.name == SECRETS:
-                if any(rows[number].redacted for number in opinions):
-                    questions.append(question)
-                continue
-            names = dict.fromkeys(name for n in opinions for name in _reconstructed(rows[n]))
+        for number, (rows, result) in enumerate(zip(sessions, results, strict=True)):
+            opinions = _complete(result)
+            if any(rows[event].redacted for event in opinions):
+                questions.append(_Question(number, (SECRETS,), AS_STORED))
+            members = [name for event in opinions for name in _reconstructed(rows[event])]
+            names = tuple(dict.fromkeys(members))
             if names:
-                questions.append(question._replace(circumstances=Circumstances(tuple(names))))
-        single: list[_Question] = []
+                questions.append(_Question(number, names, Circumstances(names)))
+        further: list[_Question] = []
         for question, changed in self._ask(questions, sessions, results):
-            session, members = question.session, question.circumstances.without
-            if question.name == SECRETS:
-                _add(found[session], SECRETS, changed, sessions[session])
-            elif len(members) == 1:
-                _add(found[session], members[0], changed, sessions[session])
+            session, names = question.session, question.names
+            if len(names) == 1:
+                _add(found[session], names[0], changed, sessions[session])
             elif changed:
-                single += [_Question(session, name, Circumstances((name,))) for name in members]
-        for question, changed in self._ask(single, sessions, results):
-            _add(found[question.session], question.name, changed, sessions[question.session])
+                further += [_Question(session, (name,), Circumstances((name,))) for name in names]
+        for question, changed in self._ask(further, sessions, results):
+            _add(found[question.session], question.names[0], changed, sessions[question.session])
         return found
 
     def _ask(
@@ -319,6 +315,8 @@ class SessionRunner:
     def _run_batch(self, batch: Batch, take: Callable[[tuple[int, SessionResult]], object]) -> None:
         def receive(message: tuple[int, SessionResult]) -> None:
             number, result = message
+            if number not in range(len(batch.sessions)) or not isinstance(result, SessionResult):
+                raise SandboxError("a hook has written what is no result of a session")
             result.reads = self._real_reads(result.reads)
             take((number, result))
 
@@ -359,12 +357,12 @@ class _Question(NamedTuple):
 
     Attributes:
         session: Number of the session.
-        name: On what; `ALL` for all members that were not recorded.
-        circumstances: How it is decided without that.
+        names: On what: members that were not recorded, or `SECRETS`.
+        circumstances: How it is decided without them.
     """
 
     session: int
-    name: str
+    names: tuple[str, ...]
     circumstances: Circumstances
 
 
