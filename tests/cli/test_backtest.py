@@ -23,6 +23,7 @@ FREE_NAMES = {"by_event": "EVENT", "outcomes": "VERDICT", "hooks": "HOOK"}
 """Members whose own members are names of events, verdicts and hooks."""
 WHOLE = {
     "decided[].decision",
+    "depends.on",
     "baseline.by_event",
     "baseline.outcomes",
     "baseline.hooks",

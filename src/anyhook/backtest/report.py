@@ -113,7 +113,7 @@ class Dependencies:
         """Return it as JSON values."""
         return {
             "sampled": self.sampled,
-            "on": [{"what": what, "events": events} for what, events in self.on.items()],
+            "on": self.on,
             "variables": self.variables,
             "files": self.files,
             "split_sessions": self.split_sessions,

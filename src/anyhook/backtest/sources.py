@@ -354,9 +354,17 @@ def parts_of_history(directory: str, selection: Selection) -> Iterator[HistoryPa
         rows = history.connection.execute(
             "SELECT id, agent, session, started, ended, events FROM sessions ORDER BY id"
         ).fetchall()
+        if not _has_events(history, selection):
+            return
     for sessions in _split_sessions(rows):
         if any(selection.may_take(*session[1:5]) for session in sessions):
             yield HistoryPart(directory, sessions[0][0], sessions[-1][0] + 1, selection, stamp)
+
+
+def _has_events(history: History, selection: Selection) -> bool:
+    condition, values = selection.condition()
+    query = f"SELECT 1 FROM events JOIN sessions ON sessions.id = session_id WHERE {condition}"
+    return history.connection.execute(f"{query} LIMIT 1", values).fetchone() is not None
 
 
 def _split_sessions(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:

@@ -117,9 +117,13 @@ def command_files(
     files: dict[str, None] = {}
     directories: dict[str, None] = dict.fromkeys(search.bases[1:])
     looked_at: dict[str, None] = {}
-    for word, path in search.candidates():
+    candidates = list(search.candidates())
+    pieces = _pieces_of_existing(candidates, scope)
+    for word, path in candidates:
         looked_at[path] = None
         mode = scope.mode_of(path)
+        if not mode and word in pieces:
+            continue
         if stat.S_ISDIR(mode):
             if runs_unnamed:
                 directories[path] = None
@@ -138,6 +142,15 @@ def command_files(
         looked_at=(*looked_at, *search.listed),
         unclear=tuple(_unclear_words(search, scope)),
     )
+
+
+def _pieces_of_existing(candidates: Iterable[tuple[str, str]], scope: Scope) -> set[str]:
+    """Return the pieces of words with blanks that name files: such words are also split."""
+    pieces: set[str] = set()
+    for word, path in candidates:
+        if " " in word and scope.mode_of(path):
+            pieces.update(word.split())
+    return pieces
 
 
 def _names_file(word: str, path: str, scope: Scope, *, exists: bool) -> bool:
