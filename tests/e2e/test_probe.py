@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from anyhook.agents.codex.trust import hash_of, key_of
 from anyhook.probe.plan import CallRequest
-from anyhook.probe.probing import ProbeOptions, probe_agent
+from anyhook.probe.probing import ProbeOptions, probe_in_sandbox
 from anyhook.probe.report import Verdict
+from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.sources import Location
 from tests.e2e.agents import PROBED
 
@@ -106,7 +108,9 @@ class Setup:
         options = ProbeOptions(
             tuple(self.agent.start()), tuple(map(CallRequest.parse, calls)), SECONDS
         )
-        return probe_agent(program, place, options)
+        with Sandbox.for_project(place.project, place) as sandbox:
+            inside = replace(place, environ=sandbox.environ)
+            return sandbox.run(probe_in_sandbox, inside, program.name, options)
 
 
 TRUST = {
