@@ -105,6 +105,7 @@ def program_version(command: Sequence[str], program: AgentProgram, home: Path) -
         process = subprocess.run(
             [*command, *program.version_arguments],
             env=environ,
+            cwd=home,  # in the project it may complain about the settings there
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
