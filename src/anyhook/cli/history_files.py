@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from anyhook.history.events import RecordedEvent
-    from anyhook.history.imports import TranscriptFile
+    from anyhook.history.forks import TranscriptFile
 
 MEGABYTE = 1_000_000
 EXPORT_SUFFIXES = (".jsonl", ".parquet")

@@ -6,6 +6,7 @@ have belong to the original, whichever of the two was written last.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -14,10 +15,28 @@ from anyhook.agents.transcripts import transcript_formats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from anyhook.history.imports import TranscriptFile
+    from pathlib import Path
 
 LATEST = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptFile:
+    """A transcript that was found.
+
+    Attributes:
+        agent: Name of the agent.
+        path: The file.
+        size: Bytes.
+        mtime: Time of the last change, in nanoseconds.
+        inode: Number of the file in its file system.
+    """
+
+    agent: str
+    path: Path
+    size: int
+    mtime: int
+    inode: int
 
 
 def find_originals(files: Iterable[TranscriptFile]) -> dict[TranscriptFile, TranscriptFile]:

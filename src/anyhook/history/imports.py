@@ -13,7 +13,7 @@ from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.transcripts import TranscriptEvent, transcript_formats
 from anyhook.errors import UnknownNameError
 from anyhook.history.events import RecordedEvent, RecordedResult
-from anyhook.history.forks import find_originals, keys_of
+from anyhook.history.forks import TranscriptFile, find_originals, keys_of
 from anyhook.history.merge import combine
 from anyhook.history.record import answer_record
 from anyhook.history.rows import dump
@@ -33,25 +33,6 @@ BATCH = 4000
 """Events of one transaction; with 1000, it takes a tenth longer."""
 BATCH_CHARACTERS = 16 * 1024**2
 """Characters of their payloads after which a transaction ends: a screenshot has a million."""
-
-
-@dataclass(frozen=True, slots=True)
-class TranscriptFile:
-    """A transcript that was found.
-
-    Attributes:
-        agent: Name of the agent.
-        path: The file.
-        size: Bytes.
-        mtime: Time of the last change, in nanoseconds.
-        inode: Number of the file in its file system.
-    """
-
-    agent: str
-    path: Path
-    size: int
-    mtime: int
-    inode: int
 
 
 @dataclass(slots=True)
