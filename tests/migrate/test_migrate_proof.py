@@ -10,6 +10,9 @@ import sys
 
 import pytest
 
+from anyhook.sandbox.copies import copy_home
+from anyhook.settings.sources import Location
+
 pytestmark = pytest.mark.slow
 
 ARGUMENTS = ("migrate", "--from", "claude", "--to", "gemini", "--dry-run", "--prove")
@@ -162,16 +165,15 @@ def test_the_proof_runs_the_shim_though_anyhook_is_not_on_the_path(here, run, mo
     assert "anyhook is not on the PATH" in " ".join(err.split())
 
 
-def test_credentials_and_large_files_are_not_copied(here, run):
+def test_credentials_and_large_files_are_not_copied(here):
     here.write(here.home / ".claude" / "words.txt", "not today")
     here.write(here.home / ".claude" / ".credentials.json", "secret")
     here.write(here.home / ".claude" / "projects" / "long.jsonl", "x" * 2_000_000)
-    found = here.project.parent / "found.txt"
-    events = configure(here, f'find "$HOME" -type f -printf "%f\\n" > {found}')
+    copy = here.project.parent / "copy"
 
-    run(*ARGUMENTS, "--trust-once", "--events", str(events), "--json")
+    copy_home(Location.of(here.project, home=here.home), copy)
 
-    assert found.read_text().split() == ["words.txt"]
+    assert [path.name for path in copy.rglob("*") if path.is_file()] == ["words.txt"]
 
 
 def test_a_link_in_the_home_is_copied_and_not_followed_by_what_hooks_write(here, run):
@@ -195,12 +197,12 @@ def test_the_user_learns_what_runs_where_before_anything_runs(here):
 
     assert f"touch {ran}" in out
     assert "~/.claude" in out
-    assert "writes elsewhere, it writes for real" in " ".join(out.split())
+    assert "in a sandbox, where they change nothing of yours" in " ".join(out.split())
     assert "Run them?" in out
-    assert not ran.exists()
+    assert "nothing was run" in out
 
-    answered(here, b"y\n")
-    assert ran.exists()
+    assert "nothing was run" not in answered(here, b"y\n")
+    assert not ran.exists()
 
 
 def answered(world, answer):
@@ -232,7 +234,7 @@ def test_without_a_terminal_trusted_hooks_run_only_if_that_was_said(here, run):
     code, out, _ = run(*ARGUMENTS, "--events", events, "--yes")
     assert code == 0
     assert f"touch {ran}" in out
-    assert ran.exists()
+    assert not ran.exists()
 
 
 def test_hooks_that_are_not_trusted_do_not_run_with_yes_alone(here, run):
