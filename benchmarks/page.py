@@ -21,7 +21,6 @@ from urllib.parse import urlencode
 import httpx
 import uvicorn
 
-from anyhook.cli.ui import ProjectSettings
 from anyhook.history.store import History
 from anyhook.page.access import Access
 from anyhook.page.app import make_app
@@ -72,7 +71,7 @@ class Server:
         self._listening, address = listen("127.0.0.1", 0, is_guarded=True)
         self._home = TemporaryDirectory()
         access = Access("token", "secret", address.port)
-        app = make_app(directory, access, ProjectSettings(Path(self._home.name)))
+        app = make_app(directory, access, Path(self._home.name))
         config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._listening],))

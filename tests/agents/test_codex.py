@@ -18,10 +18,10 @@ from anyhook.agents.payloads import decode_event
 from anyhook.agents.replies import reply_bytes
 from anyhook.agents.spec import SettingsFile
 from anyhook.authoring.degrade import fit
-from anyhook.cli.editing import settings_file
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.layers import Layer
+from anyhook.settings.changes import settings_file
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.load import load_file
 from anyhook.settings.sources import Location, Source

@@ -12,11 +12,12 @@ import pytest
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import BUG, OK, USAGE, main
-from anyhook.cli.record_settings import RECORDER_FILE, count_taps, recorded_events
 from anyhook.history.ingest import ingest
 from anyhook.history.journal import SWITCH
 from anyhook.history.recording import read_switch
 from anyhook.history.store import History
+from anyhook.manage.recorded import count_recorded
+from anyhook.manage.recording import RECORDER_FILE, recorded_events
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
 from anyhook.testing import make_payload
@@ -351,7 +352,7 @@ def test_a_command_in_a_toml_file_is_tapped(here):
     )
     path = write(here / "home/.codex/config.toml", text)
     assert record("on", "--agent", "codex", "--tap", "--yes") == OK
-    assert count_taps(get_agent("codex"), path) == 1
+    assert count_recorded(get_agent("codex"), path.read_text(), path).taps == 1
     assert record("off", "--yes") == OK
     assert path.read_text() == text
 

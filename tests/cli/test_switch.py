@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from anyhook.cli.record_settings import RECORDER_FILE
+from anyhook.manage.recording import RECORDER_FILE
 from anyhook.settings.jsonc import parse
 
 CLAUDE = """{

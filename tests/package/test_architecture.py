@@ -109,6 +109,30 @@ def test_a_long_module_gives_the_reason(module):
     assert lines <= LONGEST_MODULE or "one module because" in docstring
 
 
+EDITORS = {
+    "anyhook.settings.json_edit": (),
+    "anyhook.settings.toml_edit": (),
+    "anyhook.settings.edited_values": (),
+    "anyhook.settings.edit": ("read_settings",),
+    "anyhook.settings.write": ("stay_inside",),
+    # A probe sets members in the copy of a home in which it runs an agent.
+    "anyhook.settings.overlay": ("lay_over",),
+}
+"""Modules that edit the texts of settings files to what other packages may use of them."""
+
+
+def test_only_the_package_settings_edits_settings_files():
+    offenders = set()
+    for name, tree in modules().items():
+        if name.startswith("anyhook.settings"):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module in EDITORS:
+                names = {alias.name for alias in node.names} - {*EDITORS[node.module]}
+                offenders |= {f"{name} imports {node.module}.{other}" for other in names}
+    assert offenders == set()
+
+
 def test_only_their_own_package_names_agents():
     agents = {"gemini", "claude", "terminai", "generic"}
     for module, tree in modules().items():

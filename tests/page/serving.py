@@ -15,7 +15,6 @@ from pathlib import Path
 import httpx
 import uvicorn
 
-from anyhook.cli.ui import ProjectSettings
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.journal import append, history_directory
 from anyhook.history.store import History
@@ -105,7 +104,7 @@ class Served:
         self._listening, address = listen("127.0.0.1", port, is_guarded=True)
         directory = Path(history_directory())
         access = Access.load(directory, address.port)
-        app = make_app(directory, access, ProjectSettings(project))
+        app = make_app(directory, access, project)
         config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=5)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([self._listening],))

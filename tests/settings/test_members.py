@@ -9,8 +9,8 @@ import pytest
 from anyhook import BeforeTool
 from anyhook.agents import AGENTS, get_agent
 from anyhook.authoring.load import load_hooks as load_hook_file
-from anyhook.cli.hook_file_settings import Installation, add_hook_file, remove_hook_file
 from anyhook.errors import SettingsError
+from anyhook.manage.adding import Installation, add_hook_file, remove_hook_file
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import plan_migration
 from anyhook.settings.sources import Location

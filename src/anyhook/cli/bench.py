@@ -27,10 +27,11 @@ from anyhook.cli.candidates import (
     of_file,
     of_project,
 )
-from anyhook.cli.options import AsJson, existing_project
+from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, print_json
 from anyhook.cli.timing import Samples, cold_since, in_turns, warm_up
 from anyhook.errors import UsageError
+from anyhook.manage.scope import existing_project
 from anyhook.model.text import printable
 from anyhook.settings.detect import agents_with_hooks, detected
 from anyhook.worker.commands import native_client

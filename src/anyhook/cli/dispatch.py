@@ -12,8 +12,9 @@ import typer
 
 from anyhook.agents import get_agent
 from anyhook.cli import OK
-from anyhook.cli.options import HERE, Otel, Project, TrustOnce, existing_project, open_telemetry
+from anyhook.cli.options import HERE, Otel, Project, TrustOnce, open_telemetry
 from anyhook.engine.engine import Engine
+from anyhook.manage.scope import existing_project
 from anyhook.server.lines import LineServer
 
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from anyhook import __version__
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, PROBLEMS, USAGE
-from anyhook.cli.options import HERE, AsJson, Project, existing_project
+from anyhook.cli.options import HERE, AsJson, Project
 from anyhook.cli.output import console, print_json, show_path, show_place
 from anyhook.cli.worker import format_memory, format_time, server_json, summarize_cold
 from anyhook.engine.engine import Engine
@@ -24,6 +24,7 @@ from anyhook.engine.hook_files import files_of
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.files import read_user_file
+from anyhook.manage.scope import existing_project
 from anyhook.migrate.commands import is_portable
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable

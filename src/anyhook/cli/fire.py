@@ -19,7 +19,7 @@ from anyhook.cli.event_input import (
     decode_payloads,
     read_event_file,
 )
-from anyhook.cli.listing import hook_rows, print_native
+from anyhook.cli.listing import print_native
 from anyhook.cli.options import (
     HERE,
     AgentName,
@@ -27,8 +27,6 @@ from anyhook.cli.options import (
     Otel,
     Project,
     TrustOnce,
-    existing_project,
-    one_agent,
     open_telemetry,
     print_project,
 )
@@ -41,6 +39,8 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
+from anyhook.manage.hooks import hook_rows
+from anyhook.manage.scope import existing_project, one_agent
 from anyhook.trust.native import native_states
 
 if TYPE_CHECKING:

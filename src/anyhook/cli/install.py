@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,50 +14,32 @@ from anyhook.agents.entry import load_object
 from anyhook.authoring.inspect import NEVER_RUNS, calls_run
 from anyhook.authoring.load import load_hooks
 from anyhook.cli import OK, USAGE
-from anyhook.cli.companion_files import SHARED_PROGRAM, companion_edits, program_words
-from anyhook.cli.editing import (
-    LAYERS,
-    Edit,
-    StarterFile,
-    WriteOptions,
-    one_at_a_time,
-    write_edits,
-)
-from anyhook.cli.hook_file_settings import (
-    Installation,
-    add_hook_file,
-    file_arguments,
-    remove_hook_file,
-    runs_file,
-)
-from anyhook.cli.options import (
-    HERE,
-    AgentNames,
-    AsJson,
-    DryRun,
-    Project,
-    Yes,
-    existing_project,
-)
+from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
+from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, print_error, print_json, show_path
 from anyhook.cli.starter import STARTER_PATH, STARTER_TEXT
 from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
-from anyhook.engine.guard import Guard
 from anyhook.errors import SettingsError, UsageError
-from anyhook.settings.hookset import load_hooks as load_hook_set
-from anyhook.settings.sources import Location, own_places
+from anyhook.manage.adding import (
+    Installation,
+    add_hook_file,
+    choose_launcher,
+    launcher_problem,
+    remove_hook_file,
+    trust_hook_file,
+)
+from anyhook.manage.scope import agents_here, existing_project
+from anyhook.settings.changes import SCOPES, Change
+from anyhook.settings.companions import companion_changes, program_words
 from anyhook.settings.write import stay_inside
-from anyhook.trust.store import TrustStore
-from anyhook.worker.commands import PROGRAM, prefix
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.authoring.hooks import Hooks
-    from anyhook.trust.subjects import Subject
 
 SettingsScope = Annotated[
     str,
-    typer.Option("--scope", metavar="SCOPE", help=f"Settings to edit: {', '.join(LAYERS)}."),
+    typer.Option("--scope", metavar="SCOPE", help=f"Settings to edit: {', '.join(SCOPES)}."),
 ]
 Python = Annotated[
     str | None,
@@ -75,8 +53,6 @@ Cold = Annotated[
 HookPath = Annotated[Path, typer.Argument(metavar="FILE", help="The hook file.")]
 
 NO_AGENT = "no agent is found in this project or your home"
-SHARED_PYTHON = "python3"
-"""The interpreter in settings that are shared by all users of a project."""
 
 
 @one_at_a_time
@@ -103,8 +79,8 @@ def init(
     directory = existing_project(project)
     path = directory / STARTER_PATH
     stay_inside(directory, path)
-    specs = _select_agents(directory, agents)
-    launcher = _choose_launcher(python, scope, cold=cold)
+    specs = agents_here(directory, agents)
+    launcher = choose_launcher(python, scope, cold=cold)
     program = program_words(scope, python)
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
     if path.exists():
@@ -115,7 +91,8 @@ def init(
         copy = Path(scratch) / STARTER_PATH.name
         copy.write_text(STARTER_TEXT, encoding="utf-8")
         installation = Installation(path, directory, scope, launcher, program, _load(copy))
-        return _install(installation, copy, specs, options, StarterFile(path, STARTER_TEXT))
+        starter = Change(path, None, STARTER_TEXT, "Write a first hook file")
+        return _install(installation, copy, specs, options, starter)
 
 
 @one_at_a_time
@@ -141,11 +118,11 @@ def install(
         anyhook install ~/hooks/guard.py --scope user --yes
     """
     directory = existing_project(project)
-    specs = _select_agents(directory, agents)
+    specs = agents_here(directory, agents)
     if not specs:
         choices = " or ".join(f"--agent {name}" for name in CODING_AGENTS)
         raise UsageError(f"{NO_AGENT}; name one: {choices}")
-    launcher = _choose_launcher(python, scope, cold=cold)
+    launcher = choose_launcher(python, scope, cold=cold)
     program = program_words(scope, python)
     installation = Installation(file, directory, scope, launcher, program, _load(file))
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
@@ -173,28 +150,24 @@ def uninstall(
     """
     directory = existing_project(project)
     names = agents or CODING_AGENTS
-    edits: list[Edit] = []
+    changes: list[Change] = []
     exit_code = OK
     for name in dict.fromkeys(names):
-        agent = get_agent(name)
         try:
-            edit = remove_hook_file(agent, directory, scope, file)
-            edits.append(edit)
-            if edit.changes:
-                edits += companion_edits(edit, directory, scope, program_words(scope))
+            changes += remove_hook_file(get_agent(name), directory, scope, file)
         except SettingsError as error:  # the other files are still edited
             print_error(str(error))
             exit_code = USAGE
         except UsageError:  # this agent has no settings of the scope
             if agents:
                 raise
-    if exit_code == OK and not any(edit.changes for edit in edits):
+    if exit_code == OK and not any(change.has_effect for change in changes):
         raise UsageError(
             f"no settings of the scope {scope!r} run {show_path(str(file))}; see: anyhook list"
         )
-    written = write_edits(edits, WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json))
+    written = apply_changes(changes, WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json))
     if as_json:
-        print_json(_result_json(edits, {}, written=written))
+        print_json(_result_json(changes, {}, written=written))
     return exit_code
 
 
@@ -215,33 +188,33 @@ def _install(
     source: Path,
     agents: list[AgentSpec],
     options: WriteOptions,
-    starter: StarterFile | None = None,
+    starter: Change | None = None,
 ) -> int:
-    """Edit the settings of agents. `source` has the text of the hook file."""
-    edits = [add_hook_file(agent, installation) for agent in agents]
-    companions: list[Edit] = []
-    for edit in edits:
-        companions += companion_edits(
-            edit, installation.project, installation.scope, installation.program
-        )
+    """Change the settings of agents. `source` has the text of the hook file."""
+    project, scope, program = installation.project, installation.scope, installation.program
+    settings = {agent.name: add_hook_file(agent, installation) for agent in agents}
+    companions: list[Change] = []
+    for agent in agents:
+        companions += companion_changes(agent, settings[agent.name], project, scope, program)
     unsupported = unsupported_by_agent(source, agents)
-    written = write_edits([*edits, *companions], options, starter)
-    if written and installation.scope != "user":
-        for edit in edits:
-            _trust_written_hooks(edit, installation)
+    changes = [*settings.values(), *companions]
+    written = apply_changes([starter, *changes] if starter else changes, options)
+    if written and scope != "user":
+        for agent in agents:
+            trust_hook_file(agent, settings[agent.name].path, installation)
     if options.as_json:
-        print_json(_result_json([*edits, *companions], unsupported, written=written))
+        print_json(_result_json(changes, unsupported, written=written))
         return OK
     out = console()
     print_unsupported(out, unsupported)
-    file, project = installation.file.resolve(), installation.project.resolve()
+    file, project = installation.file.resolve(), project.resolve()
     shown = shlex.quote(str(file.relative_to(project) if file.is_relative_to(project) else file))
     if not agents:
         names = ", ".join(CODING_AGENTS)
         out.print(f"{NO_AGENT.capitalize()}. Configure the file for one ({names}):", soft_wrap=True)
         out.print(f"  anyhook install {shown} --agent NAME", markup=False, soft_wrap=True)
         return OK
-    warning = _launcher_problem(installation.program if companions else installation.launcher)
+    warning = launcher_problem(program if companions else installation.launcher)
     if warning:
         console(stderr=True).print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
     if written:
@@ -255,99 +228,16 @@ def _install(
     return OK
 
 
-def _trust_written_hooks(edit: Edit, installation: Installation) -> None:
-    """Trust the written hooks, which the user has seen and confirmed, and no other new ones."""
-    agent, project = edit.agent, installation.project
-    hooks = load_hook_set(agent, Location.of(project, home_variable=agent.home_variable))
-    store = TrustStore()
-    subjects = Guard(agent, project, store, tuple(hooks.definitions)).subjects()
-    changes, _ = store.changes(project, subjects)
-    untrusted = {id(change.subject) for change in changes}
-    arguments = file_arguments(agent, project, installation.file)
-
-    def is_trusted(subject: Subject) -> bool:
-        handler = subject.handler
-        is_in_file = handler.place.file == str(edit.path)
-        is_written = is_in_file and runs_file({"command": handler.command}, arguments)
-        return is_written or id(subject) not in untrusted
-
-    trusted = [subject for subject in subjects if is_trusted(subject)]
-    store.trust(project, trusted, agent=agent.name)
-
-
 def _result_json(
-    edits: list[Edit], unsupported: dict[str, list[str]], *, written: bool
+    changes: list[Change], unsupported: dict[str, list[str]], *, written: bool
 ) -> dict[str, Any]:
-    files = []
-    for edit in edits:
-        path = str(edit.path)
-        files.append(
-            {"agent": edit.agent.name, "path": path, "changes": edit.changes, "text": edit.after}
-        )
+    files = [
+        {
+            "agent": None if change.agent is None else change.agent.name,
+            "path": str(change.path),
+            "changes": change.has_effect,
+            "text": change.after,
+        }
+        for change in changes
+    ]
     return {"written": written, "files": files, "degraded": unsupported}
-
-
-# -- agents
-
-
-def _select_agents(project: Path, names: list[str] | None) -> list[AgentSpec]:
-    """Return the named agents, or those with a settings directory in the project or the home."""
-    if names:
-        return [get_agent(name) for name in dict.fromkeys(names)]
-    agents = [get_agent(name) for name in CODING_AGENTS]
-    location = Location.of(project)
-    return [agent for agent in agents if is_here(agent, location)]
-
-
-def is_here(agent: AgentSpec, location: Location) -> bool:
-    """Return whether an agent has a settings directory in the project or in the home."""
-    for layer, path in own_places(agent, location):
-        if layer in LAYERS.values() and path.parent.is_dir():
-            return True
-    return False
-
-
-# -- the command
-
-
-def _choose_launcher(python: str | None, scope: str, *, cold: bool) -> tuple[str, ...]:
-    """Return the words of the command before the hook file.
-
-    In shared settings they mean the same on every machine. In the user's own settings they are the
-    fastest client of the worker on this machine.
-    """
-    is_cold = cold or os.name != "posix"
-    if scope == "project" and python is None:
-        return (SHARED_PYTHON,) if is_cold else PROGRAM
-    interpreter = python or sys.executable
-    if is_cold:
-        return (interpreter,)
-    if Path(interpreter).is_absolute():
-        return prefix(interpreter)
-    # A program in the environment of this interpreter is not on the PATH of the agent.
-    program = shutil.which(PROGRAM[0])
-    is_global = program is not None and not Path(program).is_relative_to(sys.prefix)
-    return PROGRAM if is_global else (interpreter,)
-
-
-def _launcher_problem(launcher: tuple[str, ...]) -> str | None:
-    """Return what the command needs and this machine lacks."""
-    if launcher in (PROGRAM, SHARED_PROGRAM) and not shutil.which(PROGRAM[0]):
-        return (
-            "the command starts anyhook, but anyhook is not on the PATH here; install it where the "
-            "agent finds it, for example with: pipx install anyhook"
-        )
-    if launcher == (SHARED_PYTHON,) and not _has_anyhook(SHARED_PYTHON):
-        return (
-            f"the {SHARED_PYTHON} on the PATH here has no anyhook; install it there, for example "
-            f"with: {SHARED_PYTHON} -m pip install anyhook"
-        )
-    return None
-
-
-def _has_anyhook(python: str) -> bool:
-    program = shutil.which(python)
-    if program is None:
-        return False
-    command = [program, "-c", "import anyhook.authoring"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0

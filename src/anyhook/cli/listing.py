@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from anyhook.cli import OK
-from anyhook.cli.options import (
-    HERE,
-    AgentName,
-    AsJson,
-    Project,
-    configured_handlers,
-    print_no_hooks,
-    print_project,
-    scope_of,
-)
+from anyhook.cli.options import HERE, AgentName, AsJson, Project, print_no_hooks, print_project
 from anyhook.cli.output import (
     WIDE,
     console,
-    count_of,
     make_table,
     print_diagnostics,
     print_json,
     show_place,
 )
-from anyhook.model.definitions import unique_labels
+from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
+from anyhook.manage.scope import scope_of
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
-from anyhook.settings.kept import kept_hooks
 from anyhook.trust.native import RUNNING, native_states
 
 if TYPE_CHECKING:
@@ -39,7 +28,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec, HookDefinition
+    from anyhook.manage.hooks import HookRow
+    from anyhook.model.definitions import HookDefinition
 
 STATE_STYLE = {
     "on": "green",
@@ -48,31 +38,6 @@ STATE_STYLE = {
     "not trusted": "yellow",
     "changed": "yellow",
 }
-STATE_OF_CHANGE = {"new": "not trusted", "script": "changed", "definition": "changed"}
-"""What is not trusted of a hook (`Change.what`) to the state that is shown."""
-RECORDER_LABEL = "recorder.py"
-"""Label of the hook that `anyhook record on` adds."""
-
-
-@dataclass(frozen=True, slots=True)
-class HookRow:
-    """One listed hook.
-
-    Attributes:
-        definition: Its definition.
-        handler: The hook.
-        label: Its name, unique in the list.
-        state: `on`, `shadow`, `off`, `not trusted` or `changed`.
-        switched_off_by: The file, or file and line, that switches it off; `None` if none does.
-        native: How far the agent itself trusts it; `None` if the agent keeps no such record.
-    """
-
-    definition: HookDefinition
-    handler: HandlerSpec
-    label: str
-    state: str
-    switched_off_by: str | None
-    native: str | None = None
 
 
 def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson = False) -> int:
@@ -113,74 +78,19 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
     return OK
 
 
-def hook_rows(engine: Engine) -> list[HookRow]:
-    """Return every hook of an engine by event and layer, then those that were taken out."""
-    changes = {id(change.subject.handler): change.what for change in engine.guard.changes()}
-    kept = kept_hooks(engine.agent, engine.hooks.files)
-    labels = unique_labels([*configured_handlers(engine), *(hook.handler for hook in kept)])
-    rows: list[HookRow] = []
-    native = native_states(engine.agent, engine.hooks)
-    for definition in _sorted_definitions(engine):
-        for handler in definition.handlers:
-            switched_off_by = engine.hooks.switched_off(handler)
-            state = "shadow" if handler.shadow else "on"
-            if switched_off_by is not None:
-                state = "off"
-            elif id(handler) in changes:
-                state = STATE_OF_CHANGE[changes[id(handler)]]
-            label = labels[id(handler)]
-            agent_state = native.of(handler) if native is not None else None
-            rows.append(HookRow(definition, handler, label, state, switched_off_by, agent_state))
-    # `disable` took these out of their settings file.
-    for hook in kept:
-        label = labels[id(hook.handler)]
-        rows.append(HookRow(hook.definition, hook.handler, label, "off", str(hook.record)))
-    return rows
-
-
-def _sorted_definitions(engine: Engine) -> list[HookDefinition]:
-    events = [spec.canonical for spec in engine.agent.events]
-    layers = list(engine.agent.layer_order)
-
-    def sort_key(definition: HookDefinition) -> tuple[int, int]:
-        return events.index(definition.event), layers.index(definition.layer)
-
-    return sorted(engine.definitions, key=sort_key)
-
-
 def _print_table(out: Console, engine: Engine, rows: list[HookRow]) -> None:
     """Print the hooks; the recorder, which runs on every event, has one line for all of them."""
     shown, recorder = split_recorder(rows)
     if shown:
         out.print(_table(out, engine, shown))
-    if recorder:
-        events = count_of(len(recorder), "event")
-        text = f"and the recorder on {events}; see: anyhook record status"
+    if recorder is not None:
+        text = f"and the recorder on {recorder.event}; see: anyhook record status"
         out.print(Text(text, style="dim"))
-
-
-def split_recorder(rows: list[HookRow]) -> tuple[list[HookRow], list[HookRow]]:
-    """Return the hooks without the recorder, and the recorder on each of its events.
-
-    `anyhook record on` adds the recorder on every event, and `record off` removes it. Views show
-    one line for all of them. A recorder that does not run is listed like any other hook.
-    """
-    recorder = [row for row in rows if row.state == "on" and _is_recorder(row)]
-    identities = {id(row) for row in recorder}
-    return [row for row in rows if id(row) not in identities], recorder
-
-
-def _is_recorder(row: HookRow) -> bool:
-    if row.handler.label != RECORDER_LABEL:
-        return False
-    from anyhook.history.recording import is_recorder_command
-
-    return is_recorder_command(row.handler.command or "")
 
 
 def _table(out: Console, engine: Engine, rows: list[HookRow]) -> Table:
     if out.width < WIDE:
-        return _narrow_table(engine, rows)
+        return _narrow_table(rows)
     headings = ["event", "hook", "matcher", "state", "timeout", "layer", "place"]
     has_descriptions = any(row.handler.description for row in rows)
     if has_descriptions:
@@ -188,7 +98,7 @@ def _table(out: Console, engine: Engine, rows: list[HookRow]) -> Table:
     table = make_table(*headings, no_wrap=("event", "state", "timeout", "layer"))
     previous_event = ""
     for row in rows:
-        event = event_name(engine, row)
+        event = row.event
         handler = row.handler
         layer = f"{handler.layer} {printable(handler.origin or '')}".rstrip()
         cells = [
@@ -207,13 +117,13 @@ def _table(out: Console, engine: Engine, rows: list[HookRow]) -> Table:
     return table
 
 
-def _narrow_table(engine: Engine, rows: list[HookRow]) -> Table:
+def _narrow_table(rows: list[HookRow]) -> Table:
     """Return a table for 80 columns: the name of an event stands above its hooks."""
     no_wrap = ("hook", "state", "timeout", "place")
     table = make_table("hook", "matcher", "state", "timeout", "place", no_wrap=no_wrap)
     previous_event = ""
     for row in rows:
-        event = event_name(engine, row)
+        event = row.event
         if event != previous_event:
             table.add_row(Text(event, style="bold cyan"))
         table.add_row(
@@ -225,11 +135,6 @@ def _narrow_table(engine: Engine, rows: list[HookRow]) -> Table:
         )
         previous_event = event
     return table
-
-
-def event_name(engine: Engine, row: HookRow) -> str:
-    """Return the event of a hook by the agent's name."""
-    return engine.agent.by_canonical[row.definition.event].wire
 
 
 def _matcher(definition: HookDefinition) -> str:
@@ -246,7 +151,7 @@ def _print_inactive(out: Console, engine: Engine, rows: list[HookRow]) -> None:
     for switch, labels in labels_by_switch.items():
         names = ", ".join(dict.fromkeys(labels))
         out.print(Text.assemble(("off", "dim"), f"  {switch} switches off: {names}"))
-    if any(row.state in STATE_OF_CHANGE.values() for row in rows):
+    if any(row.state in UNTRUSTED for row in rows):
         command = trust_command(engine.agent.name, engine.project_dir)
         out.print(Text.assemble(("not trusted", "yellow"), f"  review them with: {command}"))
     print_native(out, engine, rows)
@@ -271,7 +176,7 @@ def _row_json(engine: Engine, row: HookRow) -> dict[str, Any]:
     handler, definition = row.handler, row.definition
     return {
         "agent": engine.agent.name,
-        "event": event_name(engine, row),
+        "event": row.event,
         "name": row.label,
         "identifier": handler.shown_identifier,
         "state": row.state,

@@ -13,16 +13,7 @@ from rich.progress import Progress
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.companion_files import companion_edits, program_words
-from anyhook.cli.editing import (
-    Edit,
-    WriteOptions,
-    one_at_a_time,
-    read_text,
-    settings_file,
-    write_edits,
-)
-from anyhook.cli.install import is_here
+from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
 from anyhook.cli.migrate_report import (
     proof_json,
     show_losses,
@@ -31,16 +22,19 @@ from anyhook.cli.migrate_report import (
     show_refusal,
     show_what_runs,
 )
-from anyhook.cli.options import HERE, AsJson, Project, existing_project
+from anyhook.cli.options import HERE, AsJson, Project
 from anyhook.cli.output import console, print_json, show_path
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.engine.guard import Guard
 from anyhook.errors import UsageError
+from anyhook.manage.scope import agents_here, existing_project
 from anyhook.migrate.losses import KINDS
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import plan_migration
 from anyhook.migrate.prove import BUILTIN, ProofRequest, prove_migration
 from anyhook.sandbox.sandbox import Sandbox
+from anyhook.settings.changes import Change, read_text, settings_file
+from anyhook.settings.companions import companion_changes, program_words
 from anyhook.settings.detect import agents_with_hooks
 from anyhook.settings.sources import Location
 from anyhook.trust.store import TrustStore
@@ -152,8 +146,10 @@ def migrate(
     path = settings_file(target_agent, directory, scope)
     before = read_text(path)
     after, notes = merge_into(migration, before or "", str(path))
-    edit = Edit(target_agent, path, before, after)
-    companions = companion_edits(edit, directory, scope, program_words(scope))
+    why = f"Add the hooks of {source_agent.title}"
+    change = Change(path, before, after, why, target_agent)
+    program = program_words(scope)
+    companions = companion_changes(target_agent, change, directory, scope, program)
     losses = [*migration.losses, *notes]
     proof_options = None
     if proved and migration.entries:
@@ -181,7 +177,7 @@ def migrate(
     written = False
     if refusal is None:
         options = WriteOptions(yes, dry_run, as_json)
-        written = write_edits([edit, *companions], options, backup=True)
+        written = apply_changes([change, *companions], options, backup=True)
         if written and not as_json and scope == "project":
             console().print(f"Under anyhook itself: anyhook trust --agent {target_agent.name}")
     elif not as_json:
@@ -193,7 +189,7 @@ def migrate(
             soft_wrap=True,
         )
     if as_json:
-        print_json(_json(migration, losses, proof, edit, written=written, refusal=refusal))
+        print_json(_json(migration, losses, proof, change, written=written, refusal=refusal))
     return PROBLEMS if refusal else OK
 
 
@@ -242,9 +238,8 @@ def _only_target(project: Path, source: AgentSpec) -> str:
     Raises:
         UsageError: If there is none, or several.
     """
-    location = Location.of(project)
     others = [name for name in CODING_AGENTS if name != source.name]
-    present = [name for name in others if is_here(get_agent(name), location)]
+    present = [agent.name for agent in agents_here(project, None) if agent.name in others]
     if len(present) == 1:
         return present[0]
     choices = " or ".join(f"--to {name}" for name in present or others)
@@ -338,7 +333,7 @@ def _json(
     migration: Migration,
     losses: list[Loss],
     proof: Proof | None,
-    edit: Edit,
+    change: Change,
     *,
     written: bool,
     refusal: str | None,
@@ -349,9 +344,9 @@ def _json(
         "scope": migration.scope,
         "written": written,
         "refused": refusal,
-        "path": str(edit.path),
-        "changes": edit.changes,
-        "text": edit.after,
+        "path": str(change.path),
+        "changes": change.has_effect,
+        "text": change.after,
         "hooks": [
             {
                 "hook": origin.handler.shown_identifier,

@@ -1,28 +1,18 @@
-"""Options that commands share, and what they select: a project and the hooks of its agents."""
+"""Options that commands share."""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
-from anyhook.agents import AGENTS, CODING_AGENTS, agents_of_event, get_agent
+from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.cli.output import make_table, show_path
-from anyhook.engine.engine import Engine
-from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
-from anyhook.settings.detect import (
-    DEFAULT_AGENT,
-    AgentSettings,
-    agents_with_hooks,
-    detected,
-    find_project,
-)
 from anyhook.settings.sources import Location, places
 
 if TYPE_CHECKING:
@@ -31,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.engine.observers import Observer
-    from anyhook.model.definitions import HandlerSpec
+    from anyhook.manage.scope import Scope
 
     Observers = tuple[Observer, ...]
 
@@ -102,104 +92,6 @@ def open_telemetry(
         raise UsageError(str(error)) from None
     with Telemetry.from_environment(environ=environ) as telemetry:
         yield (telemetry,)
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The project and the agents that a command works on.
-
-    Attributes:
-        project: Directory of the project.
-        agents: Names of the agents; empty if none was named and none has hooks.
-        with_hooks: The agents that have hooks in the project or in the user's settings.
-    """
-
-    project: Path
-    agents: tuple[str, ...]
-    with_hooks: tuple[AgentSettings, ...]
-
-    def engines(self, *, default: bool = False) -> Iterator[Engine]:
-        """Load an engine for each agent.
-
-        Args:
-            default: Load one for the default agent if no agent has hooks.
-        """
-        names = self.agents
-        if default and not names:
-            names = (DEFAULT_AGENT,)
-        for name in names:
-            yield Engine.load(self.project, agent=name, on_message=discard)
-
-
-def scope_of(project: Path, agent: str | None) -> Scope:
-    """Return the project and the agents that the options select.
-
-    Args:
-        project: The option `--project`.
-        agent: The option `--agent`; `None` selects every agent with hooks here.
-
-    Raises:
-        UsageError: If the directory does not exist.
-        UnknownNameError: If there is no such agent.
-    """
-    directory = existing_project(project)
-    with_hooks = agents_with_hooks(directory)
-    if agent is not None:
-        return Scope(directory, (get_agent(agent).name,), with_hooks)
-    names = tuple(settings.agent for settings in with_hooks)
-    return Scope(directory, names, with_hooks)
-
-
-def one_agent(project: Path, agent: str | None, event: str | None = None) -> str:
-    """Return the name of the agent for a command that works for one agent.
-
-    Args:
-        project: Directory of the project.
-        agent: The option `--agent`.
-        event: An event, as agents name it: only agents that have it are considered.
-
-    Returns:
-        The named agent, else the one with hooks here, else the first one that has the event.
-
-    Raises:
-        UsageError: If several agents have hooks here and none is named.
-    """
-    if agent is not None:
-        return get_agent(agent).name
-    owners = agents_of_event(event) if event is not None else ()
-    if len(owners) == 1:
-        return owners[0]
-    names = [settings.agent for settings in detected(agents_with_hooks(project))]
-    if owners:
-        names = [name for name in names if name in owners]
-    if len(names) > 1:
-        choices = " or ".join(f"--agent {name}" for name in names)
-        raise UsageError(f"several agents have hooks here; name one of them: {choices}")
-    if names:
-        return names[0]
-    return owners[0] if owners else DEFAULT_AGENT
-
-
-def existing_project(project: Path) -> Path:
-    """Return the project that a directory belongs to.
-
-    Raises:
-        UsageError: If there is no such directory.
-    """
-    try:
-        if project.is_dir():
-            return find_project(project)
-    except (OSError, ValueError):  # a deleted current directory, or a null byte in the path
-        pass
-    raise UsageError(f"there is no directory {str(project)!r}; give the project with --project")
-
-
-def configured_handlers(engine: Engine) -> list[HandlerSpec]:
-    """Return the handlers of every definition of an engine."""
-    handlers: list[HandlerSpec] = []
-    for definition in engine.definitions:
-        handlers.extend(definition.handlers)
-    return handlers
 
 
 def print_project(out: Console, project: Path) -> None:

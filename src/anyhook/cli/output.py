@@ -9,12 +9,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from anyhook.errors import UsageError
 from anyhook.model.diagnostics import Severity
 from anyhook.model.json import dump_json, repair
 from anyhook.model.text import printable
@@ -167,6 +169,28 @@ def print_quoted(out: Console, text: str, style: str = "") -> None:
         shown = Text(printable(line), style=style)
         for part in shown.wrap(out, max(out.width - len(prefix), 1), overflow="fold") or [Text()]:
             out.print(Text(prefix, style=style).append_text(part))
+
+
+def confirm(
+    question: str, *, is_agreed: bool, instead: str, is_quiet: bool = False, err: bool = False
+) -> bool:
+    """Ask a question that `y` answers; any other answer, also none, is no.
+
+    Args:
+        question: The question.
+        is_agreed: Whether an option answers it already.
+        instead: What to do where nobody can be asked.
+        is_quiet: Whether the command writes for programs, so that it does not ask.
+        err: Ask on standard error.
+
+    Raises:
+        UsageError: If there is no terminal to ask at.
+    """
+    if is_agreed:
+        return True
+    if is_quiet or sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError(f"there is no terminal to ask at; {instead}")
+    return typer.confirm(question, default=False, err=err)
 
 
 # -- diagnostics

@@ -24,10 +24,8 @@ from anyhook.cli.options import (
     Project,
     TrustOnce,
     Yes,
-    existing_project,
     print_no_hooks,
     print_project,
-    scope_of,
 )
 from anyhook.cli.output import (
     WIDE,
@@ -42,6 +40,7 @@ from anyhook.cli.sandboxed import confirm_limits
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
+from anyhook.manage.scope import existing_project, scope_of
 from anyhook.model.text import printable
 from anyhook.probe.plan import CallRequest
 from anyhook.probe.probing import SECONDS, ProbeOptions, probe_in_sandbox

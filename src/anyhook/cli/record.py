@@ -12,26 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.entry import load_object
 from anyhook.cli import OK
-from anyhook.cli.editing import Edit, WriteOptions, one_at_a_time, write_edits
-from anyhook.cli.install import is_here
-from anyhook.cli.options import (
-    HERE,
-    AgentNames,
-    AsJson,
-    DryRun,
-    Project,
-    Yes,
-    existing_project,
-)
+from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time, print_difference
+from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, make_table, print_json, show_path
 from anyhook.cli.past import open_store
-from anyhook.cli.record_settings import RecordingEdit, record_edits, restore_edit
-from anyhook.cli.record_state import RecordingState, agent_status, edited_files, read_state
-from anyhook.cli.record_table import show_record_edits
 from anyhook.errors import UsageError
 from anyhook.files import read_user_file
 from anyhook.history.ingest import ingest
@@ -46,14 +35,23 @@ from anyhook.history.recording import (
 )
 from anyhook.history.store import FILE
 from anyhook.history.tap_record import PROBLEM_FILE
+from anyhook.manage.recorded import (
+    RecordedAgent,
+    RecordingState,
+    count_recorded,
+    edited_files,
+    read_state,
+    recorded_agent,
+)
+from anyhook.manage.recording import RecordingChange, end_recording, start_recording
+from anyhook.manage.scope import agents_here, existing_project
 from anyhook.model.text import printable
-from anyhook.settings.sources import Location
 from anyhook.worker.commands import prefix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anyhook.agents.spec import AgentSpec
+    from anyhook.settings.changes import Change
 
 record = typer.Typer(
     no_args_is_help=True,
@@ -112,33 +110,31 @@ def switch_on(
     directory = existing_project(project)
     state = read_state()
     limits = _with_limits(state.switch or RecordingSwitch(), keep, max_size)
-    specs = _select_agents(directory, agents, state.switch)
+    specs = agents_here(directory, agents, also=_recorded_names(state.switch))
     if not specs:
         choices = " or ".join(f"--agent {name}" for name in CODING_AGENTS)
         raise UsageError(f"no agent is found in this project or your home; name one: {choices}")
-    edits: list[RecordingEdit] = []
+    recorded: list[RecordingChange] = []
+    for agent in specs:
+        recorded += start_recording(agent, directory, state.switch, launcher=_launcher(), taps=tap)
     kept: dict[tuple[str, str], EditedFile] = {
         (file.agent, file.path): file for file in limits.files
     }
-    for agent in specs:
-        recorded = edited_files(directory, [agent.name], state.switch)
-        files = {Path(file.path): file for file in recorded}
-        edits += record_edits(agent, directory, files, launcher=_launcher(), taps=tap)
-    for edit in edits:
-        key = (edit.edit.agent.name, str(edit.edit.path))
-        if edit.state is None:
+    for change in recorded:
+        key = (change.agent.name, str(change.settings.path))
+        if change.state is None:
             kept.pop(key, None)
         else:
-            kept[key] = edit.state
+            kept[key] = change.state
     after = RecordingSwitch(limits.days, limits.size, tuple(kept.values()))
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
-    is_written = _write(edits, options, state, after, diff=diff)
+    is_written = _write(recorded, options, state, after, diff=diff)
     if as_json:
         print_json(
             {
                 "written": is_written,
                 "recording": is_written or state.switch is not None or bool(state.damage),
-                "files": _files_json(edits),
+                "files": _files_json(recorded),
             }
         )
         return OK
@@ -186,24 +182,24 @@ def switch_off(
         else:
             console().print("Recording is off already")
         return OK
-    edits: list[RecordingEdit] = []
+    recorded: list[RecordingChange] = []
     for file in removed:
-        edit = restore_edit(get_agent(file.agent), directory, file)
-        if edit is not None:
-            edits.append(edit)
+        change = end_recording(directory, file)
+        if change is not None:
+            recorded.append(change)
     rest = tuple(file for file in files if file.agent not in names)
     is_on = state.switch is not None or bool(state.damage)
     after = None
     if agents and rest and is_on:
         after = replace(state.switch or RecordingSwitch(), files=rest)
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
-    is_written = _write(edits, options, state, after, diff=diff)
+    is_written = _write(recorded, options, state, after, diff=diff)
     if as_json:
         print_json(
             {
                 "written": is_written,
                 "recording": not is_written or after is not None,
-                "files": _files_json(edits),
+                "files": _files_json(recorded),
             }
         )
     elif is_written:
@@ -213,7 +209,7 @@ def switch_off(
 
 
 def _write(
-    edits: Sequence[RecordingEdit],
+    recorded: Sequence[RecordingChange],
     options: WriteOptions,
     before: RecordingState,
     after: RecordingSwitch | None,
@@ -221,17 +217,17 @@ def _write(
     diff: bool,
 ) -> bool:
     """Show and write the files and the state; return whether that was done."""
-    files: list[Edit] = []
-    for edit in edits:
-        files += [edit.edit, *edit.companions]
-    changes = any(file.changes for file in files)
-    if changes or options.dry_run:
+    changes: list[Change] = []
+    for file in recorded:
+        changes += file.changes
+    has_effect = any(change.has_effect for change in changes)
+    if has_effect or options.dry_run:
         has_difference = diff or options.dry_run
 
         def show() -> None:
-            show_record_edits(edits, difference=has_difference, is_asked=not options.yes)
+            _show_changes(recorded, difference=has_difference, is_asked=not options.yes)
 
-        is_written = write_edits(files, options, show=show)
+        is_written = apply_changes(changes, options, show=show)
         if not is_written:
             return False
     if before.damage:
@@ -243,19 +239,46 @@ def _write(
         remove_switch()
     elif after != before.switch:
         write_switch(after)
-    return changes or bool(before.damage) or after != before.switch
+    return has_effect or bool(before.damage) or after != before.switch
 
 
-def _select_agents(
-    project: Path, names: list[str] | None, before: RecordingSwitch | None
-) -> list[AgentSpec]:
-    """Return the named agents, or those that are found here, and those that are recorded."""
-    if names:
-        return [get_agent(name) for name in dict.fromkeys(names)]
-    recorded = {file.agent for file in before.files} if before is not None else set()
-    location = Location.of(project)
-    agents = [get_agent(name) for name in CODING_AGENTS]
-    return [agent for agent in agents if agent.name in recorded or is_here(agent, location)]
+def _recorded_names(switch: RecordingSwitch | None) -> set[str]:
+    """Return the names of the agents that are recorded."""
+    return {file.agent for file in switch.files} if switch is not None else set()
+
+
+def _show_changes(recorded: Sequence[RecordingChange], *, difference: bool, is_asked: bool) -> None:
+    """Print what is added to each file or removed from it.
+
+    Args:
+        recorded: The changes.
+        difference: Print the lines that change, too.
+        is_asked: Whether the user is asked whether to write them.
+    """
+    out = console()
+    table = make_table("agent", "file", "events", "hooks", "wrapped commands", no_wrap=("agent",))
+    for heading in table.columns[2:]:
+        heading.justify = "right"
+    changed: list[Change] = []
+    for file in recorded:
+        title, settings = file.agent.title, file.settings
+        before = count_recorded(file.agent, settings.before or "", settings.path)
+        after = count_recorded(file.agent, settings.after or "", settings.path)
+        differences = [new - old for old, new in zip(before, after, strict=True)]
+        cells = [f"{number:+d}" if number else "-" for number in differences]
+        path = Text(show_path(str(settings.path)))
+        table.add_row(title, path, *(cells if settings.has_effect else ["as it is"]))
+        for companion in file.companions:
+            if companion.has_effect:
+                table.add_row(title, Text(show_path(str(companion.path))), "", "", "")
+        changed += [change for change in file.changes if change.has_effect]
+    if table.row_count:
+        out.print(table)
+    if difference:
+        for change in changed:
+            print_difference(out, change)
+    elif changed and is_asked:
+        out.print("To see the lines that change: --diff", style="dim")
 
 
 def _launcher() -> tuple[str, ...]:
@@ -286,12 +309,12 @@ def _number(text: str, units: Mapping[str, float], usage: str) -> float:
     return float(match[1]) * units.get(match[2], 0.0)
 
 
-def _files_json(edits: Sequence[RecordingEdit]) -> list[dict[str, Any]]:
+def _files_json(recorded: Sequence[RecordingChange]) -> list[dict[str, Any]]:
     files: list[dict[str, Any]] = []
-    for edit in edits:
-        for one in (edit.edit, *edit.companions):
-            agent, path = one.agent.name, str(one.path)
-            files.append({"agent": agent, "path": path, "changes": one.changes})
+    for file in recorded:
+        for change in file.changes:
+            path = str(change.path)
+            files.append({"agent": file.agent.name, "path": path, "changes": change.has_effect})
     return files
 
 
@@ -317,13 +340,15 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
     counts, size, problems = _stored(store, is_on=is_on)
     problems += [damage] if damage and damage not in problems else []
     journal = _size_of(store / DIRECTORY)
-    here = {agent.name for agent in _select_agents(directory, None, switch)}
+    also = _recorded_names(switch)
+    here = {agent.name for agent in agents_here(directory, None, also=also)}
     rows: list[dict[str, Any]] = []
     for name in CODING_AGENTS:
-        row, unread = agent_status(name, directory, switch, counts)
-        if name in here or row["events_today"] or row["files"]:
-            rows.append(row)
-            problems += unread
+        recorded = recorded_agent(name, directory, switch)
+        events_today = counts.get(name, 0)
+        if name in here or events_today or recorded.files:
+            rows.append(_status_json(recorded, events_today))
+            problems += recorded.problems
     if not is_on and any(row["files"] for row in rows):
         problems.append("settings still hold what recording has added: run `anyhook record off`")
     if as_json:
@@ -361,6 +386,16 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
     for problem in problems:
         out.print(f"problem: {printable(problem)}", style="yellow", markup=False, soft_wrap=True)
     return OK
+
+
+def _status_json(recorded: RecordedAgent, events_today: int) -> dict[str, Any]:
+    return {
+        "agent": recorded.agent.name,
+        "recorder": recorded.recorders > 0,
+        "tapped": recorded.taps,
+        "events_today": events_today,
+        "files": list(recorded.files),
+    }
 
 
 def _stored(store: Path, *, is_on: bool) -> tuple[dict[str, int], int, list[str]]:

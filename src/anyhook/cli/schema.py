@@ -11,14 +11,9 @@ import typer
 from anyhook.agents import get_agent
 from anyhook.agents.schema import event_schema, reply_schema, settings_schema
 from anyhook.cli import OK
-from anyhook.cli.options import (
-    HERE,
-    AgentName,
-    AsJson,
-    existing_project,
-    one_agent,
-)
+from anyhook.cli.options import HERE, AgentName, AsJson
 from anyhook.errors import UsageError
+from anyhook.manage.scope import existing_project, one_agent
 
 SETTINGS = "settings"
 

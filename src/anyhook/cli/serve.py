@@ -14,9 +14,10 @@ from rich.text import Text
 
 from anyhook.agents import get_agent
 from anyhook.cli import OK
-from anyhook.cli.options import AsJson, Otel, existing_project, open_telemetry
+from anyhook.cli.options import AsJson, Otel, open_telemetry
 from anyhook.cli.output import console, print_json, print_settings_problems
 from anyhook.errors import UsageError
+from anyhook.manage.scope import existing_project
 from anyhook.model.text import printable
 from anyhook.server.address import Address, listen
 from anyhook.settings.layout import own_entries

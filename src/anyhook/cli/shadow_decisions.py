@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.cli.options import configured_handlers
 from anyhook.cli.output import console, count_of, make_table
 from anyhook.cli.past import open_store
 from anyhook.engine.hook_files import files_of
@@ -19,6 +18,7 @@ from anyhook.history.ingest import ingest
 from anyhook.history.journal import history_directory, is_recording
 from anyhook.history.record import version_record
 from anyhook.history.store import FILE
+from anyhook.manage.hooks import configured_handlers
 from anyhook.model.text import printable, shorten
 
 if TYPE_CHECKING:

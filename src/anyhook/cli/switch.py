@@ -9,26 +9,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.editing import one_at_a_time
+from anyhook.cli.changes import one_at_a_time
 from anyhook.cli.options import (
     HERE,
     AgentName,
     AsJson,
     Project,
-    configured_handlers,
-    one_agent,
-    scope_of,
 )
 from anyhook.cli.output import console, print_error, print_json, show_path
-from anyhook.cli.switching import handlers_named, switch_off, switch_on
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
+from anyhook.manage.hooks import all_handlers, handlers_named
+from anyhook.manage.scope import one_agent, scope_of
+from anyhook.manage.switching import switch_hook
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
-from anyhook.settings.kept import kept_hooks
 
 if TYPE_CHECKING:
-    from anyhook.cli.switching import SwitchResult
+    from anyhook.manage.switching import SwitchResult
 
 HookName = Annotated[
     str,
@@ -54,7 +52,7 @@ def disable(
         anyhook disable settings.json:12
     """
     engine = load_engine(project, agent, name)
-    return _report(engine, name, switch_off(engine, name), as_json=as_json)
+    return _report(engine, name, switch_hook(engine, name, is_on=False), as_json=as_json)
 
 
 @one_at_a_time
@@ -72,7 +70,8 @@ def enable(
         anyhook enable settings.json:12
     """
     engine = load_engine(project, agent, name)
-    return _report(engine, name, switch_on(engine, name), as_json=as_json, should_be_on=True)
+    result = switch_hook(engine, name, is_on=True)
+    return _report(engine, name, result, as_json=as_json, should_be_on=True)
 
 
 def load_engine(project: Path, agent: str | None, name: str) -> Engine:
@@ -81,17 +80,11 @@ def load_engine(project: Path, agent: str | None, name: str) -> Engine:
     engines = list(scope.engines())
     if len(engines) == 1:
         return engines[0]
-    candidates = [engine for engine in engines if _has_hook(engine, name)]
+    candidates = [engine for engine in engines if handlers_named(name, all_handlers(engine))]
     if len(candidates) == 1:
         return candidates[0]
     agent_name = one_agent(scope.project, None)
     return Engine.load(scope.project, agent=agent_name, on_message=discard)
-
-
-def _has_hook(engine: Engine, name: str) -> bool:
-    kept = kept_hooks(engine.agent, engine.hooks.files)
-    handlers = [*configured_handlers(engine), *(hook.handler for hook in kept)]
-    return bool(handlers_named(name, handlers))
 
 
 def _report(

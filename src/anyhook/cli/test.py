@@ -15,19 +15,12 @@ from anyhook.authoring.run import log_text
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.cases import run_case_file
 from anyhook.cli.first_cases import write_first_cases
-from anyhook.cli.options import (
-    HERE,
-    AgentNames,
-    AsJson,
-    Project,
-    TrustOnce,
-    Yes,
-    existing_project,
-)
+from anyhook.cli.options import HERE, AgentNames, AsJson, Project, TrustOnce, Yes
 from anyhook.cli.output import RESULT_MARKS, UNWRAPPED, console, make_table, print_json
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
 from anyhook.errors import UsageError
+from anyhook.manage.scope import existing_project
 from anyhook.model.text import printable, shorten
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.testing.cases import is_case_file

@@ -16,16 +16,7 @@ from rich.text import Text
 
 from anyhook.agents import get_agent
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.options import (
-    HERE,
-    AgentName,
-    AsJson,
-    Project,
-    Yes,
-    print_no_hooks,
-    print_project,
-    scope_of,
-)
+from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
 from anyhook.cli.output import (
     console,
     count_of,
@@ -37,6 +28,7 @@ from anyhook.cli.output import (
 )
 from anyhook.engine.guard import Guard
 from anyhook.errors import UsageError
+from anyhook.manage.scope import scope_of
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
 from anyhook.settings.hookset import load_hooks
@@ -52,7 +44,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.cli.options import Scope
+    from anyhook.manage.scope import Scope
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.trust.native import NativeStates

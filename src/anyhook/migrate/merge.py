@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from anyhook.migrate.commands import unwrap
 from anyhook.migrate.losses import Loss
 from anyhook.migrate.matcher_pieces import covers_same
-from anyhook.settings.edit import add_items, read_settings, set_member
+from anyhook.settings.edit import read_settings
+from anyhook.settings.entries import add_definitions
 from anyhook.settings.formats import is_blank
-from anyhook.settings.layout import iter_definitions, own_entries
+from anyhook.settings.layout import iter_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,9 +66,7 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
     for other in _existing_handlers(target, text, file):
         existing.setdefault((other.event, _command_key(other.value)), []).append(other)
     notes: list[Loss] = []
-    items: dict[str, list[Any]] = {}
-    if migration.entries:
-        text = with_required_members(target, text, file)
+    definitions: dict[str, list[dict[str, Any]]] = {}
     for entry in migration.entries:
         matcher = entry.definition.get("matcher")
         missing: list[dict[str, Any]] = []
@@ -78,38 +77,10 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
                 missing.append(handler)
             elif all(other.value != handler for other in same):
                 notes += _differences(same[0], handler)
+        added = definitions.setdefault(entry.event, [])
         if missing:
-            definition = {**entry.definition, "hooks": missing}
-            items.setdefault(entry.event, []).extend(own_entries(target, definition))
-    for event, values in items.items():
-        text = add_items(text, (*target.hooks_path, event), values, file=file)
-    if migration.entries:
-        text = switched_on(target, text, file)
-    return text, notes
-
-
-def with_required_members(target: AgentSpec, text: str, file: str) -> str:
-    """Add the members that every settings file of an agent has.
-
-    Raises:
-        SettingsError: If one of them has another value.
-    """
-    for name, value in {**target.settings_members, **target.written_members}.items():
-        text = set_member(text, (name,), value, file=file)
-    return text
-
-
-def switched_on(target: AgentSpec, text: str, file: str) -> str:
-    """Switch hooks on in a settings file, where an agent runs none without that.
-
-    Raises:
-        SettingsError: If the file switches them off.
-    """
-    observed = target.rule_sets.get("observed", target.documented)
-    if observed.enabled_by_default:
-        return text
-    switch = next(switch for switch in target.hook_toggles if switch.kind == "enabled")
-    return set_member(text, switch.path, True, file=file)
+            added.append({**entry.definition, "hooks": missing})
+    return add_definitions(target, text, file, definitions), notes
 
 
 def _existing_handlers(target: AgentSpec, text: str, file: str) -> Iterator[ExistingHandler]:

@@ -41,22 +41,21 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from anyhook.page.settings import Settings
 
 NOTABLE = 4
 """Denials that the first view shows."""
 ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 
-def make_app(directory: Path, access: Access, settings: Settings) -> Starlette:
+def make_app(directory: Path, access: Access, project: Path) -> Starlette:
     """Make the application.
 
     Args:
         directory: Directory of the history.
         access: The secrets of the page.
-        settings: The settings that it shows and changes.
+        project: Directory of the project whose settings it shows and changes.
     """
-    page = Page(directory, access, settings, Live(directory))
+    page = Page(directory, access, project, Live(directory))
     live, past, hooks = LiveViews(page), PastViews(page), HookViews(page)
     backtests = BacktestViews(page, Jobs(directory))
 

@@ -9,15 +9,30 @@ from urllib.parse import urlencode
 from anyio.to_thread import run_sync
 from starlette.responses import RedirectResponse, Response
 
-from anyhook.errors import UsageError
+from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
+from anyhook.errors import AnyhookError, UsageError
+from anyhook.manage.hooks import hook_rows, split_recorder
+from anyhook.manage.problems import find_problems
+from anyhook.manage.scope import scope_of
+from anyhook.manage.switching import switch_hook
+from anyhook.model.diagnostics import Severity
 from anyhook.page import hook_results
 from anyhook.page.charts import SERIES, latency_chart, outcome_chart
 from anyhook.page.page import Page, read_form
+from anyhook.settings.changes import exclusive_edits
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from starlette.requests import Request
 
+    from anyhook.manage.hooks import HookRow
+    from anyhook.manage.problems import Finding
     from anyhook.page.hook_results import HookRun
+
+SEVERITIES = list(Severity)
+"""The worst first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +53,21 @@ class HookViews:
             "hooks.html",
             "/hooks",
             hooks=found.hooks,
-            configured=self.page.settings.hooks(),
+            configured=self._configured_hooks(),
             is_limited=found.is_limited,
             latest_runs=sum(hook.runs for hook in found.hooks),
             notice=request.query_params.get("notice", ""),
         )
+
+    def _configured_hooks(self) -> list[HookRow]:
+        """Return the hooks of every agent; the recorder of an agent is one of them."""
+        hooks: list[HookRow] = []
+        for engine in scope_of(self.page.project, None).engines(default=True):
+            rows, recorder = split_recorder(hook_rows(engine))
+            hooks += rows
+            if recorder is not None:
+                hooks.append(recorder)
+        return hooks
 
     def show_hook(self, request: Request) -> Response:
         """Show what a hook decided and how long it took, over time."""
@@ -78,25 +103,42 @@ class HookViews:
     async def switch(self, request: Request) -> Response:
         """Switch a hook of the settings on or off."""
         fields = await read_form(request, self.page.access)
+        agent, name = fields.get("agent", ""), fields.get("hook", "")
         is_on = fields.get("state") == "on"
 
         def switch() -> str:
-            switched = self.page.settings.switch(
-                fields.get("agent", ""), fields.get("hook", ""), is_on=is_on
-            )
-            return switched.message
+            try:
+                return _switch(self.page.project, agent, name, is_on=is_on)
+            except AnyhookError as error:
+                return str(error)
 
         message = await run_sync(switch)
         return RedirectResponse(f"/hooks?{urlencode({'notice': message})}", 303)
 
     def show_problems(self, _request: Request) -> Response:
-        """Show the mistakes in the settings."""
+        """Show the mistakes in the settings, the worst first."""
+        engines = scope_of(self.page.project, None).engines(default=True)
         return self.page.show(
             "problems.html",
             "/problems",
-            problems=self.page.settings.problems(),
+            problems=sorted(find_problems(engines), key=_severity_order),
             journal_problems=self.page.live.problems,
         )
+
+
+def _switch(project: Path, agent: str, name: str, *, is_on: bool) -> str:
+    """Switch a hook, and return what was done, for people."""
+    with exclusive_edits():
+        engine = Engine.load(project, agent=agent, on_message=discard)
+        result = switch_hook(engine, name, is_on=is_on)
+    message = f"{name} {'is now' if result.changed else 'was already'} {result.state}"
+    if result.switched_off_by and is_on:
+        message += f": {result.switched_off_by} switches it off"
+    return message
+
+
+def _severity_order(finding: Finding) -> int:
+    return SEVERITIES.index(finding.diagnostic.severity)
 
 
 def _decides(run: HookRun) -> bool:

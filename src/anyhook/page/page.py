@@ -1,4 +1,4 @@
-"""What every view uses: the history, the settings, templates, and the forms of the page."""
+"""What every view uses: the history, the project, templates, and the forms of the page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from anyhook.page.live import Live
-    from anyhook.page.settings import Settings
 
 VIEWS = (
     ("/", "Live"),
@@ -48,13 +47,13 @@ class Page:
     Attributes:
         directory: Directory of the history.
         access: The secrets of the page.
-        settings: The settings of the project.
+        project: Directory of the project whose settings it shows and changes.
         live: What is new in the history.
     """
 
     directory: Path
     access: Access
-    settings: Settings
+    project: Path
     live: Live
 
     def history(self) -> History:
@@ -77,7 +76,7 @@ class Page:
             views=VIEWS,
             view=view,
             version=__version__,
-            project=str(self.settings.project),
+            project=str(self.project),
             form_token=self.access.form_token,
             is_recording=is_recording(str(self.directory)),
             **values,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from anyhook.engine.checks import check_hooks
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Place, Severity
-from anyhook.probe.tap_settings import iter_hooks
 from anyhook.settings.formats import parse_settings
 from anyhook.settings.jsonc import SettingsSyntaxError, parse, value_at
 from anyhook.settings.layout import usual_members
 from anyhook.settings.sources import SIZE_LIMIT
+from anyhook.settings.wrapping import iter_hooks
 from anyhook.shell.labels import command_label
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from typing import IO, TYPE_CHECKING
 
 from anyhook.errors import UsageError
 from anyhook.probe.models import model_class
-from anyhook.probe.overlay import lay_over
 from anyhook.secrets.names import is_secret_name
+from anyhook.settings.overlay import lay_over
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

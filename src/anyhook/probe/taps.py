@@ -11,7 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anyhook.probe.tap_settings import TapStart, line_keys, tap_commands
+from anyhook.settings.wrapping import Wrapper, line_keys, wrap_commands
+from anyhook.shell.tapped import tap_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -96,14 +97,16 @@ class Taps:
             hooks_path: Keys to the hooks.
         """
 
-        def start(event: str, handler: Mapping[str, Any]) -> TapStart | None:
+        def wrapper(event: str, handler: Mapping[str, Any]) -> Wrapper | None:
             number = self.number(event, handler)
             if number is None:
                 return None
-            sink = ("files", str(self.directory), str(number))
-            return TapStart(sink, f"ANYHOOK_PROBE_{number}")
+            words = tap_words("files", str(self.directory), str(number))
+            return Wrapper(words, f"ANYHOOK_PROBE_{number}")
 
-        return tap_commands(self.agent, text, file, hooks_path, start=start, rewrite=self.in_copy)
+        return wrap_commands(
+            self.agent, text, file, hooks_path, wrapper=wrapper, rewrite=self.in_copy
+        )
 
     def records(self) -> list[Record]:
         """Return all records, in the order of their start."""

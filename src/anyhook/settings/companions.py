@@ -9,15 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from anyhook.errors import SettingsError
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
+from anyhook.settings.changes import Change, parsed
+from anyhook.settings.jsonc import value_at
 from anyhook.settings.sources import SIZE_LIMIT
+from anyhook.settings.write import stay_inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,6 +31,8 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, Companion
     from anyhook.settings.hookset import HookSet
 
+SHARED_PROGRAM = ("anyhook",)
+"""The words that start anyhook in files that are shared by all users of a project."""
 COMMAND = "__COMMAND__"
 DIGEST = "__DIGEST__"
 _CHECKSUM = re.compile(r"\b[0-9a-f]{64}\b")
@@ -116,6 +123,62 @@ def check_companions(agent: AgentSpec, hooks: HookSet) -> Iterator[Diagnostic]:
                 case State.CHANGED:
                     text = f"{name} was edited, so hooks may not run as configured"
                     yield diagnose("companion-changed", f"{text}; renew it with: {command}", place)
+
+
+def program_words(scope: str, python: str | None = None) -> tuple[str, ...]:
+    """Return the words that start anyhook in a companion.
+
+    Args:
+        scope: Whose settings: a key of `SCOPES`.
+        python: The interpreter that the user names.
+    """
+    if scope == "project" and python is None:
+        return SHARED_PROGRAM
+    return (python or sys.executable, "-P", "-m", "anyhook")
+
+
+def companion_changes(
+    agent: AgentSpec, settings: Change, project: Path, scope: str, program: Sequence[str]
+) -> list[Change]:
+    """Return the changes that write or remove the companions of a changed settings file.
+
+    They are written if the settings have hooks, and removed with the last one.
+
+    Args:
+        agent: The agent.
+        settings: The change of the settings.
+        project: Directory of the project.
+        scope: Whose settings: a key of `SCOPES`.
+        program: The words that start anyhook.
+
+    Raises:
+        SettingsError: If a companion was edited by hand and is to be removed, or if a link of the
+            repository leads out of the project.
+    """
+    changes: list[Change] = []
+    has_hooks = _has_hooks(agent, settings.after or "", settings.path)
+    for companion in agent.companions:
+        installed = find_companion(companion, settings.path)
+        path, before = installed.path, installed.text
+        if scope != "user":
+            stay_inside(project, path)
+        if has_hooks:
+            after = render(companion, (*program, *companion.command))
+            why = f"Let {agent.title} run the hooks of {settings.path.name}"
+            changes.append(Change(path, before, after, why, agent))
+        elif installed.state is State.CHANGED:
+            message = "it was edited and no hook needs it any more; remove it yourself"
+            raise SettingsError(message, path=str(path))
+        elif installed.state is not State.MISSING:
+            changes.append(Change(path, before, None, "No hook needs it any more", agent))
+    return changes
+
+
+def _has_hooks(agent: AgentSpec, text: str, path: Path) -> bool:
+    events = value_at(parsed(text, path), agent.hooks_path)
+    if not isinstance(events, dict):
+        return False
+    return any(events[name] for name in events.keys() - agent.non_event_keys)
 
 
 def _template(companion: Companion) -> str:

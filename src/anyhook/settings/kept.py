@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.atomic_write import replace_file
 from anyhook.errors import SettingsError
 from anyhook.files import data_directory, describe_no_directory, read_user_file
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
-from anyhook.settings.edit import add_item, prune, read_settings, remove_item
+from anyhook.settings.changes import Change
+from anyhook.settings.edit import add_item, read_settings
+from anyhook.settings.entries import remove_handler
 from anyhook.settings.formats import is_toml
 from anyhook.settings.jsonc import list_at, parse
 from anyhook.settings.layout import iter_definitions, own_entries
@@ -27,11 +28,10 @@ from anyhook.settings.reader import read_document
 from anyhook.settings.sources import SIZE_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.settings.layout import WrittenDefinition, WrittenHandler
     from anyhook.settings.reader import LoadedFile
     from anyhook.settings.sources import Source
 
@@ -95,23 +95,28 @@ def _kept_hooks_of_file(agent: AgentSpec, source: Source) -> Iterator[KeptHook]:
             yield KeptHook(source, record, entry, alone)
 
 
-def keep(source: Source, entry: dict[str, Any]) -> Path:
-    """Record a hook that was taken out of a settings file.
+def keep(source: Source, entries: Iterable[dict[str, Any]]) -> Change:
+    """Return the change that records hooks that are taken out of a settings file.
 
-    Returns:
-        The record.
+    Raises:
+        SettingsError: If the record cannot be read.
     """
     record = _record_of(source)
-    _write_record(record, [*_read_record(record), entry])
-    return record
+    kept = _read_record(record)
+    return _record_change(record, [*kept, *entries], f"Keep hooks of {source.path.name}")
 
 
-def forget_entry(record: Path, entry: dict[str, Any]) -> None:
-    """Remove a hook from its record: it is in its settings file again."""
-    entries = _read_record(record)
-    if entry in entries:
-        entries.remove(entry)
-    _write_record(record, entries)
+def forget(record: Path, entries: Iterable[dict[str, Any]]) -> Change:
+    """Return the change that removes hooks from their record: they are in their file again.
+
+    Raises:
+        SettingsError: If the record cannot be read.
+    """
+    kept = _read_record(record)
+    for entry in entries:
+        if entry in kept:
+            kept.remove(entry)
+    return _record_change(record, kept, "Forget hooks that are in their file again")
 
 
 def _record_of(source: Source) -> Path:
@@ -134,14 +139,17 @@ def _read_record(record: Path) -> list[dict[str, Any]]:
     return [entry for entry in list_at(value, ("hooks",)) if isinstance(entry, dict)]
 
 
-def _write_record(record: Path, entries: list[dict[str, Any]]) -> None:
-    if not entries:
-        record.unlink(missing_ok=True)
-        return
+def _record_change(record: Path, entries: list[dict[str, Any]], why: str) -> Change:
+    try:
+        before = read_user_file(record, SIZE_LIMIT).decode()
+    except FileNotFoundError:
+        before = None
+    after = None
+    if entries:
+        value = {"version": VERSION, "hooks": entries}
+        after = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     is_shared = record.name.removeprefix(".") == SHARED_RECORD
-    record.parent.mkdir(parents=True, exist_ok=True, mode=0o777 if is_shared else 0o700)
-    text = json.dumps({"version": VERSION, "hooks": entries}, indent=2, ensure_ascii=False) + "\n"
-    replace_file(record, text.encode(), mode=None if is_shared else 0o600)
+    return Change(record, before, after, why, is_private=not is_shared)
 
 
 # -- taking a hook out
@@ -178,21 +186,6 @@ def take_out(agent: AgentSpec, text: str, handler: HandlerSpec) -> tuple[str, di
             }
             return after, entry
     raise SettingsError("it changed while it was being edited; try again", path=file)
-
-
-def remove_handler(
-    text: str, definition: WrittenDefinition, handler: WrittenHandler, file: str
-) -> str:
-    """Return the text of a settings file without a handler, and without what becomes empty.
-
-    Raises:
-        SettingsError: If the file cannot be edited.
-    """
-    others = [other for other in definition.handlers if other.written != handler.written]
-    if others:
-        return remove_item(text, handler.path[:-1], handler.written, file=file)
-    text = remove_item(text, definition.path[:-1], definition.written, file=file)
-    return prune(text, definition.path[:-1], file=file)
 
 
 def _describe_cut(before: str, after: str) -> dict[str, Any]:

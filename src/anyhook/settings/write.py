@@ -36,15 +36,21 @@ def stay_inside(project: Path, path: Path) -> None:
 
 
 def write_atomically(
-    path: Path, text: str, *, expected: str | None, backup: bool = False
+    path: Path,
+    text: str | None,
+    *,
+    expected: str | None,
+    backup: bool = False,
+    is_private: bool = False,
 ) -> Path | None:
     """Replace a file's content in one step, keeping its mode and following links.
 
     Args:
         path: The file; its directory is created if it is missing.
-        text: The new content, written as UTF-8.
+        text: The new content, written as UTF-8; `None` removes the file.
         expected: The present content, or `None` if the file must not exist yet.
-        backup: Keep the present content in a file beside it (`NAME.bak`, `NAME.bak1`, …).
+        backup: Keep the present content in a file next to it (`NAME.bak`, `NAME.bak1`, …).
+        is_private: Let only the user read the file, and its directory if that is created.
 
     Returns:
         The backup; `None` if there is none.
@@ -57,15 +63,18 @@ def write_atomically(
     real = Path(os.path.realpath(path))
     before = None if expected is None else expected.encode()
     try:
-        real.parent.mkdir(parents=True, exist_ok=True)
+        real.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if is_private else 0o777)
         _refuse_read_only(real, path)
         with _signals_blocked(), locked(real), _locked_for_agents(real, path):
             if not _has_content(real, before):
                 message = "it changed while it was being edited; try again"
                 raise SettingsError(message, path=str(path))
             remove_leftovers(real)
+            if text is None:
+                path.unlink(missing_ok=True)
+                return None
             if before is None or not backup:
-                replace_file(real, text.encode())
+                replace_file(real, text.encode(), mode=0o600 if is_private else None)
                 return None
             return _replace_with_backup(real, before, text.encode())
     except OSError as error:

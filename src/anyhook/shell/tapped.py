@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 PROGRAM = "/anyhook/history/tap.py"
 """End of the path of the program that records."""
+TAP = str(Path(__file__).parents[2]) + PROGRAM
+"""Path of that program in this installation."""
 OPTIONS = ("-I", "-S")
 """Options of its interpreter."""
 HISTORY = "history"
@@ -49,6 +53,15 @@ class TappedCommand(NamedTuple):
     def is_shadow(self) -> bool:
         """Whether its output is discarded."""
         return self.sink in (SHADOW, TAPPED_SHADOW)
+
+
+def tap_words(*sink: str) -> tuple[str, ...]:
+    """Return the words that start the program which records.
+
+    Args:
+        sink: The words that name where it records.
+    """
+    return (sys.executable, *OPTIONS, TAP, *sink)
 
 
 def write_tapped(start: Sequence[str], line: str, mark: str) -> str:

@@ -8,15 +8,16 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyhook.cli.options import configured_handlers
 from anyhook.cli.output import show_path, show_place
 from anyhook.cli.panel.snapshot import command_line
-from anyhook.cli.switching import disabled_lists, handlers_named, switch_off, switch_on
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
+from anyhook.manage.hooks import all_handlers, handlers_named
+from anyhook.manage.switching import switch_hook
 from anyhook.model.layers import Layer
-from anyhook.settings.kept import kept_hooks
+from anyhook.settings.changes import exclusive_edits
+from anyhook.settings.entries import disabled_lists
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,17 +74,12 @@ def shadow_command(hook: PanelHook) -> str:
 def name_of(hook: PanelHook) -> str:
     """Return the shortest name by which commands find a hook and no other one."""
     handler = hook.handler
-    handlers = _handlers_of(hook.engine)
+    handlers = all_handlers(hook.engine)
     for name in (hook.row.label, show_place(handler.place, short=True)):
         matches = handlers_named(name, handlers)
         if matches and all(_is_switched_with(hook, match) for match in matches):
             return name
     return exact_place(handler)
-
-
-def _handlers_of(engine: Engine) -> list[HandlerSpec]:
-    kept = kept_hooks(engine.agent, engine.hooks.files)
-    return [*configured_handlers(engine), *(item.handler for item in kept)]
 
 
 def exact_place(handler: HandlerSpec) -> str:
@@ -107,7 +103,7 @@ def switched_together(hook: PanelHook) -> list[str]:
     """
     return [
         show_place(other.place, hook.engine.project_dir)
-        for other in _handlers_of(hook.engine)
+        for other in all_handlers(hook.engine)
         if _is_switched_with(hook, other) and exact_place(other) != exact_place(hook.handler)
     ]
 
@@ -120,10 +116,12 @@ def switch(hook: PanelHook) -> ActionResult:
     """
     # The settings are read again: they may have changed since the hook was drawn.
     command = switch_command(hook)
-    engine = Engine.load(hook.engine.project_dir, agent=hook.engine.agent.name, on_message=discard)
+    project, agent = hook.engine.project_dir, hook.engine.agent.name
     should_be_on = not hook.is_on
-    name = _name_for_switch(engine, hook.handler)
-    result = switch_on(engine, name) if should_be_on else switch_off(engine, name)
+    with exclusive_edits():
+        engine = Engine.load(project, agent=agent, on_message=discard)
+        name = _name_for_switch(engine, hook.handler)
+        result = switch_hook(engine, name, is_on=should_be_on)
     files = ", ".join(show_path(str(path), engine.project_dir) for path in result.changed)
     state = "on" if result.state == "on" else "off"
     text = f"{hook.row.label} is {state} now: {files}" if files else f"{hook.row.label} is {state}"
@@ -143,7 +141,7 @@ def _name_for_switch(engine: Engine, handler: HandlerSpec) -> str:
         UsageError: If the hook is no longer at its place.
     """
     identifier = handler.identifier
-    equal = [one for one in _handlers_of(engine) if one.identifier == identifier]
+    equal = [one for one in all_handlers(engine) if one.identifier == identifier]
     if len(equal) < 2 or disabled_lists(engine.agent):
         return identifier
     place = exact_place(handler)

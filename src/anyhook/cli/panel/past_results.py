@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from anyhook.cli.options import configured_handlers
 from anyhook.engine.hook_files import files_of
 from anyhook.history.filters import Filter
 from anyhook.history.journal import history_directory
@@ -21,6 +20,7 @@ from anyhook.history.schema import VERSION
 from anyhook.history.spans import numbers_between
 from anyhook.history.statistics import SPAN
 from anyhook.history.store import FILE, History
+from anyhook.manage.hooks import configured_handlers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

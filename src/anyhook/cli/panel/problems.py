@@ -19,8 +19,8 @@ from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.snapshot import command_line
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
 from anyhook.cli.panel.trust_review import TrustScreen
-from anyhook.cli.remedies import remedy_for
 from anyhook.errors import AnyhookError
+from anyhook.manage.remedies import remedy_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.widget import Widget
 
-    from anyhook.cli.check import Finding
     from anyhook.cli.panel.state import PanelState
-    from anyhook.cli.remedies import Remedy
+    from anyhook.manage.problems import Finding
+    from anyhook.manage.remedies import Remedy
 
 CODE_WIDTH = 17
 AGENT_WIDTH = 11

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import work
 from textual.binding import Binding
 
-from anyhook.cli.editing import Edit, print_difference
-from anyhook.cli.options import configured_handlers
+from anyhook.cli.changes import print_difference
 from anyhook.cli.panel.actions import ActionResult, exact_place, shadow_command
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
-from anyhook.cli.shadow import check_can_be_shadow, shadow_edits
 from anyhook.cli.shadow_decisions import ShadowDecisions, print_decisions, shadow_decisions
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.history.journal import history_directory, is_recording
-from anyhook.settings.write import write_atomically
+from anyhook.manage.hooks import configured_handlers
+from anyhook.manage.shadows import check_can_be_shadow, shadow_changes
+from anyhook.settings.changes import write_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from anyhook.cli.panel.snapshot import PanelHook
     from anyhook.cli.panel.state import PanelState
+    from anyhook.settings.changes import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,13 @@ class ShadowPlan:
 
     Attributes:
         is_promotion: Whether a shadow is going to decide.
-        edits: The edits of settings files.
+        changes: The changes of settings files.
         decisions: What the shadow would have decided.
         is_recording: Whether its answers are recorded from now on.
     """
 
     is_promotion: bool
-    edits: list[Edit]
+    changes: list[Change]
     decisions: ShadowDecisions
     is_recording: bool
 
@@ -72,8 +73,8 @@ def plan_shadow(hook: PanelHook) -> ShadowPlan:
         decisions = shadow_decisions(engine, handlers)
     else:
         check_can_be_shadow(engine, handlers)
-    edits = shadow_edits(engine, handlers, is_shadow=not is_promotion)
-    return ShadowPlan(is_promotion, edits, decisions, is_recording(history_directory()))
+    changes = shadow_changes(engine, handlers, is_shadow=not is_promotion)
+    return ShadowPlan(is_promotion, changes, decisions, is_recording(history_directory()))
 
 
 class ShadowScreen(PanelScreen):
@@ -125,8 +126,8 @@ class ShadowScreen(PanelScreen):
         if plan.is_promotion:
             print_decisions(out, label, plan.decisions)
             out.print()
-        _print_edits(out, plan)
-        if not any(edit.changes for edit in plan.edits):
+        _print_changes(out, plan)
+        if not any(change.has_effect for change in plan.changes):
             out.print("Its file says Hooks(shadow=True); remove that there, and it decides.")
         elif plan.is_promotion:
             out.print("\nLet it decide from now on? y writes this, Escape does not.")
@@ -138,7 +139,7 @@ class ShadowScreen(PanelScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to write only if something changes."""
         if action == "write":
-            return self._plan is not None and any(edit.changes for edit in self._plan.edits)
+            return self._plan is not None and any(change.has_effect for change in self._plan.changes)
         return True
 
     @work(exclusive=True)
@@ -149,11 +150,11 @@ class ShadowScreen(PanelScreen):
             return
         self._plan = None
         try:
-            await asyncio.to_thread(_write, plan.edits)
+            await asyncio.to_thread(write_changes, plan.changes)
         except (AnyhookError, OSError) as error:
             self.report_problem(str(error))
             return
-        self.query_one("#shadow", ConsoleView).show(lambda out: _print_edits(out, plan))
+        self.query_one("#shadow", ConsoleView).show(lambda out: _print_changes(out, plan))
         self.refresh_bindings()
         effect = "decides from now on" if plan.is_promotion else "runs and does not decide"
         command = shadow_command(self.hook)
@@ -161,12 +162,6 @@ class ShadowScreen(PanelScreen):
         self.post_message(FilesChanged())
 
 
-def _print_edits(out: Console, plan: ShadowPlan) -> None:
-    for edit in plan.edits:
-        print_difference(out, edit)
-
-
-def _write(edits: list[Edit]) -> None:
-    for edit in edits:
-        if edit.changes and edit.after is not None:
-            write_atomically(edit.path, edit.after, expected=edit.before)
+def _print_changes(out: Console, plan: ShadowPlan) -> None:
+    for change in plan.changes:
+        print_difference(out, change)

@@ -8,19 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.cli.check import find_problems
-from anyhook.cli.listing import event_name, hook_rows, split_recorder
-from anyhook.cli.options import HERE, scope_of
-from anyhook.cli.output import count_of, show_place
+from anyhook.cli.options import HERE
+from anyhook.cli.output import show_place
+from anyhook.manage.hooks import hook_rows, split_recorder
+from anyhook.manage.problems import find_problems
+from anyhook.manage.scope import scope_of
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable
 from anyhook.settings.detect import find_project
 
 if TYPE_CHECKING:
-    from anyhook.cli.check import Finding
-    from anyhook.cli.listing import HookRow
-    from anyhook.cli.options import Scope
     from anyhook.engine.engine import Engine
+    from anyhook.manage.hooks import HookRow
+    from anyhook.manage.problems import Finding
+    from anyhook.manage.scope import Scope
     from anyhook.model.definitions import HandlerSpec
 
 HookKey = tuple[str, ...]
@@ -35,16 +36,12 @@ class PanelHook:
     Attributes:
         engine: The hooks of its agent.
         row: Its row in `anyhook list`.
-        event: The agent's name of its event; for the recorder, on how many events it is.
         key: What it is found by after its file was edited.
-        is_recorder: Whether it stands for the recorder on all of its events.
     """
 
     engine: Engine
     row: HookRow
-    event: str
     key: HookKey
-    is_recorder: bool = False
 
     @property
     def handler(self) -> HandlerSpec:
@@ -54,7 +51,17 @@ class PanelHook:
     @property
     def matcher(self) -> str:
         """The matcher for people."""
-        return " ".join(printable(self.row.definition.matcher or "*").split())
+        return self.row.matcher
+
+    @property
+    def event(self) -> str:
+        """The agent's name of its event; of the recorder, on how many events it is."""
+        return self.row.event
+
+    @property
+    def is_recorder(self) -> bool:
+        """Whether it stands for the recorder on all of its events."""
+        return self.row.recorded_events > 0
 
     @property
     def place(self) -> str:
@@ -158,23 +165,16 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
             name = row.handler.identifier
             key = (engine.agent.name, definition.event, name, definition.matcher or "")
             number = numbers[key] = numbers.get(key, 0) + 1
-            event = event_name(engine, row)
-            of_agent.append(PanelHook(engine, row, event, (*key, str(number))))
+            of_agent.append(PanelHook(engine, row, (*key, str(number))))
         hooks += _by_event(engine, of_agent)
-        if recorder:
-            hooks.append(_recorder_hook(engine, recorder))
+        if recorder is not None:
+            hooks.append(PanelHook(engine, recorder, (engine.agent.name, "recorder")))
     findings = sorted(find_problems(engines), key=_severity_order)
     return Snapshot(scope, engines, tuple(hooks), tuple(findings))
 
 
 def _severity_order(finding: Finding) -> int:
     return SEVERITIES.index(finding.diagnostic.severity)
-
-
-def _recorder_hook(engine: Engine, rows: list[HookRow]) -> PanelHook:
-    """Return the one hook that stands for the recorder on all of its events."""
-    events = count_of(len(rows), "event")
-    return PanelHook(engine, rows[0], events, (engine.agent.name, "recorder"), is_recorder=True)
 
 
 def _by_event(engine: Engine, hooks: list[PanelHook]) -> list[PanelHook]:

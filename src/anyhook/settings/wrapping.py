@@ -1,4 +1,4 @@
-"""Settings files whose commands are recorded.
+"""Commands of settings files that are wrapped, so that they are recorded or do not decide.
 
 Only the text of the commands changes. Everything else stays byte for byte, so that an agent that
 drops a file or an entry drops it here, too.
@@ -7,17 +7,13 @@ drops a file or an entry drops it here, too.
 from __future__ import annotations
 
 import shutil
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from anyhook.history import journal
-from anyhook.probe.overlay import replace_values
 from anyhook.settings.formats import parse_settings
 from anyhook.settings.jsonc import SettingsSyntaxError, list_at
 from anyhook.settings.layout import iter_definitions
+from anyhook.settings.overlay import replace_values
 from anyhook.shell.tapped import (
-    OPTIONS,
     TappedCommand,
     read_tapped_line,
     read_tapped_words,
@@ -28,43 +24,55 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.model.diagnostics import Place
     from anyhook.settings.formats import SettingsDocument
     from anyhook.settings.jsonc import JsonPath
 
-TAP = Path(journal.__file__).with_name("tap.py")
 FOREIGN_SHELLS = frozenset({"powershell", "pwsh"})
 """Shells, and members for their command lines, that are not recorded."""
 
 
-class TapStart(NamedTuple):
-    """How the recorder of a command is started.
+class Wrapper(NamedTuple):
+    """What a command is wrapped in.
 
     Attributes:
-        sink: The words that name where it records (`anyhook.history.tap`).
+        words: The words that start the program which records (`shell.tapped.tap_words`).
         mark: Ends the here-document that holds the command; no line of it.
     """
 
-    sink: tuple[str, ...]
+    words: tuple[str, ...]
     mark: str
 
 
-def tap_commands(
+class NewMember(NamedTuple):
+    """A member of a hook that gets another command.
+
+    Attributes:
+        plain: The command without a wrapper.
+        value: The new command.
+    """
+
+    plain: Any
+    value: Any
+
+
+def wrap_commands(
     agent: AgentSpec,
     text: str,
     file: str,
     hooks_path: tuple[str, ...],
     *,
-    start: Callable[[str, Mapping[str, Any]], TapStart | None],
+    wrapper: Callable[[str, Mapping[str, Any]], Wrapper | None],
     rewrite: Callable[[str], str] = lambda text: text,
 ) -> str:
-    """Return the text of a settings file with recorded commands.
+    """Return the text of a settings file with wrapped commands.
 
     Args:
         agent: The agent whose settings the file holds.
         text: The text; one that cannot be parsed stays as it is.
         file: Path of the file.
         hooks_path: Keys to the hooks.
-        start: Returns how to record a hook on an event; `None` to leave it alone.
+        wrapper: Returns the wrapper of a hook on an event; `None` to leave it alone.
         rewrite: Changes the texts of a command.
     """
     try:
@@ -74,10 +82,10 @@ def tap_commands(
     changes: dict[JsonPath, Any] = {}
     identifiers: dict[str, list[str]] = {}
     for path, handler in iter_hooks(agent, document.value, hooks_path):
-        how = start(str(path[len(hooks_path)]), handler)
-        if how is None:
+        wrapped_in = wrapper(str(path[len(hooks_path)]), handler)
+        if wrapped_in is None:
             continue
-        for key, value in _tapped_members(agent, handler, how, rewrite).items():
+        for key, value in _wrapped_members(agent, handler, wrapped_in, rewrite).items():
             changes[*path, key] = value
             if isinstance(value, str):
                 identifiers.setdefault(handler[key], []).append(value)
@@ -85,18 +93,18 @@ def tap_commands(
     return replace_values(document, changes)
 
 
-def _tapped_members(
-    agent: AgentSpec, handler: Mapping[str, Any], how: TapStart, rewrite: Callable[[str], str]
+def _wrapped_members(
+    agent: AgentSpec, handler: Mapping[str, Any], wrapper: Wrapper, rewrite: Callable[[str], str]
 ) -> dict[str, Any]:
-    start = [sys.executable, *OPTIONS, str(TAP), *how.sink]
     if isinstance(handler.get("args"), list):
         program = rewrite(handler["command"])
         if "$" not in program and shutil.which(program) is None:
             return {}  # the agent has to fail to start it by itself
         words = [rewrite(word) for word in handler["args"]]
+        start = wrapper.words
         return {"command": start[0], "args": [*start[1:], "--", program, *words]}
     return {
-        key: write_tapped(start, rewrite(handler[key]), how.mark)
+        key: write_tapped(wrapper.words, rewrite(handler[key]), wrapper.mark)
         for key in line_keys(agent, handler)
     }
 
@@ -130,7 +138,7 @@ def _with_identifiers(
     return changes
 
 
-def untap_commands(
+def unwrap_commands(
     agent: AgentSpec, text: str, file: str, hooks_path: tuple[str, ...], sinks: frozenset[str]
 ) -> str:
     """Return the text of a settings file whose commands are not recorded any more.
@@ -164,6 +172,37 @@ def untap_commands(
         if toggle.kind == "disabled" and any(str(item) in removed for item in items):
             changes[toggle.path] = [item for item in items if str(item) not in removed]
     return replace_values(document, changes)
+
+
+def change_commands(
+    agent: AgentSpec,
+    text: str,
+    file: str,
+    hooks_path: tuple[str, ...],
+    new_members: Callable[[Place, Mapping[str, Any]], Mapping[str, NewMember]],
+) -> str:
+    """Return the text of a settings file with other commands.
+
+    Args:
+        agent: The agent whose settings the file holds.
+        text: The text.
+        file: Path of the file.
+        hooks_path: Keys to the hooks.
+        new_members: Returns the members of a hook at a place that change.
+
+    Raises:
+        SettingsError: If the file has not the format of its name.
+    """
+    document = parse_settings(text, file)
+    plain: dict[JsonPath, Any] = {}
+    values: dict[JsonPath, Any] = {}
+    for path, handler in iter_hooks(agent, document.value, hooks_path):
+        for key, member in new_members(document.place(path), handler).items():
+            plain[*path, key] = member.plain
+            values[*path, key] = member.value
+    # In two steps, so that the characters of the command stay as they are written.
+    unwrapped = replace_values(document, plain)
+    return replace_values(parse_settings(unwrapped, file), values)
 
 
 def read_tapped(handler: Mapping[str, Any], key: str = "command") -> TappedCommand | None:

@@ -8,17 +8,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.cli.companion_files import companion_edits, program_words
-from anyhook.cli.editing import Edit, read_text
-from anyhook.cli.options import configured_handlers
-from anyhook.cli.output import show_path
-from anyhook.cli.switching import EDITABLE_LAYERS, disabled_lists, read_for_edit
 from anyhook.engine.hook_files import path_variables
+from anyhook.manage.hooks import configured_handlers
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
-from anyhook.settings.companions import companion_path
-from anyhook.settings.edit import prune, remove_item, set_member
-from anyhook.settings.write import stay_inside, write_atomically
+from anyhook.settings.changes import (
+    EDITABLE_LAYERS,
+    Change,
+    read_source,
+    read_text,
+    write_changes,
+)
+from anyhook.settings.companions import companion_changes, companion_path, program_words
+from anyhook.settings.entries import enable_name, switch_hooks_on
+from anyhook.settings.write import stay_inside
 from anyhook.trust.scripts import program
 
 if TYPE_CHECKING:
@@ -71,7 +74,7 @@ def _make_executable(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
             return None
         # The settings of a project must not change the mode of files elsewhere.
         inside = engine.project_dir if handler.layer in PROJECT_LAYERS else None
-        shown = show_path(str(file), engine.project_dir)
+        shown = _relative(engine, file)
         command = printable(shlex.join(("chmod", "+x", str(file))))
         return Remedy(f"make {shown} executable", command, partial(_add_mode, file, inside))
     return None
@@ -91,12 +94,8 @@ def _set_switch(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
     toggles = [toggle for toggle in engine.agent.hook_toggles if toggle.kind == "enabled"]
     if file is None or not toggles:
         return None
-    path = toggles[0].path
-
-    def apply() -> None:
-        _edit(engine, file, lambda text, name: set_member(text, path, True, file=name))
-
-    return Remedy(f"set {'.'.join(path)} to true in {_shown(engine, file)}", FIX, apply)
+    text = f"set {'.'.join(toggles[0].path)} to true in {_shown(engine, file)}"
+    return Remedy(text, FIX, partial(_edit, engine, file, partial(switch_hooks_on, engine.agent)))
 
 
 def _remove_name(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
@@ -107,19 +106,9 @@ def _remove_name(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
     for name, place in file.disabled.items():
         if place == diagnostic.place:
             text = f"remove the name {printable(name)!r} from {_shown(engine, file)}"
-            return Remedy(text, FIX, partial(_edit, engine, file, _remover(engine, name)))
+            edit = partial(enable_name, engine.agent, name=name)
+            return Remedy(text, FIX, partial(_edit, engine, file, edit))
     return None
-
-
-def _remover(engine: Engine, name: str) -> Callable[[str, str], str]:
-    def remove(text: str, file: str) -> str:
-        for keys in disabled_lists(engine.agent):
-            shorter = remove_item(text, keys, name, file=file)
-            if shorter != text:
-                text = prune(shorter, keys, file=file)
-        return text
-
-    return remove
 
 
 def _write_companion(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
@@ -139,14 +128,14 @@ def _companion_remedy(engine: Engine, file: LoadedFile, companion: Path) -> Reme
     scope = "user" if file.source.layer is Layer.USER else "project"
 
     def apply() -> None:
-        before = read_text(file.source.path)
-        settings = Edit(engine.agent, file.source.path, before, before)
+        text = read_text(file.source.path)
+        settings = Change(file.source.path, text, text, "Keep the settings", engine.agent)
         program_of_scope = program_words(scope)
-        for edit in companion_edits(settings, engine.project_dir, scope, program_of_scope):
-            if edit.changes and edit.after is not None:
-                write_atomically(edit.path, edit.after, expected=edit.before)
+        write_changes(
+            companion_changes(engine.agent, settings, engine.project_dir, scope, program_of_scope)
+        )
 
-    return Remedy(f"write {show_path(str(companion), engine.project_dir)}", FIX, apply)
+    return Remedy(f"write {_relative(engine, companion)}", FIX, apply)
 
 
 def _file_at(engine: Engine, diagnostic: Diagnostic) -> LoadedFile | None:
@@ -159,14 +148,20 @@ def _file_at(engine: Engine, diagnostic: Diagnostic) -> LoadedFile | None:
 
 
 def _shown(engine: Engine, file: LoadedFile) -> str:
-    return show_path(str(file.source.path), engine.project_dir)
+    return _relative(engine, file.source.path)
 
 
-def _edit(engine: Engine, file: LoadedFile, change: Callable[[str, str], str]) -> None:
-    before = read_for_edit(engine, file.source)
-    after = change(before or "", str(file.source.path))
-    if after != before:
-        write_atomically(file.source.path, after, expected=before)
+def _relative(engine: Engine, path: Path) -> str:
+    """Return a path for people: relative to the project if it is in it."""
+    is_inside = path.is_relative_to(engine.project_dir)
+    return printable(str(path.relative_to(engine.project_dir) if is_inside else path))
+
+
+def _edit(engine: Engine, file: LoadedFile, edit: Callable[[str, str], str]) -> None:
+    path = file.source.path
+    before = read_source(file.source, engine.project_dir)
+    after = edit(before or "", str(path))
+    write_changes([Change(path, before, after, "Apply a remedy", engine.agent)])
 
 
 REMEDIES: dict[str, Callable[[Engine, Diagnostic], Remedy | None]] = {

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyhook.probe.overlay import replace_values
 from anyhook.settings.jsonc import parse
+from anyhook.settings.overlay import replace_values
 from anyhook.settings.toml import parse_toml
 
 STRINGS = [

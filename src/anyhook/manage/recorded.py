@@ -1,4 +1,4 @@
-"""What is recorded: the state of recording, and what it has added to settings files.
+"""What is recorded: the state of recording, and what settings files hold of it.
 
 Recorders and taps are found by their commands, so that they can be removed without the state: its
 file may be lost or damaged, and a command may have been killed before it was written.
@@ -6,29 +6,34 @@ file may be lost or damaged, and a command may have been killed before it was wr
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents import get_agent
-from anyhook.cli.editing import read_text, settings_file
-from anyhook.cli.record_settings import editable_sources
-from anyhook.cli.record_table import count_recorded
 from anyhook.errors import SettingsError, UsageError
 from anyhook.history.recording import (
     DamagedSwitchError,
     EditedFile,
     RecordingSwitch,
+    is_recorder_command,
     read_switch,
 )
 from anyhook.model.layers import Layer
+from anyhook.settings.changes import EDITABLE_LAYERS, parsed, read_text, settings_file
 from anyhook.settings.companions import find_companion
+from anyhook.settings.hookset import load_hooks
+from anyhook.settings.layout import iter_definitions
 from anyhook.settings.sources import Location, own_places
+from anyhook.settings.wrapping import line_keys, read_tapped
 from anyhook.settings.write import stay_inside
+from anyhook.shell.tapped import HISTORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.settings.sources import Source
 
 
 class RecordingState(NamedTuple):
@@ -53,6 +58,37 @@ def read_state() -> RecordingState:
         return RecordingState(read_switch())
     except DamagedSwitchError as error:
         return RecordingState(None, str(error))
+
+
+class Recorded(NamedTuple):
+    """What recording has added to a settings file.
+
+    Attributes:
+        events: Number of events with a recorder.
+        recorders: Number of recorders.
+        taps: Number of wrapped commands.
+    """
+
+    events: int = 0
+    recorders: int = 0
+    taps: int = 0
+
+
+def count_recorded(agent: AgentSpec, text: str, path: Path) -> Recorded:
+    """Count what recording has added to a settings file.
+
+    Raises:
+        SettingsError: If the text has not the format of its name.
+    """
+    events: set[str] = set()
+    recorders = taps = 0
+    for definition in iter_definitions(agent, parsed(text, path)):
+        for handler in definition.handlers:
+            if is_recorder(handler.value):
+                events.add(definition.event)
+                recorders += 1
+            taps += is_tapped(agent, handler.written)
+    return Recorded(len(events), recorders, taps)
 
 
 def edited_files(
@@ -103,51 +139,72 @@ def _records(agent: AgentSpec, path: Path) -> bool:
     return recorded.recorders > 0 or recorded.taps > 0
 
 
-# -- the status
+@dataclass(frozen=True, slots=True)
+class RecordedAgent:
+    """What the settings of an agent hold of recording.
+
+    Attributes:
+        agent: The agent.
+        files: The settings files with a recorder or taps.
+        recorders: Number of recorders.
+        taps: Number of wrapped commands; `None` if a file cannot be read.
+        problems: Why files cannot be read.
+    """
+
+    agent: AgentSpec
+    files: tuple[str, ...]
+    recorders: int
+    taps: int | None
+    problems: tuple[str, ...]
 
 
-def agent_status(
-    name: str, project: Path, switch: RecordingSwitch | None, counts: Mapping[str, int]
-) -> tuple[dict[str, Any], list[str]]:
-    """Return what the settings of an agent hold of recording, and which cannot be read.
+def recorded_agent(name: str, project: Path, switch: RecordingSwitch | None) -> RecordedAgent:
+    """Return what the settings of an agent hold of recording.
 
     Args:
         name: Name of the agent.
         project: Directory of the project.
         switch: The state of recording.
-        counts: Agent to its events of today.
     """
     agent = get_agent(name)
-    files = [file.path for file in edited_files(project, [name], switch)]
+    files = tuple(file.path for file in edited_files(project, [name], switch))
+    location = Location.of(project, home_variable=agent.home_variable)
+    places = [path for layer, path in own_places(agent, location) if layer in EDITABLE_LAYERS]
     problems: list[str] = []
     recorders = taps = 0
-    for path in dict.fromkeys((*files, *_broken_files(agent, project))):
+    for path in dict.fromkeys((*map(Path, files), *(path for path in places if path.is_file()))):
         try:
-            recorded = count_recorded(agent, read_text(Path(path)) or "", Path(path))
+            recorded = count_recorded(agent, read_text(path) or "", path)
         except SettingsError as error:
             problems.append(f"its hooks are not counted: {error}")
             continue
         recorders += recorded.recorders
         taps += recorded.taps
-    row = {
-        "agent": name,
-        "recorder": recorders > 0,
-        "tapped": None if problems else taps,
-        "events_today": counts.get(name, 0),
-        "files": files,
-    }
-    return row, problems
+    return RecordedAgent(agent, files, recorders, None if problems else taps, tuple(problems))
 
 
-def _broken_files(agent: AgentSpec, project: Path) -> list[str]:
-    """Return the settings files of the user and the project that cannot be read."""
+def editable_sources(agent: AgentSpec, project: Path) -> dict[Path, Source]:
+    """Return the settings files with hooks that the user may edit."""
     location = Location.of(project, home_variable=agent.home_variable)
-    broken: list[str] = []
-    for layer, path in own_places(agent, location):
-        if layer not in (Layer.USER, Layer.PROJECT, Layer.LOCAL) or not path.is_file():
-            continue
-        try:
-            read_text(path)
-        except SettingsError:
-            broken.append(str(path))
-    return broken
+    sources: dict[Path, Source] = {}
+    for file in load_hooks(agent, location).files:
+        source = file.source
+        is_users = source.layer in EDITABLE_LAYERS and not source.is_foreign
+        if file.definitions and is_users:
+            sources[source.path] = source
+    return sources
+
+
+def is_recorder(handler: Mapping[str, Any]) -> bool:
+    """Return whether a handler in a settings file is the recorder."""
+    command = handler.get("command", handler.get("bash"))
+    return isinstance(command, str) and is_recorder_command(command)
+
+
+def is_tapped(agent: AgentSpec, handler: Mapping[str, Any]) -> bool:
+    """Return whether the command of a handler is wrapped so that it is recorded."""
+    for key in line_keys(agent, handler):
+        tapped = read_tapped(handler, key)
+        if tapped is not None and tapped.sink == HISTORY:
+            return True
+    return False

@@ -1,35 +1,43 @@
-"""The settings of an agent with a hook file, and without it."""
+"""Hook files in the settings of agents: how they are added and removed, and what starts them."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.cli.editing import Edit, parsed, read_text, settings_file
+from anyhook.engine.guard import Guard
 from anyhook.matching.matchers import EXPRESSION_STYLES
-from anyhook.migrate.merge import switched_on, with_required_members
+from anyhook.settings.changes import Change, parsed, read_text, settings_file
+from anyhook.settings.companions import SHARED_PROGRAM, companion_changes, program_words
 from anyhook.settings.directories import find_root
-from anyhook.settings.edit import add_item
-from anyhook.settings.kept import remove_handler
-from anyhook.settings.layout import iter_definitions, own_entries
+from anyhook.settings.entries import add_definitions, remove_handlers
+from anyhook.settings.hookset import load_hooks
+from anyhook.settings.sources import Location
 from anyhook.shell.tapped import SHADOW_OPTION
-from anyhook.worker.commands import read_command
+from anyhook.trust.store import TrustStore
+from anyhook.worker.commands import PROGRAM, prefix, read_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.authoring.functions import HookFunction
     from anyhook.authoring.hooks import Hooks
     from anyhook.settings.layout import WrittenDefinition, WrittenHandler
+    from anyhook.trust.subjects import Subject
 
     Definition = dict[str, Any]
-    KeyPath = tuple[str, ...]
 
+SHARED_PYTHON = "python3"
+"""The interpreter in settings that are shared by all users of a project."""
 TIMEOUT_MARGIN = 5.0
 """Seconds that the agent waits longer than the hook may run, so that the hook can answer."""
 
@@ -41,7 +49,7 @@ class Installation:
     Attributes:
         file: The hook file.
         project: Directory of the project.
-        scope: Whose settings: a key of `LAYERS`.
+        scope: Whose settings: a key of `SCOPES`.
         launcher: The words of the command before the hook file.
         program: The words that start anyhook itself.
         hooks: The hooks of the file.
@@ -55,8 +63,8 @@ class Installation:
     hooks: Hooks
 
 
-def add_hook_file(agent: AgentSpec, installation: Installation) -> Edit:
-    """Return the edit that adds a hook file, one definition for each of its events.
+def add_hook_file(agent: AgentSpec, installation: Installation) -> Change:
+    """Return the change that adds a hook file, one definition for each of its events.
 
     Raises:
         UsageError: If the agent has no settings of the scope.
@@ -67,20 +75,52 @@ def add_hook_file(agent: AgentSpec, installation: Installation) -> Edit:
     functions: dict[str, list[HookFunction]] = {}
     for function in installation.hooks.functions:
         functions.setdefault(function.event, []).append(function)
-    definitions: dict[KeyPath, Definition] = {}
+    definitions: dict[str, list[Definition]] = {}
     for event, event_functions in functions.items():
         spec = agent.by_canonical.get(event)
         if spec is not None:
-            definition = _definition(agent, spec, event_functions, installation)
-            definitions[*agent.hooks_path, spec.wire] = definition
+            definitions[spec.wire] = [_definition(agent, spec, event_functions, installation)]
     arguments = file_arguments(agent, installation.project, installation.file)
-    after = _without_handlers(agent, before or "", path, arguments, keep=definitions)
-    after = with_required_members(agent, after, str(path))
-    for keys, definition in definitions.items():
-        for item in own_entries(agent, definition):
-            after = add_item(after, keys, item, file=str(path))
-    after = switched_on(agent, after, str(path))
-    return Edit(agent, path, before, after)
+    after = _without_hook_file(agent, before or "", path, arguments, keep=definitions)
+    after = add_definitions(agent, after, str(path), definitions)
+    return Change(path, before, after, f"Add {installation.file.name}", agent)
+
+
+def remove_hook_file(agent: AgentSpec, project: Path, scope: str, file: Path) -> list[Change]:
+    """Return the changes that remove a hook file, and companions that no hook needs any more.
+
+    Raises:
+        UsageError: If the agent has no settings of the scope.
+        SettingsError: If its settings cannot be edited.
+    """
+    path = settings_file(agent, project, scope)
+    before = read_text(path)
+    arguments = file_arguments(agent, project, file)
+    after = _without_hook_file(agent, before or "", path, arguments, keep={})
+    change = Change(path, before, after, f"Remove {file.name}", agent)
+    if not change.has_effect:
+        return [change]
+    program = program_words(scope)
+    return [change, *companion_changes(agent, change, project, scope, program)]
+
+
+def _without_hook_file(
+    agent: AgentSpec,
+    text: str,
+    path: Path,
+    arguments: set[str],
+    *,
+    keep: Mapping[str, list[Definition]],
+) -> str:
+    """Return settings without the handlers that run a file, except in definitions to keep."""
+
+    def is_removed(definition: WrittenDefinition, handler: WrittenHandler) -> bool:
+        # An unchanged definition stays where it is, with its comments.
+        is_kept = definition.value in keep.get(definition.event, ())
+        return not is_kept and runs_file(handler.value, arguments)
+
+    parsed(text, path)
+    return remove_handlers(agent, text, str(path), is_removed)
 
 
 def _definition(
@@ -167,55 +207,6 @@ def file_arguments(agent: AgentSpec, project: Path, file: Path) -> set[str]:
     return {shlex.split(argument)[0] for argument in arguments}
 
 
-def remove_hook_file(agent: AgentSpec, project: Path, scope: str, file: Path) -> Edit:
-    """Return the edit that removes a hook file.
-
-    Raises:
-        UsageError: If the agent has no settings of the scope.
-        SettingsError: If its settings cannot be edited.
-    """
-    path = settings_file(agent, project, scope)
-    before = read_text(path)
-    if before is None:
-        return Edit(agent, path, None, "")
-    arguments = file_arguments(agent, project, file)
-    return Edit(agent, path, before, _without_handlers(agent, before, path, arguments, keep={}))
-
-
-def _without_handlers(
-    agent: AgentSpec,
-    text: str,
-    path: Path,
-    arguments: set[str],
-    *,
-    keep: Mapping[KeyPath, Definition],
-) -> str:
-    """Return settings without the handlers that run a file, except in definitions to keep."""
-    while True:
-        installed = _find_installed(agent, text, path, arguments, keep)
-        if installed is None:
-            return text
-        definition, handler = installed
-        text = remove_handler(text, definition, handler, str(path))
-
-
-def _find_installed(
-    agent: AgentSpec,
-    text: str,
-    path: Path,
-    arguments: set[str],
-    keep: Mapping[KeyPath, Definition],
-) -> tuple[WrittenDefinition, WrittenHandler] | None:
-    for definition in iter_definitions(agent, parsed(text, path)):
-        # An unchanged definition stays where it is, with its comments.
-        if definition.value == keep.get((*agent.hooks_path, definition.event)):
-            continue
-        for handler in definition.handlers:
-            if runs_file(handler.value, arguments):
-                return definition, handler
-    return None
-
-
 def runs_file(handler: Any, arguments: set[str]) -> bool:
     """Return whether a handler is one of `install`: a launcher, the hook file, and nothing else."""
     command = handler.get("command") if isinstance(handler, dict) else None
@@ -230,3 +221,72 @@ def runs_file(handler: Any, arguments: set[str]) -> bool:
     if rest[-1:] == [SHADOW_OPTION]:
         rest.pop()
     return len(rest) == 1 and rest[0] in arguments
+
+
+# -- after it was added
+
+
+def trust_hook_file(agent: AgentSpec, path: Path, installation: Installation) -> None:
+    """Trust the written hooks, which the user has seen and confirmed, and no other new ones."""
+    project = installation.project
+    hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
+    store = TrustStore()
+    subjects = Guard(agent, project, store, tuple(hooks.definitions)).subjects()
+    changes, _ = store.changes(project, subjects)
+    untrusted = {id(change.subject) for change in changes}
+    arguments = file_arguments(agent, project, installation.file)
+
+    def is_trusted(subject: Subject) -> bool:
+        handler = subject.handler
+        is_in_file = handler.place.file == str(path)
+        is_written = is_in_file and runs_file({"command": handler.command}, arguments)
+        return is_written or id(subject) not in untrusted
+
+    trusted = [subject for subject in subjects if is_trusted(subject)]
+    store.trust(project, trusted, agent=agent.name)
+
+
+# -- the command
+
+
+def choose_launcher(python: str | None, scope: str, *, cold: bool) -> tuple[str, ...]:
+    """Return the words of the command before the hook file.
+
+    In shared settings they mean the same on every machine. In the user's own settings they are the
+    fastest client of the worker on this machine.
+    """
+    is_cold = cold or os.name != "posix"
+    if scope == "project" and python is None:
+        return (SHARED_PYTHON,) if is_cold else PROGRAM
+    interpreter = python or sys.executable
+    if is_cold:
+        return (interpreter,)
+    if Path(interpreter).is_absolute():
+        return prefix(interpreter)
+    # A program in the environment of this interpreter is not on the PATH of the agent.
+    program = shutil.which(PROGRAM[0])
+    is_global = program is not None and not Path(program).is_relative_to(sys.prefix)
+    return PROGRAM if is_global else (interpreter,)
+
+
+def launcher_problem(launcher: tuple[str, ...]) -> str | None:
+    """Return what the command needs and this machine lacks."""
+    if launcher in (PROGRAM, SHARED_PROGRAM) and not shutil.which(PROGRAM[0]):
+        return (
+            "the command starts anyhook, but anyhook is not on the PATH here; install it where the "
+            "agent finds it, for example with: pipx install anyhook"
+        )
+    if launcher == (SHARED_PYTHON,) and not _has_anyhook(SHARED_PYTHON):
+        return (
+            f"the {SHARED_PYTHON} on the PATH here has no anyhook; install it there, for example "
+            f"with: {SHARED_PYTHON} -m pip install anyhook"
+        )
+    return None
+
+
+def _has_anyhook(python: str) -> bool:
+    program = shutil.which(python)
+    if program is None:
+        return False
+    command = [program, "-c", "import anyhook.authoring"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0

@@ -1,0 +1,141 @@
+"""Changes of settings files in commands: show the difference, ask the user, write."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec
+
+from rich.text import Text
+
+from anyhook.cli.output import confirm, console, show_path
+from anyhook.model.text import printable
+from anyhook.settings.changes import WrittenChanges, exclusive_edits, write_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.console import Console
+
+    from anyhook.settings.changes import Change
+
+Parameters = ParamSpec("Parameters")
+DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """The options of a command that writes files."""
+
+    yes: bool
+    dry_run: bool
+    as_json: bool
+
+
+def one_at_a_time(command: Callable[Parameters, int]) -> Callable[Parameters, int]:
+    """Let a command that changes settings wait until the one before it has written its files.
+
+    A command that asks the user holds up no other one: the question may be open for hours.
+
+    Args:
+        command: The command; `yes` says that it does not ask, `dry_run` that it does not write.
+    """
+
+    @wraps(command)
+    def call(*arguments: Parameters.args, **options: Parameters.kwargs) -> int:
+        if options.get("dry_run") or not options.get("yes", True):
+            return command(*arguments, **options)
+        with exclusive_edits():
+            return command(*arguments, **options)
+
+    return call
+
+
+def apply_changes(
+    changes: Sequence[Change],
+    options: WriteOptions,
+    *,
+    backup: bool = False,
+    show: Callable[[], object] | None = None,
+) -> bool:
+    """Show the differences, ask the user, and write the files.
+
+    Args:
+        changes: The changes.
+        options: The options of the command.
+        backup: Keep the former content of each file in a file next to it.
+        show: Shows the changes in place of their differences.
+
+    Returns:
+        Whether anything was written.
+
+    Raises:
+        SettingsError: If a file changed meanwhile, is locked or cannot be written; then none is
+            changed.
+        UsageError: If there is no terminal to ask at.
+    """
+    has_effect = any(change.has_effect for change in changes)
+    if not options.as_json and show is not None:
+        show()
+    elif not options.as_json:
+        _show_changes(changes)
+    if options.dry_run or not has_effect or not _confirm(options):
+        return False
+    result = write_changes(changes, backup=backup)
+    if not options.as_json:
+        for change in changes:
+            if change.has_effect and change.rejection:
+                warning = printable(show_path(change.rejection))
+                text = Text.assemble(("warning  ", "yellow"), warning)
+                console(stderr=True).print(text, soft_wrap=True)
+        _show_written(result)
+    return True
+
+
+def _confirm(options: WriteOptions) -> bool:
+    return confirm(
+        "Write this?",
+        is_agreed=options.yes,
+        is_quiet=options.as_json,
+        instead="see the difference with --dry-run, then add --yes",
+    )
+
+
+def _show_written(result: WrittenChanges) -> None:
+    out = console()
+    for path in result.written:
+        out.print(Text.assemble(("written", "green"), f"  {show_path(str(path))}"))
+    for path in result.removed:
+        out.print(Text.assemble(("removed", "green"), f"  {show_path(str(path))}"))
+    for path in result.backups:
+        out.print(f"before   {show_path(str(path))}", markup=False)
+
+
+def _show_changes(changes: Sequence[Change]) -> None:
+    out = console()
+    for change in changes:
+        path = show_path(str(change.path))
+        if not change.has_effect:
+            out.print(f"{path} stays as it is", markup=False)
+        elif change.agent is None:
+            out.print(f"a new file {path}", markup=False)
+        else:
+            print_difference(out, change)
+
+
+def print_difference(out: Console, change: Change) -> None:
+    """Print the lines that change."""
+    name = show_path(str(change.path))
+    lines = difflib.unified_diff(
+        (change.before or "").splitlines(),
+        (change.after or "").splitlines(),
+        name if change.before is not None else os.devnull,
+        name if change.after is not None else os.devnull,
+        lineterm="",
+        n=2,
+    )
+    for line in lines:
+        style = DIFF_STYLES.get(line[:1], "")
+        out.print(Text(printable(line), style=style), soft_wrap=True)

@@ -1,0 +1,1 @@
+"""What a person asks about hooks and does with them. These functions print nothing."""

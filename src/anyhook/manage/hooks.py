@@ -1,0 +1,244 @@
+"""The hooks of an agent as lists show them, and the hook that a name stands for."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.errors import UnknownNameError, UsageError
+from anyhook.history.recording import is_recorder_command
+from anyhook.migrate.commands import unwrap
+from anyhook.model.definitions import unique_labels
+from anyhook.model.suggest import MAX_LENGTH, fold
+from anyhook.model.text import printable
+from anyhook.settings.kept import kept_hooks
+from anyhook.trust.native import native_states
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.engine.engine import Engine
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
+
+STATE_OF_CHANGE = {"new": "not trusted", "script": "changed", "definition": "changed"}
+"""What is not trusted of a hook (`Change.what`) to its state."""
+UNTRUSTED = frozenset(STATE_OF_CHANGE.values())
+"""States of hooks that anyhook does not run until they are trusted."""
+MAX_NAMES = 10
+"""Names of hooks that are listed when none has the given name."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookRow:
+    """One hook of a list.
+
+    Attributes:
+        agent: Its agent.
+        definition: Its definition.
+        handler: The hook.
+        label: Its name, unique for the agent.
+        state: `on`, `shadow`, `off`, `not trusted` or `changed`.
+        switched_off_by: The file, or file and line, that switches it off; `None` if none does.
+        native: How far the agent itself trusts it; `None` if the agent keeps no such record.
+        recorded_events: Of the row that stands for the recorder of the history, on how many events
+            it is; 0 for any other hook.
+    """
+
+    agent: AgentSpec
+    definition: HookDefinition
+    handler: HandlerSpec
+    label: str
+    state: str
+    switched_off_by: str | None
+    native: str | None = None
+    recorded_events: int = 0
+
+    @property
+    def event(self) -> str:
+        """The agent's name of its event; of the recorder, on how many events it is."""
+        if self.recorded_events:
+            return f"{self.recorded_events} event{'s' if self.recorded_events > 1 else ''}"
+        return self.agent.by_canonical[self.definition.event].wire
+
+    @property
+    def matcher(self) -> str:
+        """What it listens to, on one line."""
+        return " ".join(printable(self.definition.matcher or "*").split())
+
+    @property
+    def is_switchable(self) -> bool:
+        """Whether it is switched on and off by its name."""
+        return self.state in ("on", "off") and not self.recorded_events
+
+
+def hook_rows(engine: Engine) -> list[HookRow]:
+    """Return every hook of an engine by event and layer, then those that were taken out."""
+    agent = engine.agent
+    changes = {id(change.subject.handler): change.what for change in engine.guard.changes()}
+    kept = kept_hooks(agent, engine.hooks.files)
+    labels = unique_labels([*configured_handlers(engine), *(hook.handler for hook in kept)])
+    native = native_states(agent, engine.hooks)
+    rows: list[HookRow] = []
+    for definition in _sorted_definitions(engine):
+        for handler in definition.handlers:
+            label = labels[id(handler)]
+            switch = engine.hooks.switched_off(handler)
+            state = "shadow" if handler.shadow else "on"
+            if switch is not None:
+                state = "off"
+            elif id(handler) in changes:
+                state = STATE_OF_CHANGE[changes[id(handler)]]
+            agent_state = native.of(handler) if native is not None else None
+            rows.append(HookRow(agent, definition, handler, label, state, switch, agent_state))
+    # `disable` took these out of their settings file.
+    for hook in kept:
+        label, record = labels[id(hook.handler)], str(hook.record)
+        rows.append(HookRow(agent, hook.definition, hook.handler, label, "off", record))
+    return rows
+
+
+def _sorted_definitions(engine: Engine) -> list[HookDefinition]:
+    events = [spec.canonical for spec in engine.agent.events]
+    layers = list(engine.agent.layer_order)
+
+    def sort_key(definition: HookDefinition) -> tuple[int, int]:
+        return events.index(definition.event), layers.index(definition.layer)
+
+    return sorted(engine.definitions, key=sort_key)
+
+
+def split_recorder(rows: Sequence[HookRow]) -> tuple[list[HookRow], HookRow | None]:
+    """Return the hooks without the recorder, and one row that stands for it on all of its events.
+
+    `anyhook record on` adds the recorder on every event, and `record off` removes it. A recorder
+    that does not run is listed like any other hook.
+    """
+    hooks: list[HookRow] = []
+    recorder: list[HookRow] = []
+    for row in rows:
+        is_recorder = row.state == "on" and is_recorder_command(row.handler.command or "")
+        (recorder if is_recorder else hooks).append(row)
+    if not recorder:
+        return hooks, None
+    return hooks, replace(recorder[0], recorded_events=len(recorder))
+
+
+# -- the hook that a name stands for
+
+
+def configured_handlers(engine: Engine) -> list[HandlerSpec]:
+    """Return the handlers of every definition of an engine."""
+    handlers: list[HandlerSpec] = []
+    for definition in engine.definitions:
+        handlers.extend(definition.handlers)
+    return handlers
+
+
+def all_handlers(engine: Engine) -> list[HandlerSpec]:
+    """Return the configured handlers, and those that `anyhook disable` took out of their files."""
+    kept = kept_hooks(engine.agent, engine.hooks.files)
+    return [*configured_handlers(engine), *(hook.handler for hook in kept)]
+
+
+def find_hook(engine: Engine, name: str) -> list[HandlerSpec]:
+    """Return all handlers of the hook that a name stands for.
+
+    Raises:
+        UsageError: If the name stands for several hooks.
+        UnknownNameError: If it stands for none.
+    """
+    handlers = all_handlers(engine)
+    matches = handlers_named(name, handlers)
+    if len({handler.identifier for handler in matches}) > 1:
+        directory = f"{engine.project_dir}/"
+        places = ", ".join(str(handler.place).removeprefix(directory) for handler in matches)
+        raise UsageError(
+            f"{printable(name)!r} is short for several hooks; name one by its place: {places}"
+        )
+    if matches:
+        return matches
+    # The hook may be in the file that cannot be read.
+    for diagnostic in engine.hooks.diagnostics:
+        if diagnostic.code.startswith("settings-"):
+            raise UsageError(
+                f"no hook named {name!r} can be found while a file is broken: {diagnostic}"
+            )
+    raise _unknown_hook(name, handlers)
+
+
+def _unknown_hook(name: str, handlers: Sequence[HandlerSpec]) -> UnknownNameError:
+    """Return the error for a name of no hook, with the most similar names of `anyhook list`."""
+    labels = unique_labels(handlers)
+    names = dict.fromkeys(
+        labels[id(handler)]
+        for handler in handlers
+        if not is_recorder_command(handler.command or "")
+    )
+    matcher = SequenceMatcher(b=fold(name[:MAX_LENGTH]))
+
+    def similarity(label: str) -> float:
+        matcher.set_seq1(fold(label))
+        return matcher.ratio()
+
+    nearest = sorted(names, key=similarity, reverse=True)
+    error = UnknownNameError("hook", name, nearest[:MAX_NAMES], list_all=True)
+    rest = len(nearest) - MAX_NAMES
+    if rest > 0:
+        error.args = (f"{error} and {rest} more; see: anyhook list",)
+    return error
+
+
+def handlers_named(name: str, handlers: Sequence[HandlerSpec]) -> list[HandlerSpec]:
+    """Return the handlers with an identifier of that name, else a label, a place, or a script."""
+    labels = unique_labels(handlers)
+    by_identifier: list[HandlerSpec] = []
+    by_label: list[HandlerSpec] = []
+    by_place: list[HandlerSpec] = []
+    by_script: list[HandlerSpec] = []
+    for handler in handlers:
+        if name == handler.identifier:
+            by_identifier.append(handler)
+        if name in (handler.label, labels[id(handler)]):
+            by_label.append(handler)
+        if _is_place(name, handler):
+            by_place.append(handler)
+        if _names_script(name, handler):
+            by_script.append(handler)
+    return by_identifier or by_label or by_place or by_script
+
+
+def _is_place(name: str, handler: HandlerSpec) -> bool:
+    """Return whether a name is the line of a handler, behind its path or the end of its path."""
+    path = f"/{Path(handler.place.file).as_posix()}:{handler.place.line}"
+    return name == str(handler.place) or path.endswith(f"/{name}")
+
+
+def _names_script(name: str, handler: HandlerSpec) -> bool:
+    """Return whether a name is a script of a command: its file name, or the end of its path."""
+    if "/" not in name:
+        return name in _script_names(handler)
+    tail = name.removeprefix("./")
+    return any(word == tail or word.endswith(f"/{tail}") for word in _words(handler))
+
+
+def _script_names(handler: HandlerSpec) -> set[str]:
+    """Return the file names in a command."""
+    names = {word.rpartition("/")[2] for word in _words(handler)}
+    return {name for name in names if "." in name.strip(".")}
+
+
+def _words(handler: HandlerSpec) -> list[str]:
+    """Return the words of a command, also of one that `anyhook shim` runs."""
+    command = handler.command or ""
+    shim = unwrap(command)
+    if shim is not None:
+        is_shell_line = len(shim.command) == 1
+        command = shim.command[0] if is_shell_line else shlex.join(shim.command)
+    try:
+        return [*shlex.split(command), *(handler.argv or ())]
+    except ValueError:
+        return command.split()

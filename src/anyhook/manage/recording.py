@@ -1,0 +1,243 @@
+"""What recording adds to settings files and takes out of them again."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents import get_agent
+from anyhook.agents.spec import PlainText
+from anyhook.authoring import hooks as authoring
+from anyhook.history.recording import edited_file
+from anyhook.manage.recorded import (
+    count_recorded,
+    editable_sources,
+    edited_files,
+    is_recorder,
+)
+from anyhook.model.layers import Layer
+from anyhook.settings.changes import Change, read_text, settings_file
+from anyhook.settings.companions import companion_changes, program_words
+from anyhook.settings.entries import add_definitions, remove_handlers
+from anyhook.settings.wrapping import (
+    Wrapper,
+    line_keys,
+    read_tapped,
+    unwrap_commands,
+    wrap_commands,
+)
+from anyhook.settings.write import stay_inside
+from anyhook.shell.tapped import HISTORY, tap_words
+from anyhook.worker.commands import read_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.history.recording import EditedFile, RecordingSwitch
+    from anyhook.settings.sources import Source
+
+RECORDER_FILE = Path(authoring.__file__).with_name("recorder.py")
+TAP_MARK = "ANYHOOK_TAP"
+RECORDER_TIMEOUT = 10.0
+"""Seconds. The recorder takes milliseconds; a disk that hangs must not hold up the agent."""
+WAITED_FOR = frozenset({"session_end"})
+"""Events after which the agent ends, and with it what runs in the background."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingChange:
+    """What recording changes of one settings file.
+
+    Attributes:
+        agent: The agent.
+        settings: The change of the file.
+        state: What to remember of it; `None` if nothing of it is left.
+        companions: Changes of the files next to it.
+    """
+
+    agent: AgentSpec
+    settings: Change
+    state: EditedFile | None
+    companions: tuple[Change, ...] = ()
+
+    @property
+    def changes(self) -> list[Change]:
+        """All its changes."""
+        return [self.settings, *self.companions]
+
+
+def recorded_events(agent: AgentSpec) -> list[EventSpec]:
+    """Return the events that a recorder is added for.
+
+    Those are left out in which a hook does the agent's work, like the creation of a worktree: a
+    hook that answers nothing would fail there.
+    """
+    return [spec for spec in agent.by_canonical.values() if spec.plain_text is not PlainText.PATH]
+
+
+def start_recording(
+    agent: AgentSpec,
+    project: Path,
+    switch: RecordingSwitch | None,
+    *,
+    launcher: tuple[str, ...],
+    taps: bool,
+) -> list[RecordingChange]:
+    """Return the changes that record an agent: a recorder in the user's settings, and taps.
+
+    Args:
+        agent: The agent.
+        project: Directory of the project, whose hooks are tapped, too.
+        switch: The state of recording, with what was edited before.
+        launcher: The words of a command before a hook file.
+        taps: Whether the hooks that exist are recorded.
+
+    Raises:
+        UsageError: If the agent has no settings of the user.
+        SettingsError: If a file cannot be edited.
+    """
+    own_file = settings_file(agent, project, "user")
+    sources = editable_sources(agent, project) if taps else {}
+    files = {Path(file.path): file for file in edited_files(project, [agent.name], switch)}
+    changes: list[RecordingChange] = []
+    for path in dict.fromkeys((own_file, *sources, *files)):
+        recorder = launcher if path == own_file else None
+        source = sources.get(path)
+        changes.append(
+            _start_in_file(agent, project, path, files.get(path), source=source, recorder=recorder)
+        )
+    return changes
+
+
+def _start_in_file(
+    agent: AgentSpec,
+    project: Path,
+    path: Path,
+    file: EditedFile | None,
+    *,
+    source: Source | None,
+    recorder: tuple[str, ...] | None,
+) -> RecordingChange:
+    """Return the change of one file.
+
+    Args:
+        agent: The agent.
+        project: Directory of the project.
+        path: The file.
+        file: What was edited before.
+        source: The source that the file is, if its hooks are tapped.
+        recorder: The words that start the recorder; `None` if the file gets none.
+    """
+    if source is not None and source.layer is not Layer.USER:
+        stay_inside(project, path)
+    before = read_text(path)
+    former = former_text(agent, path, before, file)
+    after = former or ""
+    # A file whose hooks are tapped stays so, also if `taps` is off now.
+    if source is not None or (before and count_recorded(agent, before, path).taps > 0):
+        hooks_path = source.hooks_path if source is not None else ()
+        after = _with_taps(agent, after, path, hooks_path or agent.hooks_path)
+    if recorder is not None:
+        command = shlex.join((*recorder, str(RECORDER_FILE)))
+        definitions = {
+            spec.wire: [_definition(agent, spec, command)] for spec in recorded_events(agent)
+        }
+        after = add_definitions(agent, after, str(path), definitions)
+    is_file = bool(after) or former is not None
+    settings = Change(path, before, after if is_file else None, "Record events", agent)
+    companions = _companions(agent, settings, project) if recorder is not None else ()
+    state = None
+    if after != (former or ""):
+        names = [str(companion.path) for companion in companions]
+        state = edited_file(agent.name, path, former, after, names)
+    return RecordingChange(agent, settings, state, companions)
+
+
+def end_recording(project: Path, file: EditedFile) -> RecordingChange | None:
+    """Return what removes recording from a settings file; `None` if the file is gone.
+
+    Raises:
+        SettingsError: If the file cannot be edited.
+    """
+    agent, path = get_agent(file.agent), Path(file.path)
+    before = read_text(path)
+    if before is None:
+        return None
+    after = former_text(agent, path, before, file)
+    settings = Change(path, before, after, "End recording", agent)
+    companions = _companions(agent, settings, project) if file.companions else ()
+    return RecordingChange(agent, settings, None, companions)
+
+
+def _companions(agent: AgentSpec, settings: Change, project: Path) -> tuple[Change, ...]:
+    return tuple(companion_changes(agent, settings, project, "user", program_words("user")))
+
+
+def former_text(
+    agent: AgentSpec, path: Path, text: str | None, file: EditedFile | None
+) -> str | None:
+    """Return a settings file without what recording has added; `None` if it did not exist.
+
+    It is the text before the edit, byte for byte, unless something else was changed since. Then
+    recorders and taps are taken out of the present text.
+    """
+    if text is None:
+        return None
+    if file is not None:
+        restored = file.restore(text)
+        if restored is not None and file.was_missing:
+            return None
+        if restored is not None:
+            return restored
+    sinks = frozenset({HISTORY})
+    text = unwrap_commands(agent, text, str(path), agent.hooks_path, sinks)
+    return remove_handlers(
+        agent, text, str(path), lambda _definition, handler: is_recorder(handler.value)
+    )
+
+
+def _definition(agent: AgentSpec, spec: EventSpec, command: str) -> dict[str, Any]:
+    handler: dict[str, Any] = {
+        "type": "command",
+        "command": command,
+        "timeout": agent.write_timeout(RECORDER_TIMEOUT),
+    }
+    member = _background_member(agent)
+    if member and spec.runs_background and spec.canonical not in WAITED_FOR:
+        handler[member] = True
+    # A definition without a matcher is for all tools, in every agent.
+    return {"hooks": [handler]}
+
+
+def _background_member(agent: AgentSpec) -> str | None:
+    """Return the member by which a command runs in the background; `None` if there is none."""
+    for name, field in agent.handler_types["command"].fields.items():
+        if field.option == "background":
+            return name
+    return None
+
+
+# -- taps
+
+
+def _with_taps(agent: AgentSpec, text: str, path: Path, hooks_path: tuple[str, ...]) -> str:
+    def wrapper(_event: str, handler: Mapping[str, Any]) -> Wrapper | None:
+        if not is_tappable(agent, handler):
+            return None
+        return Wrapper(tap_words(HISTORY, agent.name), TAP_MARK)
+
+    return wrap_commands(agent, text, str(path), hooks_path, wrapper=wrapper)
+
+
+def is_tappable(agent: AgentSpec, handler: Mapping[str, Any]) -> bool:
+    """Return whether a hook is a command that does not record itself."""
+    keys = line_keys(agent, handler)
+    if not keys or is_recorder(handler) or TAP_MARK in str(handler.get("command")):
+        return False
+    if any(read_tapped(handler, key) is not None for key in keys):
+        return False
+    is_hook_file = read_line(str(handler[keys[0]])) is not None
+    return not is_hook_file  # a hook file records itself

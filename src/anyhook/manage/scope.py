@@ -1,0 +1,143 @@
+"""The project and the agents that a person means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyhook.agents import CODING_AGENTS, agents_of_event, get_agent
+from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
+from anyhook.errors import UsageError
+from anyhook.settings.changes import EDITABLE_LAYERS
+from anyhook.settings.detect import (
+    DEFAULT_AGENT,
+    AgentSettings,
+    agents_with_hooks,
+    detected,
+    find_project,
+)
+from anyhook.settings.sources import Location, own_places
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+    from pathlib import Path
+
+    from anyhook.agents.spec import AgentSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The project and the agents that a command works on.
+
+    Attributes:
+        project: Directory of the project.
+        agents: Names of the agents; empty if none was named and none has hooks.
+        with_hooks: The agents that have hooks in the project or in the user's settings.
+    """
+
+    project: Path
+    agents: tuple[str, ...]
+    with_hooks: tuple[AgentSettings, ...]
+
+    def engines(self, *, default: bool = False) -> Iterator[Engine]:
+        """Load an engine for each agent.
+
+        Args:
+            default: Load one for the default agent if no agent has hooks.
+        """
+        names = self.agents
+        if default and not names:
+            names = (DEFAULT_AGENT,)
+        for name in names:
+            yield Engine.load(self.project, agent=name, on_message=discard)
+
+
+def scope_of(project: Path, agent: str | None) -> Scope:
+    """Return the project and the agents that the options select.
+
+    Args:
+        project: The option `--project`.
+        agent: The option `--agent`; `None` selects every agent with hooks here.
+
+    Raises:
+        UsageError: If the directory does not exist.
+        UnknownNameError: If there is no such agent.
+    """
+    directory = existing_project(project)
+    with_hooks = agents_with_hooks(directory)
+    if agent is not None:
+        return Scope(directory, (get_agent(agent).name,), with_hooks)
+    names = tuple(settings.agent for settings in with_hooks)
+    return Scope(directory, names, with_hooks)
+
+
+def one_agent(project: Path, agent: str | None, event: str | None = None) -> str:
+    """Return the name of the agent for a command that works for one agent.
+
+    Args:
+        project: Directory of the project.
+        agent: The option `--agent`.
+        event: An event, as agents name it: only agents that have it are considered.
+
+    Returns:
+        The named agent, else the one with hooks here, else the first one that has the event.
+
+    Raises:
+        UsageError: If several agents have hooks here and none is named.
+    """
+    if agent is not None:
+        return get_agent(agent).name
+    owners = agents_of_event(event) if event is not None else ()
+    if len(owners) == 1:
+        return owners[0]
+    names = [settings.agent for settings in detected(agents_with_hooks(project))]
+    if owners:
+        names = [name for name in names if name in owners]
+    if len(names) > 1:
+        choices = " or ".join(f"--agent {name}" for name in names)
+        raise UsageError(f"several agents have hooks here; name one of them: {choices}")
+    if names:
+        return names[0]
+    return owners[0] if owners else DEFAULT_AGENT
+
+
+def existing_project(project: Path) -> Path:
+    """Return the project that a directory belongs to.
+
+    Raises:
+        UsageError: If there is no such directory.
+    """
+    try:
+        if project.is_dir():
+            return find_project(project)
+    except (OSError, ValueError):  # a deleted current directory, or a null byte in the path
+        pass
+    raise UsageError(f"there is no directory {str(project)!r}; give the project with --project")
+
+
+def agents_here(
+    project: Path, names: Iterable[str] | None, *, also: Collection[str] = ()
+) -> list[AgentSpec]:
+    """Return the named agents, or those with a settings directory in the project or in the home.
+
+    Args:
+        project: Directory of the project.
+        names: The option `--agent`; nothing for all that are here.
+        also: Names of agents that count as here.
+
+    Raises:
+        UnknownNameError: If there is no such agent.
+    """
+    if names:
+        return [get_agent(name) for name in dict.fromkeys(names)]
+    location = Location.of(project)
+    agents = [get_agent(name) for name in CODING_AGENTS]
+    return [agent for agent in agents if agent.name in also or _is_here(agent, location)]
+
+
+def _is_here(agent: AgentSpec, location: Location) -> bool:
+    for layer, path in own_places(agent, location):
+        if layer in EDITABLE_LAYERS and path.parent.is_dir():
+            return True
+    return False

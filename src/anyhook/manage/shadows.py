@@ -1,0 +1,139 @@
+"""Hooks that run and do not decide: what changes in their settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents.spec import PlainText
+from anyhook.errors import SettingsError, UsageError
+from anyhook.history.journal import history_directory, is_recording
+from anyhook.manage.recording import TAP_MARK
+from anyhook.settings.changes import EDITABLE_LAYERS, Change, read_source
+from anyhook.settings.wrapping import NewMember, change_commands, line_keys
+from anyhook.shell.tapped import (
+    HISTORY,
+    SHADOW,
+    SHADOW_OPTION,
+    TAPPED_SHADOW,
+    read_recorded,
+    read_tapped_line,
+    read_tapped_words,
+    tap_words,
+    write_tapped,
+)
+from anyhook.worker.commands import read_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from anyhook.engine.engine import Engine
+    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.diagnostics import Place
+    from anyhook.shell.tapped import TappedCommand
+
+MARK = "ANYHOOK_SHADOW"
+
+
+def check_can_be_shadow(engine: Engine, handlers: Sequence[HandlerSpec]) -> None:
+    """Check that hooks can run without deciding.
+
+    Raises:
+        UsageError: If one is not a command, or does the agent's work.
+        SettingsError: If its file is not the user's.
+    """
+    for handler in handlers:
+        if handler.kind != "command":
+            raise UsageError(
+                f"{handler.label!r} is no command ({handler.kind}); only commands can be shadows"
+            )
+        if handler.layer not in EDITABLE_LAYERS:
+            raise SettingsError(
+                f"the hook belongs to the {handler.layer} layer, whose file is not yours to edit",
+                path=handler.place.file,
+                line=handler.place.line,
+            )
+    for definition in engine.definitions:
+        spec = engine.agent.by_canonical[definition.event]
+        is_concerned = any(handler in handlers for handler in definition.handlers)
+        if is_concerned and spec.plain_text is PlainText.PATH:
+            raise UsageError(
+                f"on {spec.wire} the hook does the agent's work, so it cannot be a shadow"
+            )
+
+
+def shadow_changes(
+    engine: Engine, handlers: Iterable[HandlerSpec], *, is_shadow: bool
+) -> list[Change]:
+    """Return the changes that make hooks shadows, or let shadows decide.
+
+    Raises:
+        SettingsError: If a file cannot be edited.
+    """
+    agent = engine.agent
+    places: dict[str, set[Place]] = {}
+    labels: dict[str, str] = {}
+    for handler in handlers:
+        places.setdefault(handler.place.file, set()).add(handler.place)
+        labels.setdefault(handler.place.file, handler.label)
+    changes: list[Change] = []
+    for loaded in engine.hooks.files:
+        source = loaded.source
+        file = str(source.path)
+        if file not in places:
+            continue
+        places_of_hooks = places.pop(file)
+
+        def new_members(place: Place, handler: Mapping[str, Any]) -> Mapping[str, NewMember]:
+            if place not in places_of_hooks:  # noqa: B023 - it is called in this iteration
+                return {}
+            return _new_members(engine, handler, is_shadow=is_shadow)
+
+        before = read_source(source, engine.project_dir) or ""
+        hooks_path = source.hooks_path or agent.hooks_path
+        after = change_commands(agent, before, file, hooks_path, new_members)
+        effect = "run without deciding" if is_shadow else "decide"
+        changes.append(Change(source.path, before, after, f"Let {labels[file]} {effect}", agent))
+    return changes
+
+
+def _new_members(
+    engine: Engine, handler: Mapping[str, Any], *, is_shadow: bool
+) -> dict[str, NewMember]:
+    """Return the members of a hook that change."""
+    name = engine.agent.name
+    if isinstance(handler.get("args"), list):
+        words = (handler["command"], *handler["args"])
+        plain, was_shadow = read_recorded(words)
+        if was_shadow == is_shadow or plain is None:
+            return {}
+        sink = _sink(read_tapped_words(words), is_shadow=is_shadow)
+        new = plain if sink is None else (*tap_words(sink, name), "--", *plain)
+        return {
+            "command": NewMember(plain[0], new[0]),
+            "args": NewMember([*plain[1:]], [*new[1:]]),
+        }
+    members: dict[str, NewMember] = {}
+    for key in line_keys(engine.agent, handler):
+        line, was_shadow = read_recorded(handler[key])
+        if was_shadow == is_shadow or not isinstance(line, str):
+            continue
+        sink = _sink(read_tapped_line(handler[key]), is_shadow=is_shadow)
+        members[key] = NewMember(line, line if sink is None else _wrapped(line, sink, name))
+    return members
+
+
+def _sink(tapped: TappedCommand | None, *, is_shadow: bool) -> str | None:
+    """Return where a command records as a shadow or when it decides; `None` if it does not."""
+    sink = None if tapped is None else tapped.sink
+    if is_shadow:
+        return TAPPED_SHADOW if sink == HISTORY else SHADOW
+    is_tapped_again = sink == TAPPED_SHADOW and is_recording(history_directory())
+    return HISTORY if is_tapped_again else None
+
+
+def _wrapped(line: str, sink: str, agent: str) -> str:
+    if sink == HISTORY:
+        return write_tapped(tap_words(sink, agent), line, TAP_MARK)
+    if read_line(line) is not None:
+        return f"{line} {SHADOW_OPTION}"
+    return write_tapped(tap_words(sink, agent), line, MARK)

@@ -1,0 +1,207 @@
+"""Switch one hook on or off in the settings files that are the user's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyhook.errors import SettingsError
+from anyhook.manage.hooks import configured_handlers, find_hook, handlers_named
+from anyhook.model.layers import Layer
+from anyhook.settings.changes import EDITABLE_LAYERS, Change, read_source, write_changes
+from anyhook.settings.entries import disable_name, disabled_lists, enable_name
+from anyhook.settings.kept import forget, keep, kept_hooks, put_back, take_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from anyhook.engine.engine import Engine
+    from anyhook.model.definitions import HandlerSpec
+    from anyhook.settings.kept import KeptHook
+    from anyhook.settings.reader import LoadedFile
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchResult:
+    """A hook after it was switched.
+
+    Attributes:
+        handler: The hook.
+        changed: The files that were written.
+        switched_off_by: The file, or file and line, that switches it off now; `None` if it is on.
+        taken_out: Whether it is kept in a record, because its agent cannot switch off one hook.
+    """
+
+    handler: HandlerSpec
+    changed: tuple[Path, ...]
+    switched_off_by: str | None
+    taken_out: bool
+
+    @property
+    def state(self) -> str:
+        """`on` or `off`."""
+        return "off" if self.switched_off_by else "on"
+
+
+def switch_hook(engine: Engine, name: str, *, is_on: bool) -> SwitchResult:
+    """Switch a hook on or off, and load the settings again.
+
+    It is switched off in the settings file of its layer, and on in all files of the user and the
+    project.
+
+    Args:
+        engine: The hooks of one agent, loaded under `exclusive_edits`.
+        name: Name of the hook, its identifier, its script, or its place.
+        is_on: Whether it is to be on.
+
+    Raises:
+        UsageError: If the name stands for several hooks.
+        UnknownNameError: If it stands for none.
+        SettingsError: If a file cannot be edited.
+    """
+    handlers, changes = switch_changes(engine, name, is_on=is_on)
+    written = write_changes(changes)
+    # The state is what the files say now: another file can still switch the hook off.
+    engine.reload()
+    handler = handlers[0]
+    places = {_line_of(one) for one in handlers}
+    records = [
+        hook.record
+        for hook in kept_hooks(engine.agent, engine.hooks.files)
+        if hook.handler.identifier == handler.identifier and _line_of(hook.handler) in places
+    ]
+    switched_off_by = str(records[0]) if records else engine.hooks.switched_off(handler)
+    changed = (*written.written, *written.removed)
+    return SwitchResult(handler, changed, switched_off_by, taken_out=bool(records))
+
+
+def switch_changes(
+    engine: Engine, name: str, *, is_on: bool
+) -> tuple[list[HandlerSpec], list[Change]]:
+    """Return the handlers of a hook, and the changes that switch it.
+
+    Raises:
+        UsageError, UnknownNameError, SettingsError: As `switch_hook`.
+    """
+    kept = kept_hooks(engine.agent, engine.hooks.files)
+    if is_on:
+        handlers = find_hook(engine, name)
+        changes = [*_put_back(engine, handlers, kept), *_enable(engine, handlers[0])]
+        return handlers, changes
+    already_off = handlers_named(name, [hook.handler for hook in kept])
+    if already_off and not handlers_named(name, configured_handlers(engine)):
+        return already_off, []
+    # A place may be that of a hook which was taken out, too.
+    handlers = [handler for handler in find_hook(engine, name) if handler not in already_off]
+    if disabled_lists(engine.agent):
+        return handlers, [_disable(engine, handlers)]
+    return handlers, _take_out(engine, handlers)
+
+
+# -- agents with a list of disabled hooks
+
+
+def _disable(engine: Engine, handlers: Sequence[HandlerSpec]) -> Change:
+    # A hook can be configured in several layers: a switch of the strongest one covers them all.
+    authority = engine.agent.authority
+    layer = max((handler.layer for handler in handlers), key=lambda layer: authority[layer])
+    source = _file_with_switches(engine, layer).source
+    before = read_source(source, engine.project_dir)
+    name = handlers[0].identifier
+    after = disable_name(engine.agent, before or "", str(source.path), name)
+    return Change(source.path, before, after, f"Switch {name} off", engine.agent)
+
+
+def _file_with_switches(engine: Engine, layer: Layer) -> LoadedFile:
+    """Return the file that switches hooks of a layer off: its own, or the user's."""
+    authority = engine.agent.authority
+    files = {file.source.layer: file for file in reversed(engine.hooks.files)}
+    if layer in EDITABLE_LAYERS:
+        # In the home directory, the files of the project and of the user are the same.
+        return files.get(layer) or files[Layer.USER]
+    if authority[layer] > authority[Layer.USER]:
+        raise SettingsError(
+            f"the hook belongs to the {layer} layer; only its administrator can switch it off",
+            path=str(files[layer].source.path),
+        )
+    return files[Layer.USER]
+
+
+def _enable(engine: Engine, handler: HandlerSpec) -> list[Change]:
+    changes: list[Change] = []
+    name = handler.identifier
+    for file in engine.hooks.files:
+        if name not in file.disabled or file.source.layer not in EDITABLE_LAYERS:
+            continue
+        path = file.source.path
+        before = read_source(file.source, engine.project_dir)
+        after = enable_name(engine.agent, before or "", str(path), name)
+        changes.append(Change(path, before, after, f"Switch {name} on", engine.agent))
+    return changes
+
+
+# -- agents without one: the hook is taken out of its file
+
+
+def _take_out(engine: Engine, handlers: Sequence[HandlerSpec]) -> list[Change]:
+    """Return the changes that take hooks out of their settings files and keep them in records.
+
+    Raises:
+        SettingsError: If a file does not belong to the user or cannot be edited.
+    """
+    by_file: dict[str, list[HandlerSpec]] = {}
+    for handler in handlers:
+        if handler.layer not in EDITABLE_LAYERS:
+            raise SettingsError(
+                f"the hook belongs to the {handler.layer} layer, where {engine.agent.title} cannot "
+                "switch off a single hook",
+                path=handler.place.file,
+                line=handler.place.line,
+            )
+        by_file.setdefault(handler.place.file, []).append(handler)
+    sources = {str(file.source.path): file.source for file in engine.hooks.files}
+    changes: list[Change] = []
+    for file, group in by_file.items():
+        source = sources[file]
+        before = read_source(source, engine.project_dir)
+        after = before or ""
+        entries: list[dict[str, Any]] = []
+        # From the end of a file, so that the places of the others stay valid.
+        for handler in sorted(group, key=_position, reverse=True):
+            after, entry = take_out(engine.agent, after, handler)
+            entries.append(entry)
+        # First the record: a crash between the two writes must not lose the hook.
+        changes.append(keep(source, entries))
+        why = f"Take {group[0].label} out"
+        changes.append(Change(source.path, before, after, why, engine.agent))
+    return changes
+
+
+def _position(handler: HandlerSpec) -> tuple[int, int]:
+    return handler.place.line or 0, handler.place.column or 0
+
+
+def _line_of(handler: HandlerSpec) -> tuple[str, int | None]:
+    return handler.place.file, handler.place.line
+
+
+def _put_back(
+    engine: Engine, handlers: Sequence[HandlerSpec], kept: Sequence[KeptHook]
+) -> list[Change]:
+    """Return the changes that put those hooks back which were taken out, the last one first."""
+    by_file: dict[Path, list[KeptHook]] = {}
+    for hook in reversed(kept):
+        if hook.handler in handlers:
+            by_file.setdefault(hook.source.path, []).append(hook)
+    changes: list[Change] = []
+    for path, hooks in by_file.items():
+        before = read_source(hooks[0].source, engine.project_dir)
+        after = before or ""
+        for hook in hooks:
+            after = put_back(engine.agent, after, hook)
+        why = f"Put {hooks[0].handler.label} back"
+        changes.append(Change(path, before, after, why, engine.agent))
+        changes.append(forget(hooks[0].record, [hook.entry for hook in hooks]))
+    return changes

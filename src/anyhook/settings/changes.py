@@ -1,0 +1,250 @@
+"""Changes of settings files: planned as texts, and written together or not at all.
+
+Everything that edits the settings of an agent makes `Change` objects and writes them with
+`write_changes`: hooks that are added, removed, recorded, switched or migrated.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anyhook.errors import SettingsError, UsageError
+from anyhook.files import data_directory, locked, read_user_file
+from anyhook.model.layers import Layer
+from anyhook.settings.edit import read_settings
+from anyhook.settings.formats import find_rejected, is_blank
+from anyhook.settings.hookset import load_hooks
+from anyhook.settings.jsonc import SettingsSyntaxError
+from anyhook.settings.reader import rejected_message
+from anyhook.settings.sources import SIZE_LIMIT, Location, own_places, written_file
+from anyhook.settings.write import stay_inside, write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.settings.sources import Source
+
+SCOPES = {"project": Layer.PROJECT, "local": Layer.LOCAL, "user": Layer.USER}
+"""Word of the option `--scope` to the layer whose file is edited."""
+EDITABLE_LAYERS = tuple(SCOPES.values())
+"""Layers whose files belong to the user."""
+TURN_SECONDS = 120.0
+"""Seconds that an edit waits for the edits of other processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The change of one file.
+
+    Attributes:
+        path: The file.
+        before: Its text; `None` if it does not exist.
+        after: Its new text; `None` to remove it.
+        why: What the change does, for people: `Add guard.py`.
+        agent: The agent whose settings it holds; `None` for another file, like a new hook file.
+        is_private: Whether only the user may read the file.
+    """
+
+    path: Path
+    before: str | None
+    after: str | None
+    why: str
+    agent: AgentSpec | None = None
+    is_private: bool = False
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether the text changes."""
+        if self.after is None:
+            return self.before is not None
+        return self.after != (self.before or "")
+
+    @property
+    def rejection(self) -> str:
+        """Why the agent will ignore the new text, with the place; empty if it will not."""
+        if self.agent is None or self.after is None or self.path.suffix != ".json":
+            return ""
+        if is_blank(self.after, str(self.path)):
+            return ""
+        settings = read_settings(self.after, str(self.path))
+        rejected = find_rejected(settings, self.agent.rejected_json)
+        if rejected is None:
+            return ""
+        return f"{self.path}:{rejected.place.line}: {rejected_message(self.agent, rejected)}"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenChanges:
+    """What was written.
+
+    Attributes:
+        written: The files with a new text.
+        removed: The files that are gone.
+        backups: Copies of files as they were.
+    """
+
+    written: tuple[Path, ...] = ()
+    removed: tuple[Path, ...] = ()
+    backups: tuple[Path, ...] = ()
+
+
+def write_changes(changes: Iterable[Change], *, backup: bool = False) -> WrittenChanges:
+    """Write changes in their order; if one fails, those before it are undone.
+
+    Args:
+        changes: The changes; those without effect are left out.
+        backup: Keep the former text of each file in a file next to it.
+
+    Raises:
+        SettingsError: If a file changed meanwhile, is locked or cannot be written.
+    """
+    done: list[Change] = []
+    backups: list[Path] = []
+    try:
+        for change in changes:
+            if not change.has_effect:
+                continue
+            copy = _write(change, change.before, change.after, backup=backup)
+            done.append(change)
+            if copy is not None:
+                backups.append(copy)
+    except BaseException:
+        for change in reversed(done):
+            # The error of the change that failed is the one to report.
+            with suppress(SettingsError):
+                _write(change, change.after, change.before)
+        raise
+    written = tuple(dict.fromkeys(change.path for change in done if change.after is not None))
+    removed = tuple(change.path for change in done if change.after is None)
+    return WrittenChanges(written, removed, tuple(backups))
+
+
+def _write(
+    change: Change, expected: str | None, text: str | None, *, backup: bool = False
+) -> Path | None:
+    return write_atomically(
+        change.path, text, expected=expected, backup=backup, is_private=change.is_private
+    )
+
+
+@contextmanager
+def exclusive_edits() -> Iterator[None]:
+    """Wait until other processes of anyhook have written their changes, and hold up later ones.
+
+    A command reads the settings and writes them later. Of several commands at the same time all but
+    one would find another text then, and give up.
+
+    Raises:
+        SettingsError: If another process holds up this one for minutes.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(data_directory() / "edits", timeout=TURN_SECONDS))
+        except TimeoutError as error:
+            message = "another process of anyhook edits settings for minutes; try again later"
+            raise SettingsError(message, path=str(error.filename)) from error
+        except OSError:
+            pass  # what is written is still compared with what was read
+        yield
+
+
+# -- reading what is going to be changed
+
+
+def settings_file(agent: AgentSpec, project: Path, scope: str) -> Path:
+    """Return the settings file of an agent for a scope.
+
+    If it does not exist, and the hooks are in a file of another format next to it, that one.
+
+    Args:
+        agent: The agent.
+        project: Directory of the project.
+        scope: A key of `SCOPES`.
+
+    Raises:
+        UsageError: If there is no such scope, or the agent has no file for it.
+        SettingsError: If a link of the repository leads out of the project.
+    """
+    if scope not in SCOPES:
+        raise UsageError(f"--scope is {', '.join(SCOPES)}, not {scope!r}")
+    location = Location.of(project, home_variable=agent.home_variable)
+    path = written_file(agent, location, SCOPES[scope])
+    if path is None:
+        raise UsageError(f"{agent.title} has no settings of the scope {scope!r}")
+    if not path.exists():
+        path = _file_with_hooks(agent, location, path) or path
+    if scope != "user":
+        stay_inside(project, path)
+    return path
+
+
+def _file_with_hooks(agent: AgentSpec, location: Location, missing: Path) -> Path | None:
+    """Return the file of another format next to a missing one, if the hooks are there."""
+    neighbors = [
+        path
+        for _layer, path in own_places(agent, location)
+        if path.parent == missing.parent and path.suffix != missing.suffix and path.exists()
+    ]
+    if not neighbors:
+        return None
+    for file in load_hooks(agent, location).files:
+        if file.source.path in neighbors and file.definitions:
+            return file.source.path
+    return None
+
+
+def read_text(path: Path) -> str | None:
+    """Return the text of a settings file; `None` if there is none.
+
+    Raises:
+        SettingsError: If it cannot be read, is not UTF-8, has not the format of its name, does
+            not hold an object, or is too large to have been written by people.
+    """
+    try:
+        content = read_user_file(path, SIZE_LIMIT)
+        text = content.decode()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        message = f"it cannot be read: {error.strerror}; it was not changed"
+        raise SettingsError(message, path=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(
+            f"it cannot be read: it is not UTF-8 at byte {error.start}; it was not changed",
+            path=str(path),
+            line=content.count(b"\n", 0, error.start) + 1,
+        ) from error
+    parsed(text, path)
+    return text
+
+
+def read_source(source: Source, project: Path) -> str | None:
+    """Return the text of a settings file that was loaded; `None` if it is gone.
+
+    Args:
+        source: The file.
+        project: Directory of the project.
+
+    Raises:
+        SettingsError: As `read_text`, or if a link of the repository leads out of the project.
+    """
+    if source.layer is not Layer.USER:
+        stay_inside(project, source.path)
+    return read_text(source.path)
+
+
+def parsed(text: str, path: Path) -> Any:
+    """Return the value of a settings file; an empty object for a file without a value.
+
+    Raises:
+        SettingsError: If it has not the format of its name, or does not hold an object.
+    """
+    try:
+        is_empty = is_blank(text, str(path))
+    except SettingsSyntaxError:
+        is_empty = False
+    return {} if is_empty else read_settings(text, str(path)).value
