@@ -139,7 +139,9 @@ class ShadowScreen(PanelScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to write only if something changes."""
         if action == "write":
-            return self._plan is not None and any(change.has_effect for change in self._plan.changes)
+            return self._plan is not None and any(
+                change.has_effect for change in self._plan.changes
+            )
         return True
 
     @work(exclusive=True)
