@@ -160,9 +160,9 @@ def test_uninstalling_leaves_the_member(world, installation):
     agent = get_agent("sample")
     world.settings("project", add_hook_file(agent, installation).after)
 
-    edit = remove_hook_file(agent, world.project, "project", installation.file)
+    (change,) = remove_hook_file(agent, world.project, "project", installation.file)
 
-    assert json.loads(edit.after) == {"version": 1}
+    assert json.loads(change.after) == {"version": 1}
 
 
 def test_migrated_hooks_get_the_member(world):

@@ -29,7 +29,7 @@ from anyhook.cli.event_filters import (
 )
 from anyhook.cli.html import HtmlFile, write_html
 from anyhook.cli.options import AsJson, TrustOnce, Yes
-from anyhook.cli.output import console, count_of, print_json, show_path
+from anyhook.cli.output import console, count_of, print_json
 from anyhook.cli.past import Since, open_history, print_problems
 from anyhook.cli.sandboxed import confirm_limits, sandbox_text
 from anyhook.errors import UnknownNameError, UsageError
@@ -37,6 +37,7 @@ from anyhook.history.describe import parse_since
 from anyhook.history.journal import history_directory
 from anyhook.history.queries import find_session, sessions
 from anyhook.interrupts import INTERRUPTED
+from anyhook.manage.paths import show_path
 from anyhook.manage.scope import existing_project
 from anyhook.model.definitions import unique_labels
 from anyhook.model.events import all_events

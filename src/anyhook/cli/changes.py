@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, ParamSpec
 
 from rich.text import Text
 
-from anyhook.cli.output import confirm, console, show_path
+from anyhook.cli.output import confirm, console
+from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 from anyhook.settings.changes import WrittenChanges, exclusive_edits, write_changes
 

@@ -20,10 +20,10 @@ from anyhook.cli.output import (
     make_table,
     print_diagnostics,
     print_json,
-    show_path,
 )
 from anyhook.errors import UsageError
 from anyhook.manage.hooks import configured_handlers
+from anyhook.manage.paths import show_path
 from anyhook.manage.problems import find_problems
 from anyhook.manage.scope import scope_of
 from anyhook.model.diagnostics import Severity

@@ -17,13 +17,14 @@ from anyhook import __version__
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, PROBLEMS, USAGE
 from anyhook.cli.options import HERE, AsJson, Project
-from anyhook.cli.output import console, print_json, show_path, show_place
+from anyhook.cli.output import console, print_json, show_place
 from anyhook.cli.worker import format_memory, format_time, server_json, summarize_cold
 from anyhook.engine.engine import Engine
 from anyhook.engine.hook_files import files_of
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.files import read_user_file
+from anyhook.manage.paths import show_path
 from anyhook.manage.scope import existing_project
 from anyhook.migrate.commands import is_portable
 from anyhook.model.layers import Layer

@@ -18,7 +18,7 @@ from anyhook.cli.event_filters import (
     resolve,
 )
 from anyhook.cli.options import AsJson
-from anyhook.cli.output import console, count_of, make_table, print_json, show_path
+from anyhook.cli.output import console, count_of, make_table, print_json
 from anyhook.cli.past import (
     FAILED_STATUS,
     OUTCOME_STYLE,
@@ -39,6 +39,7 @@ from anyhook.history.describe import (
 from anyhook.history.filters import Filter
 from anyhook.history.queries import events_of, find_session, get_event, search, sessions
 from anyhook.history.record import RECORDER_KIND
+from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:

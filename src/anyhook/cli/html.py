@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anyhook.cli.output import console, show_path
+from anyhook.cli.output import console
 from anyhook.errors import UsageError
+from anyhook.manage.paths import show_path
 
 if TYPE_CHECKING:
     from anyhook.backtest.evaluation import Evaluation

@@ -16,7 +16,7 @@ from anyhook.authoring.load import load_hooks
 from anyhook.cli import OK, USAGE
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
-from anyhook.cli.output import console, print_error, print_json, show_path
+from anyhook.cli.output import console, print_error, print_json
 from anyhook.cli.starter import STARTER_PATH, STARTER_TEXT
 from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
 from anyhook.errors import SettingsError, UsageError
@@ -28,6 +28,7 @@ from anyhook.manage.adding import (
     remove_hook_file,
     trust_hook_file,
 )
+from anyhook.manage.paths import show_path
 from anyhook.manage.scope import agents_here, existing_project
 from anyhook.settings.changes import SCOPES, Change
 from anyhook.settings.companions import companion_changes, program_words

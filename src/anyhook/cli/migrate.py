@@ -23,10 +23,11 @@ from anyhook.cli.migrate_report import (
     show_what_runs,
 )
 from anyhook.cli.options import HERE, AsJson, Project
-from anyhook.cli.output import console, print_json, show_path
+from anyhook.cli.output import console, print_json
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.engine.guard import Guard
 from anyhook.errors import UsageError
+from anyhook.manage.paths import show_path
 from anyhook.manage.scope import agents_here, existing_project
 from anyhook.migrate.losses import KINDS
 from anyhook.migrate.merge import merge_into

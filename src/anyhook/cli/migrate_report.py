@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from anyhook.cli.output import console, show_path, show_place
+from anyhook.cli.output import console, show_place
 from anyhook.cli.sandboxed import sandbox_text
+from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 from anyhook.sandbox.copies import copied_directories
 

@@ -11,8 +11,9 @@ import typer
 from rich.text import Text
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
-from anyhook.cli.output import make_table, show_path
+from anyhook.cli.output import make_table
 from anyhook.errors import UsageError
+from anyhook.manage.paths import show_path
 from anyhook.settings.sources import Location, places
 
 if TYPE_CHECKING:

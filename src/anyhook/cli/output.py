@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anyhook.errors import UsageError
+from anyhook.manage.paths import show_path
 from anyhook.model.diagnostics import Severity
 from anyhook.model.json import dump_json, repair
 from anyhook.model.text import printable
@@ -135,15 +136,6 @@ def make_table(*headings: str, no_wrap: Collection[str] = ()) -> Table:
     for heading in headings:
         table.add_column(heading, no_wrap=heading in no_wrap, overflow="fold")
     return table
-
-
-def show_path(path: str, project: Path | None = None) -> str:
-    """Return a path for people: relative to the project, or with `~` for the home."""
-    if project is not None and Path(path).is_relative_to(project):
-        return printable(str(Path(path).relative_to(project)))
-    if Path(path).is_relative_to(Path.home()):
-        return printable(f"~/{Path(path).relative_to(Path.home())}")
-    return printable(path)
 
 
 def show_place(place: Place | None, project: Path | None = None, *, short: bool = False) -> str:

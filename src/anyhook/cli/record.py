@@ -19,7 +19,7 @@ from anyhook.agents.entry import load_object
 from anyhook.cli import OK
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time, print_difference
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
-from anyhook.cli.output import console, make_table, print_json, show_path
+from anyhook.cli.output import console, make_table, print_json
 from anyhook.cli.past import open_store
 from anyhook.errors import UsageError
 from anyhook.files import read_user_file
@@ -35,6 +35,7 @@ from anyhook.history.recording import (
 )
 from anyhook.history.store import FILE
 from anyhook.history.tap_record import PROBLEM_FILE
+from anyhook.manage.paths import show_path
 from anyhook.manage.recorded import (
     RecordedAgent,
     RecordingState,

@@ -16,10 +16,11 @@ from anyhook.cli.options import (
     AsJson,
     Project,
 )
-from anyhook.cli.output import console, print_error, print_json, show_path
+from anyhook.cli.output import console, print_error, print_json
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.manage.hooks import all_handlers, handlers_named
+from anyhook.manage.paths import show_path
 from anyhook.manage.scope import one_agent, scope_of
 from anyhook.manage.switching import switch_hook
 from anyhook.model.layers import Layer

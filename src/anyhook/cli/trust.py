@@ -23,11 +23,11 @@ from anyhook.cli.output import (
     print_diagnostics,
     print_json,
     print_quoted,
-    show_path,
     show_place,
 )
 from anyhook.engine.guard import Guard
 from anyhook.errors import UsageError
+from anyhook.manage.paths import show_path
 from anyhook.manage.scope import scope_of
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command

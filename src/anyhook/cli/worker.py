@@ -16,7 +16,8 @@ from rich.text import Text
 
 from anyhook.cli import OK
 from anyhook.cli.options import AsJson
-from anyhook.cli.output import console, print_json, show_path
+from anyhook.cli.output import console, print_json
+from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 from anyhook.worker.control import find_runtime_directory, list_servers, stop_server
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.engine.hook_files import path_variables
 from anyhook.manage.hooks import configured_handlers
+from anyhook.manage.paths import show_path
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.changes import (
@@ -74,7 +75,7 @@ def _make_executable(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
             return None
         # The settings of a project must not change the mode of files elsewhere.
         inside = engine.project_dir if handler.layer in PROJECT_LAYERS else None
-        shown = _relative(engine, file)
+        shown = show_path(file, engine.project_dir)
         command = printable(shlex.join(("chmod", "+x", str(file))))
         return Remedy(f"make {shown} executable", command, partial(_add_mode, file, inside))
     return None
@@ -94,7 +95,8 @@ def _set_switch(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
     toggles = [toggle for toggle in engine.agent.hook_toggles if toggle.kind == "enabled"]
     if file is None or not toggles:
         return None
-    text = f"set {'.'.join(toggles[0].path)} to true in {_shown(engine, file)}"
+    path = show_path(file.source.path, engine.project_dir)
+    text = f"set {'.'.join(toggles[0].path)} to true in {path}"
     return Remedy(text, FIX, partial(_edit, engine, file, partial(switch_hooks_on, engine.agent)))
 
 
@@ -105,7 +107,8 @@ def _remove_name(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
         return None
     for name, place in file.disabled.items():
         if place == diagnostic.place:
-            text = f"remove the name {printable(name)!r} from {_shown(engine, file)}"
+            path = show_path(file.source.path, engine.project_dir)
+            text = f"remove the name {printable(name)!r} from {path}"
             edit = partial(enable_name, engine.agent, name=name)
             return Remedy(text, FIX, partial(_edit, engine, file, edit))
     return None
@@ -135,7 +138,7 @@ def _companion_remedy(engine: Engine, file: LoadedFile, companion: Path) -> Reme
             companion_changes(engine.agent, settings, engine.project_dir, scope, program_of_scope)
         )
 
-    return Remedy(f"write {_relative(engine, companion)}", FIX, apply)
+    return Remedy(f"write {show_path(companion, engine.project_dir)}", FIX, apply)
 
 
 def _file_at(engine: Engine, diagnostic: Diagnostic) -> LoadedFile | None:
@@ -145,16 +148,6 @@ def _file_at(engine: Engine, diagnostic: Diagnostic) -> LoadedFile | None:
         if is_there and file.source.layer in EDITABLE_LAYERS:
             return file
     return None
-
-
-def _shown(engine: Engine, file: LoadedFile) -> str:
-    return _relative(engine, file.source.path)
-
-
-def _relative(engine: Engine, path: Path) -> str:
-    """Return a path for people: relative to the project if it is in it."""
-    is_inside = path.is_relative_to(engine.project_dir)
-    return printable(str(path.relative_to(engine.project_dir) if is_inside else path))
 
 
 def _edit(engine: Engine, file: LoadedFile, edit: Callable[[str, str], str]) -> None:

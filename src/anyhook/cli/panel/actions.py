@@ -8,12 +8,13 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyhook.cli.output import show_path, show_place
+from anyhook.cli.output import show_place
 from anyhook.cli.panel.snapshot import command_line
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.manage.hooks import all_handlers, handlers_named
+from anyhook.manage.paths import show_path
 from anyhook.manage.switching import switch_hook
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import exclusive_edits

@@ -14,7 +14,7 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from anyhook.cli.options import print_no_hooks
-from anyhook.cli.output import count_of, show_path
+from anyhook.cli.output import count_of
 from anyhook.cli.panel.actions import switch, switched_together
 from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
@@ -34,6 +34,7 @@ from anyhook.cli.panel.shadow import ShadowScreen
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
 from anyhook.cli.panel.trust_review import TrustScreen
 from anyhook.errors import AnyhookError
+from anyhook.manage.paths import show_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

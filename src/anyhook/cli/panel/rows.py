@@ -11,11 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from anyhook.cli.listing import STATE_STYLE
-from anyhook.cli.output import count_of, show_path
+from anyhook.cli.output import count_of
 from anyhook.cli.panel.actions import shadow_command, switch_command
 from anyhook.cli.panel.past_results import DAYS
 from anyhook.cli.past import FAILED_STATUS, counts_text, outcome_text
 from anyhook.history.describe import show_span, show_time, subject_of, trouble_of
+from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
 

@@ -13,9 +13,9 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from anyhook.cli.output import show_path
 from anyhook.cli.panel.actions import editor_command
 from anyhook.cli.panel.past_results import PastResults
+from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
