@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 
 from anyhook.backtest.files import parts_of_files
 from anyhook.backtest.run import available_processors, run_backtest
-from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.sources import parts_of_history
 from anyhook.backtest.subjects import Subject
 from anyhook.history.export import export_jsonl
 from anyhook.history.filters import Filter
 from anyhook.history.imports import find_transcripts, import_transcripts
-from anyhook.history.queries import events_of, find_session, search, sessions
+from anyhook.history.search import search
+from anyhook.history.sessions import events_of, find_session, sessions
 from anyhook.history.store import FILE, History
 from benchmarks.corpus import recorded_events, write_transcripts
 from benchmarks.floor import spawn_bare
@@ -41,7 +42,7 @@ COMMANDS = 2000
 SEARCHES = ("return", "pytest", "git commit", "render table", "curl token", "nothingatall")
 FILTERS = (
     Filter(tool="shell"),
-    Filter(outcome="none"),
+    Filter(verdict="none"),
     Filter(event="before_prompt"),
     Filter(agent="claude"),
 )
@@ -170,9 +171,9 @@ def _run_here(hook: str, source: str, cache: str, jobs: str) -> None:
     """Run a backtest, and print its figures as JSON."""
     started = time.perf_counter()
     if (Path(source) / FILE).exists():
-        parts = list[object](parts_of_history(source, Selection()))
+        parts = list[object](parts_of_history(source, Filter()))
     else:
-        parts = list[object](parts_of_files([source], Selection()))
+        parts = list[object](parts_of_files([source], Filter()))
     run = run_backtest(Subject(hook, hook), parts, cache, jobs=int(jobs))  # type: ignore[arg-type] # parts
     wall = time.perf_counter() - started
     own = resource.getrusage(resource.RUSAGE_SELF)
@@ -309,7 +310,7 @@ def _run_commands(directory: Path, project: Path, count: int) -> float:
     events = (event for event in recorded_events(directory) if event.event == "before_tool")
     with History.open(directory) as history:
         history.add(islice(events, count))
-    parts = list(parts_of_history(str(directory), Selection()))
+    parts = list(parts_of_history(str(directory), Filter()))
     subject = Subject(str(project), "project", agent="claude", trusted=True)
     return timed(lambda: run_backtest(subject, parts, str(directory)))
 

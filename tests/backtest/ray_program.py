@@ -21,9 +21,10 @@ from ray.cluster_utils import Cluster
 from anyhook.backtest.files import parts_of_files
 from anyhook.backtest.on_ray import RayExecutor
 from anyhook.backtest.run import run_backtest
-from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.sources import parts_of_history
 from anyhook.backtest.subjects import Subject
 from anyhook.errors import UsageError
+from anyhook.history.filters import Filter
 
 
 def main() -> None:
@@ -36,7 +37,7 @@ def main() -> None:
     subject = Subject(hook, hook)
     is_file = Path(source).is_file()
     parts = list(
-        parts_of_files([source], Selection()) if is_file else parts_of_history(source, Selection())
+        parts_of_files([source], Filter()) if is_file else parts_of_history(source, Filter())
     )
     done = threading.Event()
     faults: list[str] = []

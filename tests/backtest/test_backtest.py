@@ -22,10 +22,11 @@ from anyhook.backtest.changes import find_changes, group_changes, new_denials
 from anyhook.backtest.report import report_json
 from anyhook.backtest.results import Decided, Result
 from anyhook.backtest.run import Progress, Run, run_backtest
-from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.sources import parts_of_history
 from anyhook.backtest.subjects import Subject
 from anyhook.errors import UsageError
 from anyhook.history.events import RecordedEvent
+from anyhook.history.filters import Filter
 from anyhook.history.store import History
 from anyhook.testing import make_payload
 from tests.leftovers import MARK, marked
@@ -42,7 +43,7 @@ def guard(event):
 """
 
 
-EVERYTHING = Selection()
+EVERYTHING = Filter()
 
 
 def before_check(statement):
@@ -226,10 +227,10 @@ def test_a_killed_process_changes_nothing(recorded):
 PARENT = """
 import sys
 from anyhook.backtest.run import run_backtest
-from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.sources import Filter, parts_of_history
 from anyhook.backtest.subjects import Subject
 if __name__ == "__main__":
-    parts = list(parts_of_history(sys.argv[1], Selection()))
+    parts = list(parts_of_history(sys.argv[1], Filter()))
     run_backtest(Subject(sys.argv[2], "guard"), parts, sys.argv[1], jobs=1)
 """
 
@@ -265,7 +266,7 @@ def _command_line(pid):
 def test_several_processes_give_the_same_result(recorded):
     recorded.add(*[shell(n, "rm -rf /" if n % 3 else "ls", f"s{n % 7}") for n in range(9000)])
     subject = recorded.hook(GUARD)
-    parts = list(parts_of_history(recorded.directory, Selection()))
+    parts = list(parts_of_history(recorded.directory, Filter()))
 
     one = run_backtest(subject, parts, str(recorded.root / "a"), jobs=1).result
     two = run_backtest(subject, parts, str(recorded.root / "b"), jobs=2).result
@@ -353,7 +354,7 @@ def test_a_selection_leaves_out_events(recorded):
     subject = recorded.hook(GUARD)
 
     def total(**fields):
-        return recorded.run(subject, Selection(**fields)).result.total
+        return recorded.run(subject, Filter(**fields)).result.total
 
     assert total(since=1_700_000_002.0) == 2
     assert total(session="s2") == 1

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from anyhook.backtest.run import run_backtest
-from anyhook.backtest.sources import FILE, HistoryPart, Selection, parts_of_history
+from anyhook.backtest.sources import FILE, HistoryPart, parts_of_history
 from anyhook.cli import main
 from anyhook.errors import UsageError
-from anyhook.history.journal import history_directory
+from anyhook.history.filters import Filter
 from anyhook.history.store import History
+from anyhook.journal.lines import history_directory
 from tests.backtest.test_backtest import GUARD, Recorded, shell
 
 
@@ -92,7 +93,7 @@ class EndlessPart(HistoryPart):
 )
 def test_an_error_while_a_part_is_read_names_the_part(recorded, first, problem):
     recorded.add(shell(1, "ls"))
-    part = EndlessPart(recorded.directory, first, 10, Selection())
+    part = EndlessPart(recorded.directory, first, 10, Filter())
 
     with pytest.raises(UsageError, match=f"{FILE} cannot be read: {problem}"):
         run_backtest(recorded.hook(GUARD), [part], recorded.directory, jobs=1)
@@ -105,4 +106,4 @@ def test_a_damaged_history_ends_a_run_of_several_processes(recorded):
     with pytest.raises(sqlite3.DatabaseError):
         recorded.run(recorded.hook(GUARD), jobs=2)
 
-    assert list(parts_of_history(recorded.directory, Selection()))
+    assert list(parts_of_history(recorded.directory, Filter()))

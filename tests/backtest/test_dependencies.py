@@ -13,11 +13,11 @@ from anyhook.backtest.pool import evaluate_part
 from anyhook.backtest.report import dependencies_of
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.runner import SessionRunner
-from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.sources import parts_of_history
 from anyhook.errors import UsageError
 from anyhook.history.export import export_jsonl
 from anyhook.history.filters import Filter
-from anyhook.history.queries import iterate
+from anyhook.history.search import iterate
 from anyhook.history.store import History
 from tests.backtest.test_backtest import GUARD, Recorded, shell
 from tests.backtest.test_projects import project, run
@@ -185,7 +185,7 @@ def test_sessions_that_are_in_several_parts_of_a_file_are_reported(recorded, mon
     file = recorded.root / "events.jsonl"
     with History.open(recorded.directory) as history, file.open("w") as stream:
         export_jsonl(iterate(history, Filter()), stream)
-    parts = list(parts_of_files([str(file)], Selection()))
+    parts = list(parts_of_files([str(file)], Filter()))
 
     run = run_backtest(recorded.hook(COUNTS), parts, recorded.directory, jobs=1)
 
@@ -198,7 +198,7 @@ def test_sessions_that_are_in_several_parts_of_a_file_are_reported(recorded, mon
 def test_a_part_that_is_too_large_to_hold_is_decided_in_pieces(recorded, monkeypatch):
     add_interleaved(recorded)
     subject = recorded.hook(GUARD.replace('"rm -rf" in', '"1" in'))
-    (part,) = parts_of_history(recorded.directory, Selection())
+    (part,) = parts_of_history(recorded.directory, Filter())
     runner = SessionRunner(subject, 60.0)
     with closing(runner):
         runner.load()

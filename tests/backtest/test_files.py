@@ -15,9 +15,10 @@ import pytest
 from anyhook.backtest import files
 from anyhook.backtest.files import parts_of_files
 from anyhook.backtest.run import run_backtest
-from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.sources import parts_of_history
 from anyhook.errors import UsageError
 from anyhook.history.export import EXPORT_FIELDS, event_of_row, export_jsonl, export_parquet
+from anyhook.history.filters import Filter
 from anyhook.history.store import History
 from tests.backtest.test_backtest import GUARD, Recorded, shell
 
@@ -52,7 +53,7 @@ def write_export(path, exported):
 
 
 def run(recorded, *places, selection=None, subject=None, **options):
-    parts = list(parts_of_files(places, selection or Selection(), **options))
+    parts = list(parts_of_files(places, selection or Filter(), **options))
     subject = subject or recorded.hook(GUARD)
     return run_backtest(subject, parts, recorded.directory, jobs=1)
 
@@ -72,7 +73,7 @@ def test_an_export_gives_the_same_result_as_the_history(recorded, tmp_path, form
     stored = [event._replace(reconstructed=("permission_mode",)) for event in stored]
     recorded.add(*stored)
     subject = recorded.hook(text)
-    parts = list(parts_of_history(recorded.directory, Selection()))
+    parts = list(parts_of_history(recorded.directory, Filter()))
     of_history = run_backtest(subject, parts, recorded.directory, jobs=1).result
     path = str(tmp_path / f"events.{form}")
     write_export(path, stored) if form == "jsonl" else export_parquet(stored, path)
@@ -308,7 +309,7 @@ def test_a_selection_leaves_out_events_of_files(recorded, tmp_path):
     path = write_export(tmp_path / "e.jsonl", [shell(1, "ls"), shell(2, "ls", "s2")])
 
     def total(**fields):
-        return run(recorded, path, selection=Selection(**fields)).result.total
+        return run(recorded, path, selection=Filter(**fields)).result.total
 
     assert total(since=1_700_000_002.0) == 1
     assert total(session="s2") == 1
@@ -329,7 +330,7 @@ def test_a_named_file_without_events_is_an_error(tmp_path, name, content, messag
         (tmp_path / name).write_text(content)
 
     with pytest.raises(UsageError, match=message) as error:
-        list(parts_of_files([str(tmp_path / name)], Selection()))
+        list(parts_of_files([str(tmp_path / name)], Filter()))
 
     assert name in str(error.value)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from anyhook.backtest.sources import Selection, parts_of_history, store_stamp
+from anyhook.backtest.sources import parts_of_history, store_stamp
 from anyhook.history.events import RecordedResult
+from anyhook.history.filters import Filter
 from anyhook.history.merge import Merger
 from anyhook.history.store import History, Limits
 from tests.backtest.test_backtest import GUARD, Recorded, shell
@@ -53,7 +54,7 @@ def test_a_store_that_has_not_changed_is_not_read(tmp_path):
     recorded.add(*[shell(n, "rm -rf /" if n % 2 else "ls") for n in range(10)])
     subject = recorded.hook(GUARD)
     first = recorded.run(subject)
-    parts = list(parts_of_history(recorded.directory, Selection()))
+    parts = list(parts_of_history(recorded.directory, Filter()))
     with History.open(recorded.directory) as history:
         history.connection.execute("UPDATE events SET identity = x'00'")
 
@@ -139,5 +140,5 @@ def test_a_selection_that_leaves_out_nothing_reads_what_is_kept(recorded):
     subject = recorded.hook(GUARD)
     recorded.run(subject)
 
-    assert recorded.run(subject, Selection(tool="shell")).progress.kept == 1
-    assert recorded.run(subject, Selection(since=1_700_000_002.0)).progress.kept == 0
+    assert recorded.run(subject, Filter(tool="shell")).progress.kept == 1
+    assert recorded.run(subject, Filter(since=1_700_000_002.0)).progress.kept == 0

@@ -12,7 +12,8 @@ import pytest
 
 from anyhook.backtest import sources
 from anyhook.backtest.run import run_backtest
-from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.sources import parts_of_history
+from anyhook.history.filters import Filter
 from tests.backtest.test_backtest import GUARD, Recorded, before_check, shell
 
 HAS_RAY = importlib.util.find_spec("ray") is not None
@@ -37,7 +38,7 @@ def on_ray(recorded, subject, fault=""):
 
 
 def on_this_machine(recorded, subject, timeout=2.0):
-    parts = list(parts_of_history(recorded.directory, Selection()))
+    parts = list(parts_of_history(recorded.directory, Filter()))
     cache = str(recorded.root / "local")
     return run_backtest(subject, parts, cache, jobs=2, timeout=timeout).result
 

@@ -8,8 +8,9 @@ import pytest
 
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.slices import Evaluated, Slice, merge_slices, slices_of
-from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.sources import parts_of_history
 from anyhook.backtest.subjects import Subject
+from anyhook.history.filters import Filter
 from tests.backtest.test_backtest import Recorded, shell
 
 REFUSES = """read line
@@ -42,7 +43,7 @@ def project(recorded, command):
 
 
 def run(recorded, subject, directory, jobs):
-    parts = list(parts_of_history(recorded.directory, Selection()))
+    parts = list(parts_of_history(recorded.directory, Filter()))
     return run_backtest(subject, parts, str(recorded.root / directory), jobs=jobs).result
 
 

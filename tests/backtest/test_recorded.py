@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from anyhook.backtest.evaluation import RECORDED, evaluate
-from anyhook.backtest.sources import Selection
 from anyhook.history.events import RecordedResult
+from anyhook.history.filters import Filter
 from anyhook.history.store import History
 from tests.backtest.test_backtest import GUARD, Recorded, shell
 from tests.backtest.test_projects import REFUSES, project
@@ -32,7 +32,7 @@ def event(number, command, decision, *results):
 
 def compare(recorded, subject):
     with History.open(recorded.directory) as history:
-        return evaluate(history, subject, RECORDED, Selection(), recorded.run).comparison
+        return evaluate(history, subject, RECORDED, Filter(), recorded.run).comparison
 
 
 def test_a_hook_file_is_compared_with_its_own_answers(recorded):

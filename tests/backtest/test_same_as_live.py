@@ -15,8 +15,9 @@ from anyhook.authoring.run import answer
 from anyhook.backtest.changes import find_changes
 from anyhook.backtest.recorded import recorded_baseline
 from anyhook.backtest.run import run_backtest
-from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.sources import parts_of_history
 from anyhook.backtest.subjects import Subject
+from anyhook.history.filters import Filter
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History
 from anyhook.testing import make_payload
@@ -118,10 +119,10 @@ def test_a_hook_file_decides_as_it_did_live(tmp_path, monkeypatch, agent):
     record_live(load_hooks(file), agent, 60)
     with History.open(directory) as history:
         assert ingest(history).problems == []
-        parts = list(parts_of_history(str(directory), Selection()))
+        parts = list(parts_of_history(str(directory), Filter()))
         subject = Subject(str(file), "hooks.py")
         run = run_backtest(subject, parts, str(directory), jobs=1)
-        recorded = recorded_baseline(history, Selection(), subject, run.result).result
+        recorded = recorded_baseline(history, Filter(), subject, run.result).result
 
     assert run.result.total == 60
     assert find_changes(recorded, run.result) == []

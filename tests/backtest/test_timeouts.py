@@ -10,7 +10,8 @@ import pytest
 from anyhook.backtest.changes import find_changes, new_denials
 from anyhook.backtest.report import report_json
 from anyhook.backtest.run import run_backtest
-from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.sources import parts_of_history
+from anyhook.history.filters import Filter
 from tests.backtest.test_backtest import Recorded, before_check, shell
 from tests.backtest.test_crashes import text_of
 from tests.backtest.test_projects import project
@@ -65,7 +66,7 @@ def test_hooks_of_a_project_that_time_out_count_once_for_an_event(recorded):
     settings = recorded.root / "project" / ".claude" / "settings.json"
     hooks = [{"type": "command", "command": f"exec sleep {n}", "timeout": 0.2} for n in (100, 101)]
     settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": hooks}]}}))
-    parts = list(parts_of_history(recorded.directory, Selection()))
+    parts = list(parts_of_history(recorded.directory, Filter()))
 
     run = run_backtest(subject, parts, recorded.directory, jobs=1)
 

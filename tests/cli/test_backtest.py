@@ -13,8 +13,8 @@ from anyhook.backtest.results import Result
 from anyhook.backtest.run import Progress, Run
 from anyhook.backtest.subjects import Subject
 from anyhook.cli import OK, PROBLEMS, USAGE, main
-from anyhook.history.journal import history_directory
 from anyhook.history.store import History
+from anyhook.journal.lines import history_directory
 from tests.backtest.test_backtest import GUARD, before_check, shell
 from tests.backtest.test_crashes import text_of
 

@@ -12,7 +12,7 @@ import pytest
 from anyhook.cli import OK, PROBLEMS, USAGE, main
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.filters import Filter
-from anyhook.history.queries import search
+from anyhook.history.search import search
 from anyhook.history.store import History
 from anyhook.testing import make_payload
 
@@ -46,7 +46,7 @@ def shell(number, command, decision=None, session="5e55-one", project="/p", **fi
 
 def by_guard(outcome, reason):
     answer = {"outcome": outcome, "reason": reason}
-    return (RecordedResult("guard.py", "settings.json:3", outcome=outcome, answer=answer),)
+    return (RecordedResult("guard.py", "settings.json:3", answer=answer),)
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_no_session_of_an_agent_is_not_an_empty_history(home, capsys):
 
 
 def test_names_with_line_breaks_are_shown_on_one_line(home, capsys):
-    results = (RecordedResult("guard\n.py", "settings\n.json:3", outcome="deny"),)
+    results = (RecordedResult("guard\n.py", "settings\n.json:3", answer={"outcome": "deny"}),)
     with History.open(home / "data" / "history") as history:
         history.add([shell(9, "rm", session="name\nof\nlines", results=results)])
 
@@ -202,7 +202,7 @@ def add_results(home, *events):
 
 def result_of(hook, outcome="none", **fields):
     answer = {"outcome": outcome} if outcome != "none" else {}
-    return RecordedResult(hook, outcome=outcome, **{"answer": answer, **fields})
+    return RecordedResult(hook, **{"answer": answer, **fields})
 
 
 @pytest.fixture
@@ -287,7 +287,7 @@ def test_a_command_that_its_shell_reports_as_ended_has_failed(home, capsys, code
 
 def test_no_hook_has_answered_with_an_unknown_word(answers):
     with History.open(answers / "data" / "history") as history:
-        assert search(history, Filter(outcome="crash", hook="guard.py")) == []
+        assert search(history, Filter(verdict="crash", hook="guard.py")) == []
 
 
 def test_sessions_of_a_project_are_listed(answers, capsys):

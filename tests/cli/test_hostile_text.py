@@ -8,8 +8,8 @@ import time
 import pytest
 
 from anyhook.history.events import RecordedEvent, RecordedResult
-from anyhook.history.journal import history_directory
 from anyhook.history.store import History
+from anyhook.journal.lines import history_directory
 from tests.cli.panel.driver import in_loop, panel
 
 EVIL = "x\x1b[2J\x1b]0;title\x07\x00\x7f\x9b31m\u202egnp\u200b\rend"
@@ -36,7 +36,6 @@ def hostile_event(source, number):
             EVIL,
             place=f"{EVIL}:1",
             status=status,
-            outcome="deny",
             answer={"outcome": "deny", "reason": EVIL},
             stdout=EVIL,
             stderr=EVIL,

@@ -13,9 +13,9 @@ import pytest
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import BUG, OK, USAGE, main
 from anyhook.history.ingest import ingest
-from anyhook.history.journal import SWITCH
 from anyhook.history.recording import read_switch
 from anyhook.history.store import History
+from anyhook.journal.lines import SWITCH
 from anyhook.manage.recorded import count_recorded
 from anyhook.manage.recording import RECORDER_FILE, recorded_events
 from anyhook.settings.hookset import load_hooks

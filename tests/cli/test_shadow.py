@@ -13,8 +13,8 @@ import pytest
 from anyhook import BeforeTool, Engine, RequiredHooksError, deny
 from anyhook.authoring import Hooks
 from anyhook.cli import OK, USAGE, main
+from anyhook.engine.recorder import Recorder
 from anyhook.history.ingest import ingest
-from anyhook.history.recorder import Recorder
 from anyhook.history.store import History
 from anyhook.testing import make_payload
 from anyhook.worker import client

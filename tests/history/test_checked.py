@@ -7,13 +7,13 @@ import json
 import pytest
 
 from anyhook.cli import OK, main
-from anyhook.history import journal
 from anyhook.history.events import RecordedResult
 from anyhook.history.export import event_of_row
 from anyhook.history.filters import Filter
 from anyhook.history.ingest import ingest
-from anyhook.history.queries import search
+from anyhook.history.search import search
 from anyhook.history.store import History
+from anyhook.journal import lines as journal
 from tests.history.test_faults import NOW, journal_files, record
 
 WRONG = ["soon", [1], {"a": 1}, True, -5, 10**400, float("nan"), float("inf"), None]

@@ -13,10 +13,10 @@ import time
 import pytest
 
 from anyhook.errors import HistoryError
-from anyhook.history import journal
 from anyhook.history.events import RecordedEvent
 from anyhook.history.ingest import ingest
 from anyhook.history.store import FILE, History, Limits
+from anyhook.journal import lines as journal
 from anyhook.testing import make_payload
 from tests.waiting import until
 
@@ -55,7 +55,7 @@ def journal_files(directory):
 
 WRITER = """
 import sys, time
-from anyhook.history import journal
+from anyhook.journal import lines as journal
 from tests.history.test_faults import record
 number = 0
 while True:
@@ -153,8 +153,8 @@ def test_a_damaged_store_is_kept_aside_and_the_journal_is_stored_again(tmp_path,
     path.write_bytes(content)
 
     with History.open(tmp_path) as history:
-        assert history.damaged is not None
-        assert history.damaged.exists()
+        (kept,) = tmp_path.glob("former-*.sqlite")
+        assert str(kept) in history.set_aside
         ingest(history)
         assert commands(history) == ["first"]
 
@@ -329,11 +329,11 @@ class TestEventsOfSeveralHooks:
         self.rows(tmp_path)
 
         from anyhook.history.filters import Filter
-        from anyhook.history.queries import search
+        from anyhook.history.search import search
 
         with History.open(tmp_path) as history:
-            assert len(search(history, Filter(outcome="deny", hook="b"))) == 1
-            assert search(history, Filter(outcome="none")) == []
+            assert len(search(history, Filter(verdict="deny", hook="b"))) == 1
+            assert search(history, Filter(verdict="none")) == []
             history.connection.execute("INSERT INTO texts (texts) VALUES ('integrity-check')")
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from anyhook.authoring.run import RECORDED_ENV, recording_directory
 from anyhook.history.ingest import ingest
-from anyhook.history.journal import SWITCH, history_directory, is_recording
-from anyhook.history.record import RECORDED
 from anyhook.history.store import History
+from anyhook.journal.lines import SWITCH, history_directory, is_recording
+from anyhook.journal.records import RECORDED
 from anyhook.testing import make_payload
 from tests.waiting import until
 from tests.warm import CLIENTS, Warm

@@ -14,7 +14,7 @@ from anyhook.agents.claude.transcripts import read
 from anyhook.history import imports
 from anyhook.history.filters import Filter
 from anyhook.history.imports import find_transcripts, import_transcripts
-from anyhook.history.queries import iterate
+from anyhook.history.search import iterate
 from anyhook.history.store import History
 
 

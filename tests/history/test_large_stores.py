@@ -9,7 +9,8 @@ import pytest
 from anyhook.history import spans
 from anyhook.history.events import RecordedResult
 from anyhook.history.filters import Filter
-from anyhook.history.queries import events_of, find_session, iterate, search, sessions
+from anyhook.history.search import iterate, search
+from anyhook.history.sessions import events_of, find_session, sessions
 from anyhook.history.statistics import statistics
 from anyhook.history.store import History, Limits
 from tests.history.test_faults import NOW, event
@@ -39,7 +40,7 @@ FILTERS = [
     Filter(),
     Filter(text="echo"),
     Filter(tool="shell"),
-    Filter(outcome="deny", text="echo"),
+    Filter(verdict="deny", text="echo"),
     Filter(hook="guard.py"),
     Filter(session="old1", event="before_tool"),
     Filter(since=NOW + 100_500),

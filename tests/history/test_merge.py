@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from anyhook.history import journal
 from anyhook.history.imports import find_transcripts, import_transcripts
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History, Limits
+from anyhook.journal import lines as journal
 from anyhook.testing import make_payload
 from tests.history.test_faults import NOW, event, record
 from tests.work import count_calls, growth

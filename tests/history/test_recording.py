@@ -10,12 +10,12 @@ import pytest
 from anyhook import BeforeTool, Engine, allow, deny
 from anyhook.authoring import recorder
 from anyhook.cli.past import open_history
-from anyhook.history import journal
+from anyhook.engine.recorder import Recorder
 from anyhook.history.ingest import ingest
-from anyhook.history.record import LONGEST_STREAM
-from anyhook.history.recorder import Recorder
 from anyhook.history.statistics import statistics
 from anyhook.history.store import History
+from anyhook.journal import lines as journal
+from anyhook.journal.records import LONGEST_STREAM
 from anyhook.model.text import MAX_VALUE_WIDTH
 from tests.history.test_stored_secrets import texts_of_store
 from tests.world import World

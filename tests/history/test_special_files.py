@@ -8,10 +8,10 @@ import time
 
 import pytest
 
-from anyhook.history import journal
-from anyhook.history.journal import DIRECTORY, SWITCH, file_name, history_directory
 from anyhook.history.store import History
 from anyhook.history.tap_record import PROBLEM_FILE
+from anyhook.journal import lines as journal
+from anyhook.journal.lines import DIRECTORY, SWITCH, file_name, history_directory
 from tests.history.test_faults import event, record
 
 pytestmark = [

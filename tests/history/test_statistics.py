@@ -5,7 +5,7 @@ from __future__ import annotations
 from anyhook.history import statistics as module
 from anyhook.history.events import RecordedResult
 from anyhook.history.filters import Filter
-from anyhook.history.queries import search
+from anyhook.history.search import search
 from anyhook.history.statistics import statistics
 from anyhook.history.store import History
 from tests.history.test_faults import NOW, event
@@ -13,9 +13,7 @@ from tests.history.test_faults import NOW, event
 
 def results(outcome="none", duration=1.0, status="ran"):
     answer = {} if outcome == "none" else {"outcome": outcome}
-    guard = RecordedResult(
-        "guard", duration=duration, status=status, outcome=outcome, answer=answer
-    )
+    guard = RecordedResult("guard", duration=duration, status=status, answer=answer)
     return (guard, RecordedResult("anyhook recorder", kind="recorder"))
 
 

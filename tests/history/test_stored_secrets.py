@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.filters import Filter
-from anyhook.history.queries import search
+from anyhook.history.search import search
 from anyhook.history.store import History
 
 KEY = "a1B2" * 12
@@ -24,7 +24,6 @@ def test_no_column_of_the_store_holds_a_secret(tmp_path):
     result = RecordedResult(
         f"check --token={secret}",
         place=f"/home/{secret}/settings.json:3",
-        outcome="deny",
         answer={"outcome": "deny", "reason": f"no {secret}"},
         stdout=secret,
         stderr=secret,

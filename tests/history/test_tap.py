@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from anyhook.history import journal
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History
+from anyhook.journal import lines as journal
 from anyhook.shell.tapped import read_tapped_line, read_tapped_words, write_tapped
 from anyhook.testing import make_payload
 from tests.waiting import until

@@ -8,7 +8,7 @@ import uuid
 import anyio
 import pytest
 
-from anyhook.history.journal import SWITCH
+from anyhook.journal.lines import SWITCH
 from anyhook.processes.run import run_process
 from anyhook.shell.tapped import write_tapped
 from tests.history.test_tap import MARK, TAP

@@ -16,8 +16,8 @@ import httpx
 import uvicorn
 
 from anyhook.history.events import RecordedEvent, RecordedResult
-from anyhook.history.journal import append, history_directory
 from anyhook.history.store import History
+from anyhook.journal.lines import append, history_directory
 from anyhook.page.access import Access
 from anyhook.page.app import make_app
 from anyhook.server.address import listen
@@ -36,7 +36,6 @@ def event(command="ls", *, outcome="none", session="s1", reason="", number=0, **
     result = RecordedResult(
         hook="guard.py",
         place=PLACE,
-        outcome=outcome,
         answer={"outcome": outcome, "reason": reason} if decision else {},
         duration=0.012,
         exit_code=0,

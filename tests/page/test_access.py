@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from anyhook.cli.ui import entrance
-from anyhook.history.journal import history_directory
+from anyhook.journal.lines import history_directory
 from tests.page.serving import event, store
 
 VIEWS = ["/", "/sessions", "/event/1", "/search?q=ls", "/live", "/backtests", "/static/page.js"]

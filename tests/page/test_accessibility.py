@@ -51,7 +51,7 @@ def filled(world):
     for number, status in enumerate(STATUSES):
         result = RecordedResult("a.sh", "/p/a.sh", status=status, error="why", stderr="text")
         events.append(event(f"{status}", number=10 + number, results=(result,)))
-    shadow = RecordedResult("new.sh", "/p/new.sh", outcome="deny", shadow=True)
+    shadow = RecordedResult("new.sh", "/p/new.sh", answer={"outcome": "deny"}, shadow=True)
     store(*events, event("shadow", number=30, results=(shadow,)))
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from anyhook.history.events import RecordedResult
-from anyhook.history.journal import history_directory
 from anyhook.history.store import History
+from anyhook.journal.lines import history_directory
 from anyhook.page.kept import MOST, keep, kept_backtests
 from tests.page.serving import event, links_of, store, text_of
 from tests.waiting import until

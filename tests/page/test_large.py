@@ -13,14 +13,15 @@ from urllib.parse import urlencode
 
 import pytest
 
-from anyhook.history import queries as history_queries
-from anyhook.history import rows, spans
+from anyhook.history import denials, rows, spans
+from anyhook.history import hooks as hook_history
+from anyhook.history import search as search_module
+from anyhook.history import sessions as session_history
 from anyhook.history.events import RecordedResult
 from anyhook.history.filters import Filter
-from anyhook.history.queries import search
+from anyhook.history.search import TimedSearch, search, search_in_time
 from anyhook.history.store import History
-from anyhook.page import hook_results, past_views, queries, searching
-from anyhook.page.searching import Found, search_in_time
+from anyhook.page import past_views
 from tests.page.serving import NOW, PLACE, event, store, text_of
 
 SMALL, LARGE = 500, 4000
@@ -77,7 +78,11 @@ def many(count):
         outcome = "deny" if number % 10 == 0 else "none"
         results = (
             RecordedResult(
-                "guard.py", PLACE, outcome=outcome, duration=0.01, digest="ab"[number % 2]
+                "guard.py",
+                PLACE,
+                answer={"outcome": outcome},
+                duration=0.01,
+                digest="ab"[number % 2],
             ),
         )
         yield event(
@@ -93,16 +98,16 @@ def many(count):
 def lower_limits(monkeypatch):
     """Lower the limits of the page."""
     for module, name, value in (
-        (hook_results, "LATEST_RUNS", 50),
-        (hook_results, "MOST_ROWS", 200),
-        (queries, "LATEST_DENIALS", 20),
-        (queries, "NEAR", 20),
-        (history_queries, "FEW_SESSIONS", 3),
+        (hook_history, "MAX_RUNS", 50),
+        (hook_history, "MAX_ROWS", 200),
+        (denials, "MAX_DENIALS", 20),
+        (session_history, "MAX_NEAR", 20),
+        (session_history, "FEW_SESSIONS", 3),
         (past_views, "PAGE", 4),
-        (searching, "SMALLEST_PART", 16),
+        (search_module, "MIN_PART", 16),
         (rows, "SPAN", 512),
         (spans, "SPAN", 512),
-        (searching, "FIRST_PART", 64),
+        (search_module, "FIRST_PART", 64),
     ):
         monkeypatch.setattr(module, name, value)
 
@@ -158,7 +163,7 @@ def searches():
 def test_every_view_does_as_much_in_a_large_store_as_in_a_small_one(
     serve, executed, lower_limits, monkeypatch
 ):
-    monkeypatch.setattr(searching, "SECONDS", 3600.0)
+    monkeypatch.setattr(search_module, "SECONDS", 3600.0)
     page = serve().open()
     paths = [*PATHS, *searches()]
     store(*many(SMALL))
@@ -210,7 +215,7 @@ def history(lower_limits):
     [
         Filter(),
         Filter(text="word7"),
-        Filter(outcome="deny", hook="guard.py"),
+        Filter(verdict="deny", hook="guard.py"),
         Filter(text="nothing"),
         Filter(since=NOW - 3600 - LARGE + 100),
         Filter(until=NOW - 3600 - LARGE + 100),
@@ -250,7 +255,7 @@ def test_events_that_were_imported_later_are_found_by_their_time(history):
 
 def test_numbers_that_are_given_again_are_found_by_their_new_time(history):
     wanted = Filter(since=NOW - 60)
-    assert search_in_time(history, wanted, limit=9, seconds=60.0) == Found()
+    assert search_in_time(history, wanted, limit=9, seconds=60.0) == TimedSearch()
     with history.transaction():
         history.connection.execute("DELETE FROM events WHERE id > 100")
     store(*[event("again", time=NOW) for _ in range(600)])
@@ -259,7 +264,7 @@ def test_numbers_that_are_given_again_are_found_by_their_new_time(history):
 
 
 def test_a_search_that_ends_early_is_announced_and_continues(serve, lower_limits, monkeypatch):
-    monkeypatch.setattr(searching, "SECONDS", 0.0)
+    monkeypatch.setattr(search_module, "SECONDS", 0.0)
     store(event("needle"), *many(SMALL))
     page = serve().open()
     path, rounds = "/search?q=needle", 0

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from anyhook.history.events import RecordedResult
-from anyhook.history.record import RECORDER_KIND
 from anyhook.history.store import History
+from anyhook.journal.records import RECORDER_KIND
 from tests.page.serving import NOW, PLACE, event, links_of, record, store, text_of
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202egnp.exe\u200b\"'><img src=x onerror=alert(1)>"
@@ -228,7 +228,7 @@ def test_names_of_any_length_do_not_fill_the_lists(page, world, run):
     long = "x" * 10_000
     hook = {"type": "command", "command": "true", "name": long}
     world.settings("user", {"hooks": {"BeforeTool": [{"matcher": long, "hooks": [hook]}]}})
-    result = RecordedResult(hook=long, place=f"/p/{long}:1", outcome="deny", error=long)
+    result = RecordedResult(hook=long, place=f"/p/{long}:1", answer={"outcome": "deny"}, error=long)
     decision = {
         "outcome": "deny",
         "reason": long,
@@ -266,7 +266,7 @@ def results_of(number, **fields):
 
 
 def test_what_a_shadow_would_have_decided_is_shown_apart_and_bounded(page):
-    store(*results_of(25, outcome="deny", shadow=True, answer={"reason": "no network"}))
+    store(*results_of(25, shadow=True, answer={"outcome": "deny", "reason": "no network"}))
 
     (link,) = {x for x in links_of(page.get("/hooks")) if x.startswith("/hook?")}
     shown = page.get(link)
@@ -334,7 +334,7 @@ def test_a_hook_is_shown_with_its_counts_and_plots(page):
 
 
 def test_denials_that_need_a_look_come_first(page):
-    allowed = RecordedResult(hook="other.py", place="/p/a.json:2", outcome="allow")
+    allowed = RecordedResult(hook="other.py", place="/p/a.json:2", answer={"outcome": "allow"})
     plain = event("one", outcome="deny", reason="plain", time=NOW - 20 * 86400)
     conflict = event("two", outcome="deny", reason="conflict", time=NOW - 21 * 86400)
     store(
@@ -352,7 +352,9 @@ def test_denials_that_need_a_look_come_first(page):
 
 
 def test_an_unknown_verdict_is_shown_and_chooses_no_style(page):
-    result = RecordedResult(hook="guard.py", place=PLACE, outcome="hidden", status="skip")
+    result = RecordedResult(
+        hook="guard.py", place=PLACE, answer={"outcome": "hidden"}, status="skip"
+    )
     store(event("ls", outcome="hidden", results=(result,)))
 
     for path in ("/", "/search", "/event/1"):

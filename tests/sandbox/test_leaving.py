@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from anyhook.backtest.run import run_backtest
-from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.sources import parts_of_history
 from anyhook.backtest.subjects import Subject
 from anyhook.errors import RunEndedError
+from anyhook.history.filters import Filter
 from anyhook.history.store import History
 from anyhook.sandbox.sandbox import Sandbox
 from tests.backtest.test_backtest import shell
@@ -251,7 +252,7 @@ def _backtest(host, monkeypatch, kind):
         subject = Subject(str(host.project), "project", agent="claude", trusted=True)
     before = host.state()
 
-    run = run_backtest(subject, list(parts_of_history(directory, Selection())), directory, jobs=1)
+    run = run_backtest(subject, list(parts_of_history(directory, Filter())), directory, jobs=1)
 
     assert host.state() == before
     assert sum(tally.matched for tally in run.result.hooks.values()) >= 2

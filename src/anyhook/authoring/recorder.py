@@ -4,7 +4,7 @@ It has no functions and answers nothing: like every hook file, it is recorded wh
 """
 
 from anyhook.authoring.hooks import Hooks
-from anyhook.history.record import RECORDER
+from anyhook.journal.records import RECORDER
 
 hooks = Hooks(RECORDER)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from anyhook.history.journal import append
-from anyhook.history.record import (
+from anyhook.journal.lines import append
+from anyhook.journal.records import (
     RECORDER,
     RECORDER_KIND,
     answer_record,

@@ -63,7 +63,7 @@ MIN_SECONDS = 0.001
 LOG_ENV = "ANYHOOK_LOG"
 """Variable that names a file for tracebacks."""
 RECORDED_ENV = "ANYHOOK_RECORDED"
-"""Variable of hooks whose result another process records: `anyhook.history.record.RECORDED`."""
+"""Variable of hooks whose result another process records: `anyhook.journal.records.RECORDED`."""
 RECORD_SECONDS = 5.0
 """Seconds that the record of an event may take: a network may not answer."""
 _decode = json.JSONDecoder().decode
@@ -582,7 +582,7 @@ def _parse(text: str) -> tuple[Any, str | None]:
 def recording_directory(environ: Mapping[str, str]) -> str | None:
     """Return the directory of the history; `None` if the user has not switched recording on.
 
-    It is `anyhook.history.journal.is_recording` without the import of that module, and nothing but
+    It is `anyhook.journal.lines.is_recording` without the import of that module, and nothing but
     one `stat` on Linux. A test compares them.
     """
     if environ.get(RECORDED_ENV):

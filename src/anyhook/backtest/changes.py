@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.backtest.blocks import BlockList
-from anyhook.backtest.results import CRASH, Decided
+from anyhook.backtest.results import Decided
+from anyhook.history.verdicts import CRASH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

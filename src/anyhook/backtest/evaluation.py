@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anyhook.backtest.run import Run
-    from anyhook.backtest.sources import Selection
     from anyhook.backtest.subjects import Subject
+    from anyhook.history.filters import Filter
     from anyhook.history.store import History
 
 RECORDED = "recorded"
@@ -38,7 +38,7 @@ def evaluate(
     store: History,
     subject: Subject,
     against: str,
-    selection: Selection,
+    selection: Filter,
     run_one: Callable[[Subject], Run],
 ) -> Evaluation:
     """Let hooks decide recorded events, and compare the decisions with those of a baseline.

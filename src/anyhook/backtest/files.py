@@ -26,7 +26,7 @@ from anyhook.agents.transcripts import (
     parse_line,
     read_records,
 )
-from anyhook.backtest.sources import EventRow, Rows, Selection, UnreadableEventError
+from anyhook.backtest.sources import EventRow, Rows, UnreadableEventError, takes
 from anyhook.backtest.storage import (
     UNREADABLE,
     StoredFile,
@@ -52,6 +52,8 @@ from anyhook.model.events import all_events
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from anyhook.history.filters import Filter
+
 PART_BYTES = 8 * 1024**2
 """Bytes of a part of JSON lines."""
 COUNTED_BYTES = 4 * 1024**3
@@ -62,7 +64,7 @@ BATCH_ROWS = 1024
 
 def parts_of_files(
     places: Iterable[str],
-    selection: Selection,
+    selection: Filter,
     on_problem: Callable[[str], object] = lambda _text: None,
 ) -> Iterator[FilePart]:
     """Yield the parts of files, in the order of the places; directories are read in order of names.
@@ -113,7 +115,7 @@ class FilePart:
 
     file: StoredFile
     form: Recognized
-    selection: Selection
+    selection: Filter
     first: int = -1
     end: int = -1
     is_parquet: bool = False
@@ -205,7 +207,7 @@ def _open_parquet(file: StoredFile) -> Iterator[Any]:
             yield table
 
 
-def _split(file: StoredFile, form: Recognized, selection: Selection) -> Iterator[FilePart]:
+def _split(file: StoredFile, form: Recognized, selection: Filter) -> Iterator[FilePart]:
     if form.kind is FileKind.TRANSCRIPT or file.is_compressed:
         yield FilePart(file, form, selection)
     elif form.is_lines:
@@ -387,7 +389,7 @@ class _PartReader:
 
     def _take(self, row: EventRow, time: float) -> bool:
         """Count an event, and return whether it is evaluated."""
-        if not self._part.selection.takes(row, time):
+        if not takes(self._part.selection, row, time):
             return False
         self._rows.events[row.event] += 1
         self._rows.sessions.add(row.session)

@@ -29,9 +29,10 @@ from anyhook.backtest.failures import (
 )
 from anyhook.backtest.memory import Memory
 from anyhook.backtest.reads import Reads
-from anyhook.backtest.results import CRASH, Crash, Result, bucket_of, outcome_of
+from anyhook.backtest.results import Crash, Result, bucket_of
 from anyhook.backtest.subjects import Opinion
-from anyhook.history.record import answer_record
+from anyhook.history.verdicts import CRASH, verdict_of
+from anyhook.journal.records import answer_record
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.sequence import combine_answers
 from anyhook.model.tools import TOOLS
@@ -315,10 +316,10 @@ def _line_of(error: BaseException, file: str) -> str:
 
 
 def _verdict_of(answer: Answer) -> str:
-    """Return the verdict of an answer that is an opinion (`outcome_of`)."""
+    """Return the verdict of an answer that is an opinion (`verdict_of`)."""
     if answer.outcome is not Outcome.NONE:
         return str(answer.outcome)
-    return outcome_of(answer_record(answer))
+    return verdict_of(answer_record(answer))
 
 
 def _may_cover(function: HookFunction, tool: str | None) -> bool:

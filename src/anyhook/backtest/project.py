@@ -10,14 +10,14 @@ from anyhook.agents import get_agent
 from anyhook.agents.translate import decode_any_form, translate_event
 from anyhook.backtest.decided import crash_text
 from anyhook.backtest.failures import OUT_OF_TIME, Failure, failure_text
-from anyhook.backtest.results import CRASH, Crash, Result, bucket_of, outcome_of
+from anyhook.backtest.results import Crash, Result, bucket_of
 from anyhook.backtest.subjects import Opinion
 from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
-from anyhook.history.record import answer_record
-from anyhook.history.recording import is_recorder_command
+from anyhook.history.verdicts import CRASH, verdict_of
+from anyhook.journal.records import answer_record, is_recorder_command
 from anyhook.model.definitions import unique_labels
-from anyhook.model.status import NO_ANSWER_CODES, Status
+from anyhook.model.status import Status, trouble_of
 from anyhook.settings.detect import agents_with_hooks, choose_agent
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class ProjectHooks:
             elif crash:
                 tally.crashed += 1
                 result.add_crash(Crash(label, crash))
-            tally.outcomes[outcome_of(answer, has_crashed=bool(crash))] += 1
+            tally.outcomes[verdict_of(answer, has_failed=bool(crash))] += 1
             if answer or crash:
                 hooks.append(label)
         return hooks
@@ -201,17 +201,15 @@ def _first_crash(decision: Decision) -> str:
 
 
 def _crash_of(result: HandlerResult) -> str:
-    """Return why a hook failed, timed out or could not be started; empty if it did not.
-
-    Exit codes are answers of the hook, but for those of `NO_ANSWER_CODES`.
-    """
-    if result.status is Status.TIMED_OUT:
+    """Return why a hook failed, timed out or could not be started; empty if it did not."""
+    trouble = trouble_of(result.status, result.exit_code, result.signal)
+    if trouble == Status.TIMED_OUT:
         return OUT_OF_TIME
-    if result.status is Status.FAILED:
-        return crash_text(result.error or "failed")
+    if trouble != Status.FAILED:
+        return ""
     if result.signal:
         return f"ended by {result.signal}"
-    if result.exit_code in NO_ANSWER_CODES and result.status is not Status.STARTED:
-        first = crash_text(result.stderr)
-        return f"exit code {result.exit_code}{f': {first}' if first else ''}"
-    return ""
+    if result.status is Status.FAILED:
+        return crash_text(result.error or "failed")
+    first = crash_text(result.stderr)
+    return f"exit code {result.exit_code}{f': {first}' if first else ''}"

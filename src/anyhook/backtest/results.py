@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.backtest.blocks import BlockList
+from anyhook.history.verdicts import verdict_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,8 +25,6 @@ MOST_CRASHES = 100
 """Different crashes that are kept; further ones are counted by hook."""
 CHANCE, TIME, ORDER = "chance", "the time", "earlier events of the session"
 """On what decisions may depend, for people."""
-CRASH = "crash"
-"""The verdict of a hook that failed and of an event that got no other one."""
 
 
 def bucket_of(seconds: float) -> int:
@@ -139,7 +138,7 @@ class Decided:
 
         A message about the crash alone is not a verdict.
         """
-        return outcome_of(self.decision, has_crashed=bool(self.crash))
+        return verdict_of(self.decision, has_failed=bool(self.crash))
 
     def to_json(self) -> list[Any]:
         """Return it as JSON values."""
@@ -164,22 +163,6 @@ class Crash(NamedTuple):
 
     hook: str
     error: str
-
-
-def outcome_of(decision: Mapping[str, Any], *, has_crashed: bool = False) -> str:
-    """Return the verdict of a decision; `stop` if it has none and ends the agent's loop.
-
-    An answer with context, changed arguments or a message and without a verdict is `change`, or
-    `crash` if a hook has failed.
-    """
-    outcome = decision.get("outcome")
-    if outcome is not None:
-        return str(outcome)
-    if decision.get("stop"):
-        return "stop"
-    if has_crashed:
-        return CRASH
-    return "change" if decision else "none"
 
 
 @dataclass(slots=True)

@@ -6,7 +6,6 @@ be kept.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from collections import Counter
@@ -19,12 +18,15 @@ from anyhook.backtest.example_secrets import insert_examples
 from anyhook.backtest.results import MOST_PROBLEMS
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.files import changed_within_tick, identity_of
-from anyhook.history.rows import DIGEST_SIZE, dump
+from anyhook.history.replay import SessionRange, StoredSession, all_sessions, has_events
+from anyhook.history.rows import dump
 from anyhook.history.store import FILE, History
-from anyhook.history.text import has_words, query_of
+from anyhook.history.text import has_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from anyhook.history.filters import Filter
 
 PART = 4096
 """Events in one part of the history, unless a session has more: sessions are not divided."""
@@ -182,78 +184,35 @@ def read_errors(part: Part) -> Iterator[None]:
         raise UsageError(f"{part.title} cannot be read: {problem}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which events of the history take part.
+def may_take(wanted: Filter, session: StoredSession) -> bool:
+    """Return whether a filter may describe events of a session of the history."""
+    is_chosen = wanted.agent in ("", session.agent) and wanted.session in ("", session.session)
+    is_before_end = not (wanted.until and session.started >= wanted.until)
+    return is_chosen and wanted.since <= session.ended and is_before_end
 
-    Attributes:
-        since: Unix timestamp of the first one; 0 for all.
-        until: Unix timestamp after the last one; 0 for all.
-        agent: Name of the agent; empty for all.
-        tool: Canonical name of the tool; empty for all.
-        event: Canonical name of the event; empty for all.
-        session: The session; empty for all.
-        words: Words that must all occur, as in a search; empty for all.
+
+def takes(wanted: Filter, row: EventRow, time: float) -> bool:
+    """Return whether a filter describes an event that is not in the history.
+
+    Args:
+        wanted: The filter: its time, agent, tool, event, session and words.
+        row: The event.
+        time: Its Unix timestamp.
     """
-
-    since: float = 0.0
-    until: float = 0.0
-    agent: str = ""
-    tool: str = ""
-    event: str = ""
-    session: str = ""
-    words: str = ""
-
-    def condition(self) -> tuple[str, list[Any]]:
-        """Return the condition on the tables `events` and `sessions`, and its values."""
-        comparisons = (
-            ("events.time >= ?", self.since),
-            ("events.time < ?", self.until),
-            ("sessions.agent = ?", self.agent),
-            ("events.tool = ?", self.tool),
-            ("events.event = ?", self.event),
-            ("sessions.session = ?", self.session),
-            (_HAS_WORDS, query_of(self.words)),
-        )
-        used = [(text, value) for text, value in comparisons if value]
-        return " AND ".join(["1", *[text for text, _ in used]]), [value for _, value in used]
-
-    def may_take(self, agent: str, session: str, started: float, ended: float) -> bool:
-        """Return whether events of a session of the history may take part.
-
-        Args:
-            agent: Name of the agent.
-            session: The session.
-            started: Unix timestamp of its first event.
-            ended: Unix timestamp of its last event.
-        """
-        is_chosen = self.agent in ("", agent) and self.session in ("", session)
-        return is_chosen and self.since <= ended and not (self.until and started >= self.until)
-
-    def takes(self, row: EventRow, time: float) -> bool:
-        """Return whether an event takes part that is not in the history.
-
-        Args:
-            row: The event.
-            time: Its Unix timestamp.
-        """
-        pairs = (
-            (self.agent, row.agent),
-            (self.tool, row.tool),
-            (self.event, row.event),
-            (self.session and f"{row.agent}/{self.session}", row.session),
-        )
-        for wanted, actual in pairs:
-            if wanted and wanted != actual:
-                return False
-        if self.words:
-            payload = row.payload if isinstance(row.payload, str) else dump(row.payload)
-            if not has_words(payload, self.words):
-                return False
-        return self.since <= time and not (self.until and time >= self.until)
-
-
-_HAS_WORDS = "events.id IN (SELECT rowid FROM texts WHERE texts MATCH ?)"
+    pairs = (
+        (wanted.agent, row.agent),
+        (wanted.tool, row.tool),
+        (wanted.event, row.event),
+        (wanted.session and f"{row.agent}/{wanted.session}", row.session),
+    )
+    for of_filter, actual in pairs:
+        if of_filter and of_filter != actual:
+            return False
+    if wanted.text:
+        payload = row.payload if isinstance(row.payload, str) else dump(row.payload)
+        if not has_words(payload, wanted.text):
+            return False
+    return wanted.since <= time and not (wanted.until and time >= wanted.until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +230,7 @@ class HistoryPart:
     directory: str
     first: int
     end: int
-    selection: Selection
+    selection: Filter
     stamp: str = ""
     is_quick = True
 
@@ -288,60 +247,25 @@ class HistoryPart:
     def digest(self) -> str:
         """Return a hash of what identifies the events."""
         with History.open(self.directory) as history:
-            return self._digest(history)
+            return self._range.digest(history)
 
     def read(self, wanted: frozenset[str] | None) -> Rows:
         """Return the events."""
-        with History.open(self.directory) as history:
-            # One state of the store: events may be added or removed at any time.
-            history.connection.execute("BEGIN")
-            found = Rows(Counter(), set(), (), self._digest(history))
-            columns = "event, agent || '/' || session, count(*)"
-            groups = self._query(history, columns, "GROUP BY event, events.session_id")
-            for event, session, number in groups:
-                found.events[event] += number
-                found.sessions.add(session)
-            found.rows = self._read_rows(history, wanted, found.events)
-            return found
+        with History.open(self.directory) as history, history.snapshot():
+            rows = Rows(Counter(), set(), (), self._range.digest(history))
+            for event, session, number in self._range.count(history):
+                rows.events[event] += number
+                rows.sessions.add(session)
+            if wanted is None or wanted & rows.events.keys():
+                rows.rows = [EventRow(*row) for row in self._range.read(history, wanted)]
+            return rows
 
-    def _digest(self, history: History) -> str:
-        # One row instead of thousands: a run whose results are kept does little else. The payload
-        # is in the identity; the rest may change when results of further hooks come late, or when
-        # events were removed and imported again.
-        columns = (
-            "group_concat(events.id || hex(identity) || redacted || ':' || session || ':'"
-            " || ifnull(tool, '') || ':' || ifnull(reconstructed, ''))"
-        )
-        ((content,),) = self._query(history, columns, "")
-        return hashlib.blake2b((content or "").encode(), digest_size=DIGEST_SIZE).hexdigest()
-
-    def _read_rows(
-        self, history: History, wanted: frozenset[str] | None, events: Mapping[str, int]
-    ) -> list[EventRow]:
-        names = ""
-        if wanted is not None:
-            if not wanted & events.keys():
-                return []
-            listed = ", ".join(f"'{name}'" for name in sorted(wanted))
-            names = f"AND event IN ({listed}) "
-        columns = (
-            "CAST(events.id AS TEXT), agent, event, tool, agent || '/' || session, payload,"
-            " reconstructed, redacted"
-        )
-        rows = self._query(history, columns, f"{names}ORDER BY events.id", bodies=True)
-        return [EventRow(*row) for row in rows]
-
-    def _query(self, history: History, columns: str, rest: str, *, bodies: bool = False) -> Any:
-        condition, values = self.selection.condition()
-        join = "JOIN bodies ON bodies.event_id = events.id" if bodies else ""
-        return history.connection.execute(
-            f"SELECT {columns} FROM events JOIN sessions ON sessions.id = session_id {join}"
-            f" WHERE session_id >= ? AND session_id < ? AND {condition} {rest}",
-            (self.first, self.end, *values),
-        )
+    @property
+    def _range(self) -> SessionRange:
+        return SessionRange(self.first, self.end, self.selection)
 
 
-def parts_of_history(directory: str, selection: Selection) -> Iterator[HistoryPart]:
+def parts_of_history(directory: str, selection: Filter) -> Iterator[HistoryPart]:
     """Yield the parts of the history, the oldest sessions first.
 
     Their limits do not depend on the selection, so that parts which have not changed are found
@@ -351,35 +275,27 @@ def parts_of_history(directory: str, selection: Selection) -> Iterator[HistoryPa
         return
     with History.open(directory) as history:
         stamp = store_stamp(directory)
-        rows = history.connection.execute(
-            "SELECT id, agent, session, started, ended, events FROM sessions ORDER BY id"
-        ).fetchall()
-        if not _has_events(history, selection):
+        sessions = all_sessions(history)
+        if not has_events(history, selection):
             return
-    for sessions in _split_sessions(rows):
-        if any(selection.may_take(*session[1:5]) for session in sessions):
-            yield HistoryPart(directory, sessions[0][0], sessions[-1][0] + 1, selection, stamp)
+    for part in _split_sessions(sessions):
+        if any(may_take(selection, session) for session in part):
+            yield HistoryPart(directory, part[0].id, part[-1].id + 1, selection, stamp)
 
 
-def _has_events(history: History, selection: Selection) -> bool:
-    condition, values = selection.condition()
-    query = f"SELECT 1 FROM events JOIN sessions ON sessions.id = session_id WHERE {condition}"
-    return history.connection.execute(f"{query} LIMIT 1", values).fetchone() is not None
-
-
-def _split_sessions(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield the sessions of each part; a row begins with the number and ends with its events."""
-    sessions: list[tuple[Any, ...]] = []
+def _split_sessions(sessions: Iterable[StoredSession]) -> Iterator[list[StoredSession]]:
+    """Yield the sessions of each part."""
+    part: list[StoredSession] = []
     events = 0
-    for row in rows:
-        is_full = sessions and events + row[-1] > PART
-        if is_full or (sessions and row[0] // SESSIONS != sessions[-1][0] // SESSIONS):
-            yield sessions
-            sessions, events = [], 0
-        sessions.append(row)
-        events += row[-1]
-    if sessions:
-        yield sessions
+    for session in sessions:
+        is_full = part and events + session.events > PART
+        if is_full or (part and session.id // SESSIONS != part[-1].id // SESSIONS):
+            yield part
+            part, events = [], 0
+        part.append(session)
+        events += session.events
+    if part:
+        yield part
 
 
 def store_stamp(directory: str) -> str:

@@ -140,7 +140,7 @@ def _interrupt_on_signals() -> Iterator[None]:
 @contextmanager
 def _not_recorded(arguments: Sequence[str]) -> Iterator[None]:
     """Keep hook files from recording events that a command has made up."""
-    variable = "ANYHOOK_RECORDED"  # `anyhook.history.record.RECORDED`
+    variable = "ANYHOOK_RECORDED"  # `anyhook.journal.records.RECORDED`
     if variable in os.environ or REHEARSING_COMMANDS.isdisjoint(arguments[:1]):
         yield
         return

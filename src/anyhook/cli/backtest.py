@@ -15,7 +15,7 @@ from anyhook.backtest.evaluation import RECORDED, Evaluation, evaluate
 from anyhook.backtest.project import find_engine
 from anyhook.backtest.report import report_json
 from anyhook.backtest.run import TIMEOUT, Executor, Progress, Run, run_backtest
-from anyhook.backtest.sources import Part, Selection, parts_of_history
+from anyhook.backtest.sources import Part, parts_of_history
 from anyhook.backtest.subjects import Subject
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.backtest_view import print_report
@@ -34,9 +34,10 @@ from anyhook.cli.past import Since, open_history, print_problems
 from anyhook.cli.sandboxed import confirm_limits, sandbox_text
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.describe import parse_since
-from anyhook.history.journal import history_directory
-from anyhook.history.queries import find_session, sessions
+from anyhook.history.filters import Filter
+from anyhook.history.sessions import find_session, sessions
 from anyhook.interrupts import INTERRUPTED
+from anyhook.journal.lines import history_directory
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import existing_project
 from anyhook.model.definitions import unique_labels
@@ -142,13 +143,13 @@ def backtest(
     with open_history() as store:
         if session:
             session = find_session(store, session, agent).session
-        chosen = Selection(
+        chosen = Filter(
             since=parse_since(since),
             agent=agent,
             tool=canonical_tool(tool, agent),
             event=event,
             session=session,
-            words=where,
+            text=where,
         )
         parts = _parts(on, directory, chosen)
         if not parts:
@@ -194,7 +195,7 @@ def replay(
         if hook is None and project is None and found.project:
             project = Path(found.project)
         subject = _subject(hook, project, found.agent, Consent(yes, trust_once))
-        chosen = Selection(agent=found.agent, session=found.session)
+        chosen = Filter(agent=found.agent, session=found.session)
         parts = list(parts_of_history(directory, chosen))
         done = _run(store, subject, parts, RECORDED, Machine(1, timeout), chosen)
     return _report(done, "any-change", as_json=as_json)
@@ -282,7 +283,7 @@ def _confirm(
         raise UsageError("nothing was run")
 
 
-def _parts(on: list[str] | None, directory: str, chosen: Selection) -> list[Part]:
+def _parts(on: list[str] | None, directory: str, chosen: Filter) -> list[Part]:
     if not on:
         return list(parts_of_history(directory, chosen))
     from anyhook.backtest.files import parts_of_files
@@ -293,7 +294,7 @@ def _parts(on: list[str] | None, directory: str, chosen: Selection) -> list[Part
     return parts
 
 
-def _report_no_events(on: list[str] | None, chosen: Selection, *, is_empty: bool) -> None:
+def _report_no_events(on: list[str] | None, chosen: Filter, *, is_empty: bool) -> None:
     out = console(stderr=True)
     given = {
         "--since": chosen.since,
@@ -301,7 +302,7 @@ def _report_no_events(on: list[str] | None, chosen: Selection, *, is_empty: bool
         "--event": chosen.event,
         "--tool": chosen.tool,
         "--session": chosen.session,
-        "--where": chosen.words,
+        "--where": chosen.text,
     }
     if is_empty:
         out.print("The history is empty.")
@@ -316,7 +317,7 @@ def _report_no_events(on: list[str] | None, chosen: Selection, *, is_empty: bool
         out.print("To import past sessions: anyhook history import; to record: anyhook record on")
 
 
-def _print_tool_note(chosen: Selection) -> None:
+def _print_tool_note(chosen: Filter) -> None:
     note = note_on_tool(chosen.tool)
     print_notes([note] if note is not None else [])
 
@@ -354,7 +355,7 @@ def _run(
     parts: Sequence[Part],
     against: str,
     machine: Machine,
-    chosen: Selection,
+    chosen: Filter,
 ) -> Evaluation:
     directory = str(store.path.parent)
 

@@ -27,7 +27,7 @@ from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.model.answers import Audience
 from anyhook.model.decisions import Status
-from anyhook.model.status import CANNOT_START_CODES, NO_ANSWER_CODES
+from anyhook.model.status import CANNOT_START_CODES, trouble_of
 from anyhook.model.text import printable
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.detect import agents_with_hooks, detected
@@ -241,7 +241,8 @@ def _warnings(decision: Decision) -> list[str]:
 
 def _gave_no_answer(result: HandlerResult) -> bool:
     """Return whether a shell reports that its command did not answer."""
-    return result.status is Status.WARNED and result.exit_code in NO_ANSWER_CODES
+    trouble = trouble_of(result.status, result.exit_code, result.signal)
+    return result.status is Status.WARNED and trouble == Status.FAILED
 
 
 def _result_text(result: HandlerResult, problem: str) -> str:

@@ -27,7 +27,6 @@ CACHE_SECONDS = 600.0
 MAX_PROJECTS = 20
 MAX_SESSIONS = 30
 FIXED_WORDS = {
-    "outcome": ("deny", "ask", "allow", "defer", "stop", "none"),
     "scope": ("project", "local", "user"),
     "rules": ("documented", "observed"),
 }
@@ -199,6 +198,10 @@ def _words_of_kind(table: dict[str, Any], kind: Any, line: _Line, last: str) -> 
         return _without_help(table["events"])
     if kind in ("canonical event", "canonical tool"):
         return _without_help(table[f"{kind}s"])
+    if kind == "outcome":
+        from anyhook.history.verdicts import NO_VERDICT, VERDICTS
+
+        return _without_help((*VERDICTS, NO_VERDICT))
     return _without_help(FIXED_WORDS.get(kind, ()))
 
 
@@ -311,24 +314,18 @@ def _write(file: Path, content: dict[str, Any]) -> None:
 
 def _sessions(agent: str) -> Words:
     """Return the newest sessions of the history, which is only read."""
-    import sqlite3
-    from urllib.parse import quote
+    from anyhook.history.sessions import sessions
+    from anyhook.history.store import History
 
-    from anyhook.history.journal import history_directory
-
-    address = f"file:{quote(history_directory())}/history.sqlite?mode=ro"
     words: Words = [("last", "the newest session")]
-    with suppress(sqlite3.Error):
-        connection = sqlite3.connect(address, uri=True, timeout=0.1)
-        rows = connection.execute(
-            "SELECT session, agent, started, project FROM sessions"
-            " WHERE (? = '' OR agent = ?) ORDER BY ended DESC LIMIT ?",
-            (agent, agent, MAX_SESSIONS),
-        ).fetchall()
-        connection.close()
-        for session, owner, started, project in rows:
-            moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(started))
-            words.append((session, f"{moment}  {owner}  {os.path.basename(project)}"))
+    history = History.open_to_read()
+    if history is None:
+        return words
+    with history:
+        for session in sessions(history, agent=agent, limit=MAX_SESSIONS):
+            moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(session.started))
+            project = os.path.basename(session.project)
+            words.append((session.session, f"{moment}  {session.agent}  {project}"))
     return words
 
 

@@ -11,7 +11,8 @@ from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.cli.output import console
 from anyhook.cli.past import check_outcome
 from anyhook.errors import UnknownNameError, UsageError
-from anyhook.history.queries import find_session
+from anyhook.history.hooks import hook_labels
+from anyhook.history.sessions import find_session
 from anyhook.history.text import query_of
 from anyhook.model.events import all_events
 from anyhook.model.suggest import did_you_mean
@@ -96,8 +97,8 @@ def resolve(wanted: Filter, history: History) -> Filter:
         UsageError: If there is no such agent, decision or session.
     """
     check_agent(wanted.agent)
-    if wanted.outcome:
-        check_outcome(wanted.outcome)
+    if wanted.verdict:
+        check_outcome(wanted.verdict)
     if wanted.text and not query_of(wanted.text):
         raise UsageError(f"{wanted.text!r} has no letter and no digit to search for")
     session = wanted.session
@@ -142,8 +143,7 @@ def notes_on(wanted: Filter, history: History) -> Iterator[str]:
     if tool is not None:
         yield tool
     if wanted.hook:
-        rows = history.connection.execute("SELECT DISTINCT label FROM hooks ORDER BY last DESC")
-        hooks = [label for (label,) in rows]
+        hooks = hook_labels(history)
         if wanted.hook not in hooks:
             hint = did_you_mean(wanted.hook, hooks) or "anyhook history stats lists them"
             yield f"no hook named {wanted.hook!r} has run; {hint}"

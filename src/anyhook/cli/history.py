@@ -20,25 +20,30 @@ from anyhook.cli.event_filters import (
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, count_of, make_table, print_json
 from anyhook.cli.past import (
-    FAILED_STATUS,
-    OUTCOME_STYLE,
+    TROUBLE_STYLE,
+    VERDICT_STYLE,
     Since,
     counts_text,
     open_history,
     outcome_text,
+    trouble_text,
 )
 from anyhook.errors import UsageError
 from anyhook.history.describe import (
     event_json,
+    notes_of,
     parse_since,
+    problem_of,
     show_span,
     show_time,
     subject_of,
-    verdict_of,
 )
 from anyhook.history.filters import Filter
-from anyhook.history.queries import events_of, find_session, get_event, search, sessions
-from anyhook.history.record import RECORDER_KIND
+from anyhook.history.search import search
+from anyhook.history.sessions import events_of, find_session, sessions
+from anyhook.history.stored import get_event
+from anyhook.history.verdicts import NO_VERDICT
+from anyhook.journal.records import RECORDER_KIND
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 
@@ -47,7 +52,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from anyhook.history.events import RecordedEvent, RecordedResult
-    from anyhook.history.queries import SessionSummary
+    from anyhook.history.sessions import SessionSummary
     from anyhook.history.store import History
 
 history = typer.Typer(
@@ -235,12 +240,11 @@ def print_event(out: Console, event: RecordedEvent, *, full: bool = False) -> No
     out.print(heading, no_wrap=not full, overflow="ellipsis")
     if event.results:
         out.print(_result_table(event))
-    verdict = verdict_of(event)
-    if verdict != "none":
-        line = Text("  → ").append_text(outcome_text(verdict))
+    if event.verdict != NO_VERDICT:
+        line = Text("  → ").append_text(outcome_text(event.verdict))
         line.append(f"  {printable(event.reason)[:MAX_REASON]}")
         out.print(line)
-    notes = _notes(event)
+    notes = notes_of(event)
     if notes:
         out.print(Text(f"  {'; '.join(notes)}", style="dim"))
     if full:
@@ -271,37 +275,21 @@ def _bar(result: RecordedResult, total: float) -> Text:
         return Text("·" * BAR_WIDTH, style="dim")
     start = min(round(result.started / total * BAR_WIDTH), BAR_WIDTH - 1)
     length = min(max(round(result.duration / total * BAR_WIDTH), 1), BAR_WIDTH - start)
-    style = "red" if result.status in FAILED_STATUS else OUTCOME_STYLE[result.outcome]
+    style = TROUBLE_STYLE.get(result.trouble) or VERDICT_STYLE.get(result.verdict, "")
     rest = BAR_WIDTH - start - length
     return Text.assemble(("─" * start, "dim"), ("━" * length, style), ("─" * rest, "dim"))
 
 
 def _answer_text(result: RecordedResult) -> Text:
-    is_failed = result.status in FAILED_STATUS
-    if is_failed or result.status == "warned":
-        word = result.status.replace("_", " ") if is_failed else "warning"
-        text = Text(word, style="red" if is_failed else "yellow")
-        return text.append(f"  {printable(result.error or '')}", style="default")
+    if result.trouble:
+        return trouble_text(result).append(f"  {printable(problem_of(result))}", style="default")
     names = ", ".join(name for name in result.answer if name not in ("outcome", "reason"))
-    text = outcome_text(result.outcome)
-    if result.outcome == "none" and names:
-        text = Text()
+    text = Text() if result.verdict == "change" else outcome_text(result.verdict)
     if names:
         text.append(f"{'  ' if text else ''}{names}", style="cyan")
     if result.shadow:
         text.append("  as a shadow", style="magenta")
     return text
-
-
-def _notes(event: RecordedEvent) -> list[str]:
-    notes: list[str] = []
-    if event.reconstructed:
-        notes.append(f"reconstructed: {', '.join(event.reconstructed)}")
-    if event.redacted:
-        notes.append(f"{count_of(event.redacted, 'secret')} replaced")
-    if event.cut:
-        notes.append("long texts were cut")
-    return notes
 
 
 def _print_details(out: Console, event: RecordedEvent) -> None:
@@ -359,7 +347,7 @@ def search_events(
             agent=agent,
             event=event,
             tool=tool,
-            outcome=outcome,
+            verdict=outcome,
             hook=hook,
             session=session,
             since=parse_since(since),
@@ -383,7 +371,7 @@ def search_events(
             Text(show_time(item.time), style="dim"),
             name_text(item.event),
             name_text(item.tool or ""),
-            outcome_text(verdict_of(item)),
+            outcome_text(item.verdict),
             Text(subject_of(item)[:120]),
             Text(name_text(item.session)[:8], style="cyan"),
             str(item.id),

@@ -25,7 +25,7 @@ from anyhook.history.describe import parse_since
 from anyhook.history.export import export_jsonl, export_parquet
 from anyhook.history.filters import Filter
 from anyhook.history.imports import find_transcripts, import_transcripts
-from anyhook.history.queries import iterate
+from anyhook.history.search import iterate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -107,7 +107,7 @@ def export(
             agent=agent,
             event=event,
             tool=tool,
-            outcome=outcome,
+            verdict=outcome,
             hook=hook,
             session=session,
             since=parse_since(since),

@@ -20,11 +20,9 @@ from anyhook.cli import OK
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time, print_difference
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, make_table, print_json
-from anyhook.cli.past import open_store
 from anyhook.errors import UsageError
 from anyhook.files import read_user_file
 from anyhook.history.ingest import ingest
-from anyhook.history.journal import DIRECTORY, history_directory
 from anyhook.history.recording import (
     EditedFile,
     RecordingSwitch,
@@ -33,8 +31,10 @@ from anyhook.history.recording import (
     switch_path,
     write_switch,
 )
-from anyhook.history.store import FILE
+from anyhook.history.sessions import count_events
+from anyhook.history.store import FILE, History
 from anyhook.history.tap_record import PROBLEM_FILE
+from anyhook.journal.lines import DIRECTORY, history_directory
 from anyhook.manage.paths import show_path
 from anyhook.manage.recorded import (
     RecordedAgent,
@@ -407,15 +407,10 @@ def _stored(store: Path, *, is_on: bool) -> tuple[dict[str, int], int, list[str]
         problems.append(content.decode("utf-8", "replace").strip())
     if not is_on and not (store / FILE).exists():
         return {}, 0, problems
-    with open_store() as history:
+    with History.open() as history:
         problems += ingest(history).problems
         midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
-        rows = history.connection.execute(
-            "SELECT agent, count(*) FROM events JOIN sessions ON sessions.id = session_id"
-            " WHERE time >= ? GROUP BY agent",
-            (midnight,),
-        ).fetchall()
-        return dict(rows), history.size(), problems
+        return count_events(history, since=midnight), history.size(), problems
 
 
 def _size_of(directory: Path) -> int:

@@ -13,7 +13,7 @@ from anyhook.cli.html import missing_library, write_page
 from anyhook.cli.options import TrustOnce, Yes
 from anyhook.cli.past import Since, open_history
 from anyhook.errors import UsageError
-from anyhook.history.queries import find_session
+from anyhook.history.sessions import find_session
 
 OUTPUT = Path("report.html")
 

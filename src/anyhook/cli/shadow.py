@@ -10,17 +10,17 @@ from anyhook.cli import OK
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
 from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, print_json
-from anyhook.cli.shadow_decisions import (
-    EXAMPLES,
-    decisions_json,
-    print_decisions,
-    shadow_decisions,
-)
+from anyhook.cli.shadow_decisions import decisions_json, print_decisions
 from anyhook.cli.switch import HookName, load_engine
 from anyhook.errors import UsageError
-from anyhook.history.journal import history_directory, is_recording
+from anyhook.journal.lines import history_directory, is_recording
 from anyhook.manage.hooks import find_hook
-from anyhook.manage.shadows import check_can_be_shadow, shadow_changes
+from anyhook.manage.shadows import (
+    EXAMPLES,
+    check_can_be_shadow,
+    shadow_changes,
+    would_have_decided,
+)
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def promote(
             f"{printable(name)!r} is no shadow in its settings; if its file says "
             "Hooks(shadow=True), remove that there"
         )
-    decisions = shadow_decisions(engine, shadows, examples)
+    decisions = would_have_decided(engine, shadows, examples)
     if not as_json:
         print_decisions(console(), name, decisions)
     changes = shadow_changes(engine, shadows, is_shadow=False)

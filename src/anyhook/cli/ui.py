@@ -16,10 +16,8 @@ from anyhook.cli import OK
 from anyhook.cli.html import missing_library
 from anyhook.cli.options import HERE, AsJson, Project
 from anyhook.cli.output import console, print_json
-from anyhook.cli.past import open_store
-from anyhook.errors import HistoryError, UsageError
-from anyhook.history.journal import history_directory
-from anyhook.history.store import FILE
+from anyhook.errors import UsageError
+from anyhook.journal.lines import history_directory
 from anyhook.manage.scope import existing_project
 from anyhook.server.address import listen
 
@@ -54,7 +52,6 @@ def ui(
     app, server = import_page("ui")
     directory_of_project = existing_project(project)
     directory = Path(history_directory())
-    _migrate(directory)
     listening, address = listen("127.0.0.1", port, is_guarded=True)
     with closing(listening):
         access = app.Access.load(directory, address.port)
@@ -70,13 +67,6 @@ def ui(
         with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to end it
             server.run(app.make_app(directory, access, directory_of_project), listening, announce)
     return OK
-
-
-def _migrate(directory: Path) -> None:
-    """Migrate a store of a former release before the page waits for it; it reports any problem."""
-    if (directory / FILE).exists():
-        with suppress(HistoryError), open_store():
-            pass
 
 
 def entrance(directory: Path, url: str) -> Path:

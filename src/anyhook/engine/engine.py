@@ -228,7 +228,7 @@ class Engine:
             on_message=on_message,
         )
         if record:
-            from anyhook.history.recorder import Recorder
+            from anyhook.engine.recorder import Recorder
 
             variables = {**engine.environ, **engine.guard.variables()}
             engine.add_observer(Recorder(engine.project_dir, variables))

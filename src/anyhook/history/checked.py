@@ -63,7 +63,6 @@ _RESULT_FIELDS: dict[str, tuple[Callable[[object], bool], str, Any]] = {
     "place": (_is_text, "text", ""),
     "kind": (_is_text, "text", "command"),
     "status": (_is_text, "text", "ran"),
-    "outcome": (_is_text, "text", "none"),
     "shadow": (_is_flag, "true or false", False),
     "started": (is_seconds, "number of seconds", 0.0),
     "duration": (_is_optional_seconds, "number of seconds", None),

@@ -13,8 +13,6 @@ from anyhook.model.text import printable
 if TYPE_CHECKING:
     from anyhook.history.events import RecordedEvent, RecordedResult
 
-TROUBLE = frozenset({"failed", "timed_out", "withheld", "warned"})
-"""Statuses of hooks that did not do what they should."""
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|min|h|d|w)")
 
@@ -60,18 +58,9 @@ def show_span(seconds: float) -> str:
     return f"{seconds:.3g} s"
 
 
-def verdict_of(event: RecordedEvent) -> str:
-    """Return the verdict of an event for a table."""
-    if event.outcome == "none" and event.stop:
-        return "stop"
-    if event.outcome == "none" and set(event.decision or {}) - {"blame"}:
-        return "change"
-    return event.outcome
-
-
-def trouble_of(result: RecordedResult) -> str:
-    """Return why a hook failed or warned, as far as it is known; empty for one that did not."""
-    if result.error or result.status not in TROUBLE:
+def problem_of(result: RecordedResult) -> str:
+    """Return why a hook failed or warned, as far as it is known; empty if it did not."""
+    if result.error or not result.trouble:
         return result.error or ""
     parts: list[str] = []
     if result.exit_code is not None:
@@ -108,6 +97,19 @@ def _first_text(value: Any) -> str:
     return ""
 
 
+def notes_of(event: RecordedEvent) -> list[str]:
+    """Return what a reader has to know about a recorded payload."""
+    notes: list[str] = []
+    if event.reconstructed:
+        notes.append(f"reconstructed: {', '.join(event.reconstructed)}")
+    if event.redacted:
+        noun = "secret" if event.redacted == 1 else "secrets"
+        notes.append(f"{event.redacted} {noun} replaced")
+    if event.cut:
+        notes.append("long texts were cut")
+    return notes
+
+
 def event_json(event: RecordedEvent) -> dict[str, Any]:
     """Return an event for programs."""
     return {
@@ -119,7 +121,7 @@ def event_json(event: RecordedEvent) -> dict[str, Any]:
         "tool": event.tool,
         "project": event.project,
         "source": event.source,
-        "outcome": event.outcome,
+        "outcome": event.verdict,
         "stop": event.stop,
         "reason": event.reason or None,
         "decision": event.decision,
@@ -139,7 +141,8 @@ def result_json(result: RecordedResult) -> dict[str, Any]:
         "kind": result.kind,
         "digest": result.digest,
         "status": result.status,
-        "outcome": result.outcome,
+        "outcome": result.verdict,
+        "trouble": result.trouble or None,
         "shadow": result.shadow,
         "started": result.started,
         "duration": result.duration,

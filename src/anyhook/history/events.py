@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anyhook.history.verdicts import verdict_of
+from anyhook.model.status import trouble_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -18,7 +21,6 @@ class RecordedResult:
         place: Its position in a settings file or a hook file, `FILE:LINE`.
         kind: Kind of handler: `command`, `function`, `http`, ….
         status: A member of `anyhook.model.status.Status`.
-        outcome: Its verdict.
         shadow: Whether it ran as a shadow: what it answered did not count.
         started: Seconds from the start of the dispatch.
         duration: Seconds.
@@ -37,7 +39,6 @@ class RecordedResult:
     place: str = ""
     kind: str = "command"
     status: str = "ran"
-    outcome: str = "none"
     shadow: bool = False
     started: float = 0.0
     duration: float | None = None
@@ -50,6 +51,16 @@ class RecordedResult:
     error: str | None = None
     version: Mapping[str, Any] = field(default_factory=dict)
     digest: str | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of its answer (`anyhook.history.verdicts`); of a shadow, it did not count."""
+        return verdict_of(self.answer)
+
+    @property
+    def trouble(self) -> str:
+        """What was wrong with the run (`anyhook.model.status.trouble_of`); empty for nothing."""
+        return trouble_of(self.status, self.exit_code, self.signal)
 
 
 class RecordedEvent(NamedTuple):
@@ -64,7 +75,7 @@ class RecordedEvent(NamedTuple):
         event: Canonical name.
         time: Unix timestamp.
         payload: The event as the agent sends it to hooks, without secrets.
-        source: A member of `anyhook.history.record.SOURCES`.
+        source: A member of `anyhook.journal.records.SOURCES`.
         project: Directory of the project.
         tool: Canonical name of the tool; `None` for other events.
         decision: The combined decision without empty fields; `None` if it is not known.
@@ -93,13 +104,13 @@ class RecordedEvent(NamedTuple):
     id: int = 0
 
     @property
-    def outcome(self) -> str:
-        """The verdict: `none`, `allow`, `ask`, `defer` or `deny`."""
-        return str((self.decision or {}).get("outcome", "none"))
+    def verdict(self) -> str:
+        """The verdict (`anyhook.history.verdicts`)."""
+        return verdict_of(self.decision)
 
     @property
     def stop(self) -> bool:
-        """Whether the agent's loop was ended."""
+        """Whether the agent's turn was ended, whatever the verdict."""
         return bool((self.decision or {}).get("stop"))
 
     @property

@@ -6,31 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.text import mark, query_of
-from anyhook.model.status import NO_ANSWER_CODES
+from anyhook.history.verdicts import HAS_FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-HAS_FAILED = (
-    "(status IN ('failed', 'timed_out') OR status = 'warned'"
-    f" AND (signal IS NOT NULL OR exit_code IN {tuple(sorted(NO_ANSWER_CODES))}))"
-)
-"""Condition on a result: the hook failed, timed out, could not be started or was ended."""
-HAS_ANSWER = "(answer IS NOT NULL AND NOT shadow)"
-"""Condition on a result: the hook has answered something that counted."""
-NO_RESULT = "0"
-"""Condition that no result meets."""
-_STOPS = "ifnull(json_extract(answer, '$.stop'), 0)"
-_ANSWERED = {
-    **{
-        outcome: f"(results.outcome = '{outcome}' AND NOT shadow)"
-        for outcome in ("deny", "ask", "allow", "defer")
-    },
-    "stop": f"(results.outcome = 'none' AND {HAS_ANSWER} AND {_STOPS})",
-    "change": f"(results.outcome = 'none' AND {HAS_ANSWER} AND NOT {_STOPS})",
-    "none": "(results.outcome = 'none' AND answer IS NULL)",
-}
-"""Verdict to the condition on the result of a hook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +21,8 @@ class Filter:
         agent: Name of the agent.
         event: Canonical name of the event.
         tool: Canonical name of the tool.
-        outcome: `deny`, `ask`, `allow`, `defer`, `stop`, `change` (an answer without a verdict) or
-            `none`. With a hook, that is what this hook answered.
+        verdict: A member of `anyhook.history.verdicts.VERDICTS`, or `none`. With a hook, that is
+            what this hook answered.
         hook: Label of a hook that ran.
         session: Identifier of the session.
         project: Directory of the project, or one above it.
@@ -56,7 +35,7 @@ class Filter:
     agent: str = ""
     event: str = ""
     tool: str = ""
-    outcome: str = ""
+    verdict: str = ""
     hook: str = ""
     session: str = ""
     since: float = 0.0
@@ -72,9 +51,8 @@ class Filter:
             if value:
                 words.append(f"marks:{mark(kind, value)}")
         # An event is denied if one of its hooks denies; a hook may allow what another one denies.
-        if self.outcome == "deny" or (self.outcome and not self.hook):
-            in_index = "none" if self.outcome == "change" else self.outcome
-            words.append(f"marks:{mark('outcome', in_index)}")
+        if self.verdict == "deny" or (self.verdict and not self.hook):
+            words.append(f"marks:{mark('verdict', self.verdict)}")
         return " AND ".join(word for word in words if word)
 
     def conditions(self, number: str, after: int, before: int) -> Iterator[tuple[str, list[Any]]]:
@@ -85,32 +63,24 @@ class Filter:
             after: Number before the first event.
             before: Number after the last event; 0 for no limit.
         """
-        about_results: list[str] = []
-        if self.failed:
-            about_results.append(HAS_FAILED)
-        if self.hook and self.outcome:
-            about_results.append(_ANSWERED.get(self.outcome, NO_RESULT))
-        elif self.outcome == "change":
-            about_results.append(HAS_ANSWER)
-        for condition in about_results:
-            if self.hook:
-                results = (
-                    "SELECT 1 FROM results JOIN hooks ON hooks.id = hook_id"
-                    f" WHERE event_id = {number} AND label = ? AND {condition}"
-                )
-                yield f"EXISTS ({results})", [self.hook]
-            else:
-                # Few results are failures or changes, so they are read first. With the plus sign,
-                # the events still come in the order of their numbers.
-                bounds = "event_id > ? AND event_id < ?" if before else "event_id > ?"
-                results = f"SELECT event_id FROM results WHERE {bounds} AND {condition}"
-                yield f"+{number} IN ({results})", [after, before] if before else [after]
-        if self.outcome == "none" and not self.hook:
-            # The index has the same word for a change.
-            results = f"SELECT 1 FROM results WHERE event_id = {number} AND {HAS_ANSWER}"
-            yield f"NOT EXISTS ({results})", []
+        if self.hook and self.verdict:
+            yield _has_result(number, "verdict = ? AND NOT shadow"), [self.hook, self.verdict]
+        if self.hook and self.failed:
+            yield _has_result(number, HAS_FAILED), [self.hook]
+        elif self.failed:
+            # Few results are failures, so they are read first. With the plus sign, the events
+            # still come in the order of their numbers.
+            bounds = "event_id > ? AND event_id < ?" if before else "event_id > ?"
+            results = f"SELECT event_id FROM results WHERE {bounds} AND {HAS_FAILED}"
+            yield f"+{number} IN ({results})", [after, before] if before else [after]
         if self.project:
             yield in_project(self.project)
+
+
+def _has_result(number: str, condition: str) -> str:
+    """Return the condition that a hook has a result of a kind; its label is the first value."""
+    results = "SELECT 1 FROM results JOIN hooks ON hooks.id = hook_id"
+    return f"EXISTS ({results} WHERE event_id = {number} AND label = ? AND {condition})"
 
 
 def in_project(directory: str) -> tuple[str, list[str]]:

@@ -15,8 +15,8 @@ from anyhook.errors import UnknownNameError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.forks import TranscriptFile, find_originals, keys_of
 from anyhook.history.merge import combine
-from anyhook.history.record import answer_record
 from anyhook.history.rows import dump
+from anyhook.journal.records import answer_record
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
@@ -271,13 +271,15 @@ def _result_of(agent: str, event: str, reply: HookReply) -> RecordedResult:
     handler = HandlerSpec("command", Layer.USER, Place(""), command=reply.command or None)
     event_spec = spec.by_canonical.get(event)
     answer: dict[str, Any] = {}
+    status = "ran"
     if event_spec is not None:
         end = ProcessExit(reply.exit_code or 0, None, reply.stdout, reply.stderr)
-        answer = answer_record(decode_exit(spec, spec.documented, event_spec, handler, end).answer)
+        output = decode_exit(spec, spec.documented, event_spec, handler, end)
+        answer, status = answer_record(output.answer), str(output.status)
     return RecordedResult(
         hook=handler.label if reply.command else "a hook",
+        status=status,
         exit_code=reply.exit_code,
-        outcome=str(answer.get("outcome", "none")),
         answer=answer,
         stdout=reply.stdout,
         stderr=reply.stderr,

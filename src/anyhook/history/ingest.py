@@ -18,9 +18,9 @@ from anyhook.agents.outline import outline_of
 from anyhook.errors import HistoryError
 from anyhook.history.checked import check_decision, check_result, is_integer, is_seconds
 from anyhook.history.events import RecordedEvent, RecordedResult
-from anyhook.history.journal import DIRECTORY, FORMAT, FULL_MARK, SECONDS_OF_FILE
 from anyhook.history.merge import Merger
 from anyhook.history.recording import read_switch
+from anyhook.journal.lines import DIRECTORY, FORMAT, FULL_MARK, SECONDS_OF_FILE
 from anyhook.model.text import shorten
 
 if TYPE_CHECKING:
@@ -234,7 +234,6 @@ def _result_of(record: Mapping[str, Any]) -> RecordedResult:
         place=str(record.get("place", "")),
         kind=str(record.get("kind", "command")),
         status=record.get("status", "ran"),
-        outcome=answer.get("outcome", "none") if isinstance(answer, dict) else "none",
         answer=answer,
         version=record.get("version", {}),
     )

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from anyhook.atomic_write import replace_file
 from anyhook.errors import HistoryError
 from anyhook.files import describe_no_directory, read_user_file
-from anyhook.history.journal import SWITCH, history_directory
 from anyhook.history.store import Limits
+from anyhook.journal.lines import SWITCH, history_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -239,8 +239,3 @@ def set_switch_aside(directory: str | None = None) -> Path:
 def _unusable(path: Path, action: str, error: OSError) -> str:
     cause = describe_no_directory(path, error)
     return cause or f"{path} cannot be {action}: {error.strerror}"
-
-
-def is_recorder_command(command: str) -> bool:
-    """Return whether a command line is the recorder, also of another installation of anyhook."""
-    return command.rstrip("'").endswith("/anyhook/authoring/recorder.py")

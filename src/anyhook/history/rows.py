@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-MARKED = ("agent", "event", "tool", "outcome", "source", "session")
+MARKED = ("agent", "event", "tool", "verdict", "source", "session")
 """Kinds of words in the index, beside those for hooks."""
 DIGEST_SIZE = 16
 """Bytes of a content hash."""
@@ -57,8 +57,7 @@ class Rows:
                 event.time,
                 event.event,
                 event.tool,
-                event.outcome,
-                event.stop,
+                event.verdict,
                 event.source,
                 identity_of(event.agent, event.event, payload),
                 event.key,
@@ -90,7 +89,8 @@ class Rows:
     def _result_row(self, result: RecordedResult) -> tuple[Any, ...]:
         return (
             result.status,
-            result.outcome,
+            result.verdict,
+            result.trouble or None,
             result.shadow,
             result.started,
             result.duration,
@@ -108,9 +108,9 @@ class Rows:
 
     def write(self, connection: sqlite3.Connection) -> None:
         """Insert the rows."""
-        _insert(connection, "events", 14, self._events)
+        _insert(connection, "events", 13, self._events)
         _insert(connection, "bodies", 3, self._bodies)
-        _insert(connection, "results", 14, self._results)
+        _insert(connection, "results", 15, self._results)
         connection.executemany(
             "INSERT INTO texts (rowid, text, marks) VALUES (?, ?, ?)", self._texts
         )
@@ -140,8 +140,14 @@ def keep(text: str) -> tuple[str, int]:
 
 def event_marks(event: RecordedEvent, hooks: Iterable[str]) -> str:
     """Return the words of the index for the properties of an event."""
-    outcome = "stop" if event.stop and event.outcome == "none" else event.outcome
-    properties = (event.agent, event.event, event.tool, outcome, event.source, event.session)
+    properties = (
+        event.agent,
+        event.event,
+        event.tool,
+        event.verdict,
+        event.source,
+        event.session,
+    )
     return _marks_of(properties, tuple(hooks))
 
 

@@ -1,16 +1,11 @@
-"""The tables of the history, and how a store of a former release becomes one of this release."""
+"""The tables of the history."""
 
 from __future__ import annotations
 
 import sqlite3
-import time
-from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-VERSION = 2
-"""`PRAGMA user_version` of a store; each release reads its own and migrates former ones."""
+VERSION = 3
+"""`PRAGMA user_version` of a store that this release reads and writes."""
 
 TABLES = """
 CREATE TABLE sessions (
@@ -31,8 +26,7 @@ CREATE TABLE events (
     time          REAL NOT NULL,
     event         TEXT NOT NULL,
     tool          TEXT,
-    outcome       TEXT NOT NULL,
-    stop          INTEGER NOT NULL,
+    verdict       TEXT NOT NULL,
     source        TEXT NOT NULL,
     identity      BLOB NOT NULL,
     key           TEXT,
@@ -44,8 +38,8 @@ CREATE TABLE events (
 CREATE INDEX events_session ON events (session_id, time);
 CREATE UNIQUE INDEX events_key ON events (key) WHERE key IS NOT NULL;
 CREATE INDEX events_time ON events (time);
-CREATE INDEX events_decided ON events (session_id, outcome, stop) WHERE outcome <> 'none' OR stop;
-CREATE INDEX events_outcome ON events (outcome, time) WHERE outcome <> 'none' OR stop;
+CREATE INDEX events_decided ON events (session_id, verdict) WHERE verdict <> 'none';
+CREATE INDEX events_verdict ON events (verdict, time) WHERE verdict <> 'none';
 
 -- Apart from the events, so that lists and counts do not read the payloads.
 CREATE TABLE bodies (
@@ -70,7 +64,8 @@ CREATE TABLE results (
     event_id  INTEGER NOT NULL REFERENCES events (id) ON DELETE CASCADE,
     hook_id   INTEGER NOT NULL REFERENCES hooks (id),
     status    TEXT NOT NULL,
-    outcome   TEXT NOT NULL,
+    verdict   TEXT NOT NULL,
+    trouble   TEXT,
     shadow    INTEGER NOT NULL DEFAULT 0,
     started   REAL,
     duration  REAL,
@@ -108,120 +103,54 @@ CREATE VIRTUAL TABLE texts USING fts5 (
 """
 
 
-class Migration(NamedTuple):
-    """What makes a store one of the next version.
+class OtherVersionError(Exception):
+    """The store has the tables of another release.
 
     Attributes:
-        tables: Statements that are executed first.
-        step: A statement that is executed for one range of events after the other, with the number
-            of the first one and the number after the last one.
+        is_newer: Whether that release is newer than this one.
     """
 
-    tables: str
-    step: str
+    def __init__(self, *, is_newer: bool) -> None:
+        super().__init__()
+        self.is_newer = is_newer
 
 
-MIGRATIONS = {
-    1: Migration(
-        """
-CREATE TABLE spans (
-    number   INTEGER PRIMARY KEY,
-    earliest REAL NOT NULL,
-    latest   REAL NOT NULL
-);
-""",
-        "INSERT INTO spans SELECT id / 4096, min(time), max(time) FROM events"
-        " WHERE id >= ? AND id < ? GROUP BY 1",
-    ),
-}
-"""Version of a store to its migration. 10,000,000 events take 5 to 15 seconds from 1 to 2."""
-STEP = 32 * 4096
-"""Events of one step of a migration: whole spans."""
-LONGEST_MIGRATION = 600.0
-"""Seconds to wait for another process that migrates the store."""
-
-
-class NewerStoreError(Exception):
-    """The store was written by a newer release."""
-
-
-def prepare(
-    connection: sqlite3.Connection,
-    on_progress: Callable[[int, int], object] = lambda _done, _all: None,
-) -> None:
-    """Create the tables, or migrate those of a former release.
-
-    Args:
-        connection: The store.
-        on_progress: Called while a store is migrated, with the number of events that are done and
-            that of all.
+def prepare(connection: sqlite3.Connection) -> None:
+    """Create the tables in a new store.
 
     Raises:
-        NewerStoreError: If the store was written by a newer release.
+        OtherVersionError: If the store has other tables.
         sqlite3.Error: If it cannot be read or written.
     """
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version == VERSION:
+    if _version_of(connection) == VERSION:
         return
-    if version > VERSION:
-        raise NewerStoreError
-    _begin(connection)
+    connection.execute("BEGIN IMMEDIATE")
     try:
         # Another process may have been faster.
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        version = _version_of(connection)
         if version == 0:
-            _execute(connection, TABLES)
-        else:
-            for former in range(version, VERSION):
-                _migrate(connection, MIGRATIONS[former], on_progress)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+            for statement in _statements(TABLES):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+    if version not in (0, VERSION):
+        raise OtherVersionError(is_newer=version > VERSION)
 
 
-def _begin(connection: sqlite3.Connection) -> None:
-    """Begin to write, and wait for another process that migrates the store.
-
-    A wait within SQLite could not be interrupted, so that it is tried again every ten seconds, the
-    timeout of the connection.
-    """
-    deadline = time.monotonic() + LONGEST_MIGRATION
-    while True:
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-        else:
-            return
-
-
-def _migrate(
-    connection: sqlite3.Connection,
-    migration: Migration,
-    on_progress: Callable[[int, int], object],
-) -> None:
-    _execute(connection, migration.tables)
-    last = connection.execute("SELECT max(id) FROM events").fetchone()[0] or 0
-    for first in range(0, last + 1, STEP):
-        connection.execute(migration.step, (first, first + STEP))
-        on_progress(min(first + STEP, last), last)
-
-
-def _execute(connection: sqlite3.Connection, script: str) -> None:
-    for statement in _statements(script):
-        connection.execute(statement)
+def _version_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _statements(script: str) -> list[str]:
     """Split a script at the ends of its statements: `executescript` would end the transaction."""
-    found: list[str] = []
+    statements: list[str] = []
     pending = ""
     for line in script.splitlines(keepends=True):
         pending += line
         if sqlite3.complete_statement(pending):
-            found.append(pending)
+            statements.append(pending)
             pending = ""
-    return found
+    return statements

@@ -1,27 +1,19 @@
-"""Counts of the history: events, decisions, tools and the results of each hook.
-
-Each event is read once, in spans of their numbers: the caller can show how far it is, and Ctrl-C
-ends it within one span.
-"""
+"""Counts of the history: events, verdicts, tools and the results of each hook."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anyhook.history.checked import SECONDS
-from anyhook.history.filters import HAS_ANSWER, HAS_FAILED
-from anyhook.history.record import RECORDER_KIND
+from anyhook.history.hooks import SPAN, HookName, RunCounts, count_runs
 from anyhook.history.spans import numbers_between
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
+    from anyhook.history.hooks import RunKey
     from anyhook.history.store import History
-
-SPAN = 100_000
-"""Events that are counted by one query, which takes about 0.1 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +25,10 @@ class HookStatistics:
         place: Its position.
         versions: Number of versions.
         runs: Number of events.
-        outcomes: Verdict to number, without `none`.
-        failures: Number of events on which it failed or timed out, could not be started or was
-            ended by a signal.
-        warnings: Number of events on which it ended with another exit code that blocks nothing.
+        outcomes: Verdict to number, without `none` and without those of a shadow.
+        shadow_outcomes: Verdict to number, as a shadow: these did not count.
+        failures: See `anyhook.history.hooks.RunCounts`.
+        warnings: The same.
         seconds: Mean duration in seconds; `None` if it is not known.
         slowest: Longest duration in seconds.
         shadow: Number of events on which it ran as a shadow.
@@ -48,6 +40,7 @@ class HookStatistics:
     versions: int
     runs: int
     outcomes: dict[str, int]
+    shadow_outcomes: dict[str, int]
     failures: int
     warnings: int
     seconds: float | None
@@ -63,8 +56,7 @@ class Statistics:
     Attributes:
         sessions: Number of sessions.
         events: Canonical name of an event to number.
-        outcomes: Verdict to number of events; `stop` for ended loops, `change` for answers without
-            a verdict.
+        outcomes: Verdict to number of events.
         sessions_with: Verdict to number of sessions with at least one such event.
         tools: Canonical name of a tool to number of its calls.
         sources: Source to number of events.
@@ -78,6 +70,15 @@ class Statistics:
     tools: dict[str, int]
     sources: dict[str, int]
     hooks: tuple[HookStatistics, ...]
+
+
+_EVENTS = (
+    "SELECT session_id, event, iif(event = 'before_tool', tool, NULL), source, verdict, count(*)"
+    # With the plus sign, the numbers decide which events are read, and not the index of times.
+    " FROM events WHERE id >= ? AND id < ? AND +time >= ?"
+    " AND (? = '' OR session_id IN (SELECT id FROM sessions WHERE agent = ?))"
+    " GROUP BY 1, 2, 3, 4, 5"
+)
 
 
 def statistics(
@@ -95,150 +96,73 @@ def statistics(
         since: Unix timestamp; 0 for all.
         on_progress: Called with the share that is counted, from 0 to 1.
     """
-    connection = history.connection
-    where, values = _condition(agent, since)
-    first, end = numbers_between(connection, since)
-    counts = _Counts()
+    counts = _EventCounts()
+    first, end = numbers_between(history.connection, since)
     for start in range(first, end, SPAN):
-        span = (start, min(start + SPAN, end), *values)
-        counts.add_events(connection.execute(_EVENTS.format(where), span))
-        counts.add_changes(connection.execute(_CHANGES.format(where), span))
-        counts.add_results(connection.execute(_RESULTS.format(where), (*span, RECORDER_KIND)))
-        on_progress((span[1] - first) / (end - first))
-    return counts.statistics()
+        stop = min(start + SPAN, end)
+        counts.add(history.connection.execute(_EVENTS, (start, stop, since, agent, agent)))
+        on_progress((stop - first) / (end - first) / 2)
+    runs = count_runs(
+        history,
+        agent=agent,
+        since=since,
+        on_progress=lambda share: on_progress(0.5 + share / 2),
+    )
+    return Statistics(
+        sessions=len(counts.sessions),
+        events=dict(counts.events.most_common()),
+        outcomes=dict(counts.verdicts.most_common()),
+        sessions_with={verdict: len(ids) for verdict, ids in counts.sessions_with.items()},
+        tools=dict(counts.tools.most_common()),
+        sources=dict(counts.sources.most_common()),
+        hooks=tuple(sorted(_hooks(runs), key=lambda hook: -hook.runs)),
+    )
 
 
-def _condition(agent: str, since: float) -> tuple[str, tuple[Any, ...]]:
-    """Return the condition on events beside their numbers, and its values."""
-    # With the plus sign, the numbers decide which events are read, and not the index of times.
-    where, values = "+time >= ?", (since,)
-    if not agent:
-        return where, values
-    return f"{where} AND session_id IN (SELECT id FROM sessions WHERE agent = ?)", (*values, agent)
-
-
-_EVENTS = (
-    "SELECT session_id, event, iif(event = 'before_tool', tool, NULL), source,"
-    " iif(outcome = 'none' AND stop, 'stop', outcome), count(*) FROM events"
-    " WHERE id >= ? AND id < ? AND {} GROUP BY 1, 2, 3, 4, 5"
-)
-_CHANGES = (
-    "SELECT session_id, count(DISTINCT event_id) FROM results"
-    " CROSS JOIN events ON events.id = event_id"
-    f" WHERE event_id >= ? AND event_id < ? AND {{}} AND {HAS_ANSWER}"
-    " AND events.outcome = 'none' AND NOT stop GROUP BY 1"
-)
-_RESULTS = (
-    "SELECT label, place, hooks.id, results.outcome, count(*),"
-    f" sum({HAS_FAILED}), sum(status = 'warned' AND NOT {HAS_FAILED}),"
-    f" total({SECONDS}), count({SECONDS}), max({SECONDS}),"
-    " sum(shadow), max(time) FROM results CROSS JOIN events ON events.id = event_id"
-    " JOIN hooks ON hooks.id = hook_id"
-    " WHERE event_id >= ? AND event_id < ? AND {} AND kind <> ? GROUP BY hooks.id, 4"
-)
-
-
-class _Counts:
+class _EventCounts:
     """Sums over the spans."""
 
     def __init__(self) -> None:
-        self._sessions: set[int] = set()
-        self._sessions_with: dict[str, set[int]] = {}
-        self._events: Counter[str] = Counter()
-        self._outcomes: Counter[str] = Counter()
-        # Number of a session to its events without an opinion or a change.
-        self._without_opinion: Counter[int] = Counter()
-        self._tools: Counter[str] = Counter()
-        self._sources: Counter[str] = Counter()
-        self._hooks: dict[tuple[str, str], _HookCounts] = {}
+        self.sessions: set[int] = set()
+        self.sessions_with: dict[str, set[int]] = {}
+        self.events: Counter[str] = Counter()
+        self.verdicts: Counter[str] = Counter()
+        self.tools: Counter[str] = Counter()
+        self.sources: Counter[str] = Counter()
 
-    def add_events(self, rows: Iterable[Any]) -> None:
+    def add(self, rows: Iterable[Any]) -> None:
         """Add the rows of `_EVENTS`."""
-        for session, event, tool, source, outcome, number in rows:
-            self._sessions.add(session)
-            self._events[event] += number
-            if outcome == "none":
-                self._without_opinion[session] += number
-            else:
-                self._sessions_with.setdefault(outcome, set()).add(session)
-                self._outcomes[outcome] += number
-            self._sources[source] += number
+        for session, event, tool, source, verdict, number in rows:
+            self.sessions.add(session)
+            self.sessions_with.setdefault(verdict, set()).add(session)
+            self.events[event] += number
+            self.verdicts[verdict] += number
+            self.sources[source] += number
             if tool is not None:
-                self._tools[tool] += number
+                self.tools[tool] += number
 
-    def add_changes(self, rows: Iterable[Any]) -> None:
-        """Take the events of `_CHANGES` from those without a verdict, behind `add_events`."""
-        for session, number in rows:
-            self._sessions_with.setdefault("change", set()).add(session)
-            self._outcomes["change"] += number
-            self._without_opinion[session] -= number
 
-    def add_results(self, rows: Iterable[Any]) -> None:
-        """Add the rows of `_RESULTS`."""
-        for label, place, version, outcome, *numbers in rows:
-            hook = self._hooks.setdefault((label, place), _HookCounts())
-            hook.versions.add(version)
-            hook.add(outcome, numbers)
-
-    def statistics(self) -> Statistics:
-        """Return the sums."""
-        hooks = [counts.statistics(*hook) for hook, counts in self._hooks.items()]
-        outcomes = self._outcomes.copy()
-        sessions_with = {name: len(found) for name, found in self._sessions_with.items()}
-        without_opinion = +self._without_opinion
-        if without_opinion:
-            outcomes["none"] = without_opinion.total()
-            sessions_with["none"] = len(without_opinion)
-        return Statistics(
-            sessions=len(self._sessions),
-            events=dict(self._events.most_common()),
-            outcomes=dict(outcomes.most_common()),
-            sessions_with=sessions_with,
-            tools=dict(self._tools.most_common()),
-            sources=dict(self._sources.most_common()),
-            hooks=tuple(sorted(hooks, key=lambda hook: -hook.runs)),
+def _hooks(runs: Mapping[RunKey, RunCounts]) -> list[HookStatistics]:
+    """Return the counts of each hook on all events of all agents."""
+    sums: dict[HookName, RunCounts] = {}
+    versions: dict[HookName, set[int]] = {}
+    for key, counts in runs.items():
+        sums.setdefault(key.name, RunCounts()).add(counts)
+        versions.setdefault(key.name, set()).add(key.version)
+    return [
+        HookStatistics(
+            hook=name.label,
+            place=name.place,
+            versions=len(versions[name]),
+            runs=counts.runs,
+            outcomes=dict(counts.outcomes),
+            shadow_outcomes=dict(counts.shadow_outcomes),
+            failures=counts.failures,
+            warnings=counts.warnings,
+            seconds=counts.seconds,
+            slowest=counts.slowest,
+            shadow=counts.shadow,
+            last=counts.last,
         )
-
-
-@dataclass(slots=True)
-class _HookCounts:
-    """Sums of one hook."""
-
-    versions: set[int] = field(default_factory=set)
-    outcomes: Counter[str] = field(default_factory=Counter)
-    failures: int = 0
-    warnings: int = 0
-    seconds: float = 0.0
-    timed: int = 0
-    slowest: float | None = None
-    shadow: int = 0
-    last: float = 0.0
-
-    def add(self, outcome: str, numbers: Iterable[Any]) -> None:
-        """Add the results with one verdict: the columns of `_RESULTS` behind it."""
-        runs, failures, warnings, seconds, timed, slowest, shadow, last = numbers
-        self.outcomes[outcome] += runs
-        self.failures += failures
-        self.warnings += warnings
-        self.seconds += seconds
-        self.timed += timed
-        if slowest is not None:
-            self.slowest = max(slowest, self.slowest or 0.0)
-        self.shadow += shadow
-        self.last = max(self.last, last)
-
-    def statistics(self, hook: str, place: str) -> HookStatistics:
-        """Return the sums."""
-        return HookStatistics(
-            hook,
-            place,
-            versions=len(self.versions),
-            runs=self.outcomes.total(),
-            outcomes={name: count for name, count in self.outcomes.items() if name != "none"},
-            failures=self.failures,
-            warnings=self.warnings,
-            seconds=self.seconds / self.timed if self.timed else None,
-            slowest=self.slowest,
-            shadow=self.shadow,
-            last=self.last,
-        )
+        for name, counts in sums.items()
+    ]

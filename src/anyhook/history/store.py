@@ -16,17 +16,19 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from anyhook.errors import HistoryError
 from anyhook.files import describe_no_directory, read_user_file
-from anyhook.history.journal import history_directory
 from anyhook.history.rows import DIGEST_SIZE, Rows, dump, indexed_text, keep, storable
-from anyhook.history.schema import NewerStoreError, prepare
+from anyhook.history.schema import VERSION, OtherVersionError, prepare
 from anyhook.history.spans import remove_empty_spans
+from anyhook.history.verdicts import verdict_of
+from anyhook.journal.lines import history_directory
 from anyhook.secrets.redact import redact_json, redact_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Self
 
     from anyhook.history.events import RecordedEvent, RecordedResult
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 FILE = "history.sqlite"
 BUSY_SECONDS = 10.0
 """Seconds to wait for another process that writes."""
+READ_BUSY_SECONDS = 1.0
+"""Seconds that a reader waits which can do without the history."""
 BATCH = 2000
 """Events of one transaction."""
 
@@ -62,6 +66,9 @@ class History:
     Args:
         path: The file of the store.
         connection: A connection to it, whose tables exist.
+
+    Attributes:
+        set_aside: Why and where an unusable former file was moved; empty if there was none.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -70,22 +77,17 @@ class History:
         self._sessions: dict[tuple[str, str], int] = {}
         self._hooks: dict[tuple[str, str, str, str], int] = {}
         self._digests: dict[tuple[str, int, int], str | None] = {}
+        self.set_aside = ""
 
     @classmethod
-    def open(
-        cls,
-        directory: str | os.PathLike[str] | None = None,
-        *,
-        on_progress: Callable[[int, int], object] = lambda _done, _all: None,
-    ) -> Self:
+    def open(cls, directory: str | os.PathLike[str] | None = None) -> Self:
         """Open the store, and create it if it does not exist.
 
-        A damaged file is renamed, so that nothing in it is lost, and a new one is begun.
+        A file that is damaged, or was written before the first release, is renamed, so that nothing
+        in it is lost, and a new one is begun: see `set_aside`.
 
         Args:
             directory: Directory of the history; by default `history` in the user's data directory.
-            on_progress: Called while a store of a former release is migrated, with the number of
-                events that are done and that of all.
 
         Raises:
             HistoryError: If it cannot be opened, or was written by a newer release. The message
@@ -96,24 +98,52 @@ class History:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with contextlib.suppress(FileExistsError):
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            return cls(path, _connect(path, on_progress))
-        except NewerStoreError:
-            raise HistoryError(
-                f"{path} was written by a newer release of anyhook; update this one to read it"
-            ) from None
+            return cls(path, _connect(path))
+        except OtherVersionError as error:
+            if error.is_newer:
+                raise HistoryError(
+                    f"{path} was written by a newer release of anyhook; update this one to read it"
+                ) from None
+            return cls._begin_anew(path, "was written before the first release")
         except sqlite3.DatabaseError as error:
             if not is_damaged(error):
                 raise HistoryError(f"{path} cannot be opened: {error}") from error
-            moved = _set_aside(path)
-            history = cls(path, _connect(path, on_progress))
-            history.damaged = moved
-            return history
+            return cls._begin_anew(path, "was damaged")
         except OSError as error:
             cause = describe_no_directory(path, error)
             raise HistoryError(cause or f"{path} cannot be opened: {error.strerror}") from error
 
-    damaged: Path | None = None
-    """Where the former file was moved to, if it was damaged."""
+    @classmethod
+    def open_to_read(cls, directory: str | os.PathLike[str] | None = None) -> Self | None:
+        """Open the store without creating, changing or repairing it; `None` if there is none.
+
+        Raises:
+            sqlite3.Error: If it cannot be read.
+        """
+        path = Path(directory or history_directory()) / FILE
+        if not path.is_file():
+            return None
+        address = f"file:{quote(str(path))}?mode=ro"
+        connection = sqlite3.connect(
+            address, uri=True, timeout=READ_BUSY_SECONDS, isolation_level=None
+        )
+        try:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        if version == VERSION:
+            return cls(path, connection)
+        connection.close()
+        return None
+
+    @classmethod
+    def _begin_anew(cls, path: Path, problem: str) -> Self:
+        """Rename an unusable store, and return a new one."""
+        moved = _set_aside(path)
+        history = cls(path, _connect(path))
+        history.set_aside = f"the history {problem}; it is kept as {moved}, and a new one begun"
+        return history
 
     def __enter__(self) -> Self:
         return self
@@ -146,6 +176,15 @@ class History:
         except sqlite3.Error as error:
             self._roll_back()
             raise HistoryError(f"{self.path} cannot be written: {error}") from error
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read one state of the store: events may be added or removed at any time."""
+        self.connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.connection.execute("ROLLBACK")
 
     def _roll_back(self) -> None:
         # What was looked up may have been added by the transaction.
@@ -190,7 +229,7 @@ class History:
             events: The events.
             redact: Replace their secrets; not needed for what was in the journal.
         """
-        rows = Rows(self._next_id(), redact_json if redact else keep)
+        rows = Rows(self.newest_event() + 1, redact_json if redact else keep)
         for event in map(_with_storable_names, events):
             session_id = self._session_id(event)
             rows.add(event, session_id, [self._hook_id(event, r) for r in event.results])
@@ -212,10 +251,9 @@ class History:
         rows = Rows(number, keep)
         rows.add_results(number, event, hook_ids)
         rows.write(self.connection)
-        outcome = (decision or {}).get("outcome", "none")
         self.connection.execute(
-            "UPDATE events SET outcome = ?, stop = ?, redacted = max(redacted, ?) WHERE id = ?",
-            (outcome, bool((decision or {}).get("stop")), event.redacted, number),
+            "UPDATE events SET verdict = ?, redacted = max(redacted, ?) WHERE id = ?",
+            (verdict_of(decision), event.redacted, number),
         )
         self.connection.execute(
             "UPDATE bodies SET decision = ? WHERE event_id = ?",
@@ -232,9 +270,10 @@ class History:
             (number, *indexed_text(self.connection, number)),
         )
 
-    def _next_id(self) -> int:
-        row = self.connection.execute("SELECT max(id) FROM events").fetchone()
-        return (row[0] or 0) + 1
+    def newest_event(self) -> int:
+        """Return the number of the newest event; 0 if there is none."""
+        row = self.connection.execute("SELECT ifnull(max(id), 0) FROM events").fetchone()
+        return int(row[0])
 
     def _session_id(self, event: RecordedEvent) -> int:
         key = (event.agent, event.session)
@@ -405,7 +444,7 @@ def _digest_of_file(file: str, size: int, mtime: int) -> str | None:
         return None
 
 
-def _connect(path: Path, on_progress: Callable[[int, int], object]) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         if connection.execute("PRAGMA page_count").fetchone()[0] == 0:
@@ -414,7 +453,7 @@ def _connect(path: Path, on_progress: Callable[[int, int], object]) -> sqlite3.C
         # A power failure may lose the last transactions, but cannot damage the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
-        prepare(connection, on_progress)
+        prepare(connection)
     except BaseException:
         connection.close()
         raise
@@ -427,8 +466,8 @@ def is_damaged(error: sqlite3.DatabaseError) -> bool:
 
 
 def _set_aside(path: Path) -> Path:
-    """Rename a damaged store and the files beside it, and return its new path."""
-    moved = path.with_name(f"damaged-{int(time.time())}.sqlite")
+    """Rename a store and the files next to it, and return its new path."""
+    moved = path.with_name(f"former-{int(time.time())}.sqlite")
     for suffix in ("-wal", "-shm", ""):
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + suffix).rename(f"{moved}{suffix}")

@@ -11,8 +11,8 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
-from anyhook.history.journal import append, history_directory, is_recording
-from anyhook.history.record import project_directory
+from anyhook.journal.lines import append, history_directory, is_recording
+from anyhook.journal.records import project_directory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents import get_agent
 from anyhook.agents.output import ProcessExit, decode_exit, event_tools
 from anyhook.agents.payloads import decode_event
-from anyhook.history.record import LONGEST_STREAM, answer_record, version_record
+from anyhook.journal.records import LONGEST_STREAM, answer_record, version_record
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer

@@ -58,7 +58,7 @@ def mark(kind: str, value: str) -> str:
     """Return the word in the index for a property of an event, like its tool.
 
     Args:
-        kind: `agent`, `event`, `tool`, `outcome`, `hook`, `session` or `source`.
+        kind: `agent`, `event`, `tool`, `verdict`, `hook`, `session` or `source`.
         value: Any text; letters and digits in its hexadecimal form cannot be split.
     """
     return f"x{kind}{value.encode('utf-8', 'surrogatepass').hex()}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.errors import UnknownNameError, UsageError
-from anyhook.history.recording import is_recorder_command
+from anyhook.journal.records import is_recorder_command
 from anyhook.migrate.commands import unwrap
 from anyhook.model.definitions import unique_labels
 from anyhook.model.suggest import MAX_LENGTH, fold

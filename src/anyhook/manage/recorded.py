@@ -12,13 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents import get_agent
 from anyhook.errors import SettingsError, UsageError
-from anyhook.history.recording import (
-    DamagedSwitchError,
-    EditedFile,
-    RecordingSwitch,
-    is_recorder_command,
-    read_switch,
-)
+from anyhook.history.recording import DamagedSwitchError, EditedFile, RecordingSwitch, read_switch
+from anyhook.journal.records import is_recorder_command
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import EDITABLE_LAYERS, parsed, read_text, settings_file
 from anyhook.settings.companions import find_companion

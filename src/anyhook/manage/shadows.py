@@ -1,12 +1,21 @@
-"""Hooks that run and do not decide: what changes in their settings."""
+"""Hooks that run and do not decide: their settings, and what they would have decided."""
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec import PlainText
+from anyhook.engine.hook_files import files_of
 from anyhook.errors import SettingsError, UsageError
-from anyhook.history.journal import history_directory, is_recording
+from anyhook.history.events import RecordedResult
+from anyhook.history.ingest import ingest
+from anyhook.history.shadows import ShadowDecisions, ShadowNames, shadow_decisions
+from anyhook.history.store import FILE, History
+from anyhook.journal.lines import history_directory, is_recording
+from anyhook.journal.records import version_record
+from anyhook.manage.hooks import configured_handlers
 from anyhook.manage.recording import TAP_MARK
 from anyhook.settings.changes import EDITABLE_LAYERS, Change, read_source
 from anyhook.settings.wrapping import NewMember, change_commands, line_keys
@@ -32,6 +41,8 @@ if TYPE_CHECKING:
     from anyhook.shell.tapped import TappedCommand
 
 MARK = "ANYHOOK_SHADOW"
+EXAMPLES = 5
+"""Examples of each decision that are shown."""
 
 
 def check_can_be_shadow(engine: Engine, handlers: Sequence[HandlerSpec]) -> None:
@@ -137,3 +148,61 @@ def _wrapped(line: str, sink: str, agent: str) -> str:
     if read_line(line) is not None:
         return f"{line} {SHADOW_OPTION}"
     return write_tapped(tap_words(sink, agent), line, MARK)
+
+
+# -- what they would have decided
+
+
+def would_have_decided(
+    engine: Engine, handlers: list[HandlerSpec], limit: int = EXAMPLES
+) -> ShadowDecisions:
+    """Return what hooks would have decided when they ran as shadows.
+
+    Args:
+        engine: The hooks of the agent.
+        handlers: The shadows.
+        limit: Examples of each decision.
+
+    Raises:
+        HistoryError: If the history cannot be read.
+    """
+    directory = Path(history_directory())
+    if not (directory / FILE).exists() and not is_recording(str(directory)):
+        return ShadowDecisions()
+    labels = {handler.label for handler in handlers}
+    files = _files_of(engine, handlers)
+    others = [
+        handler
+        for handler in configured_handlers(engine)
+        if handler.label in labels and not any(handler is shadow for shadow in handlers)
+    ]
+    with History.open() as history:
+        ingest(history)
+        own_digests = _digests_of(history, engine, handlers)
+        names = ShadowNames(
+            labels,
+            files,
+            _files_of(engine, others) - files,
+            _digests_of(history, engine, others) - own_digests,
+        )
+        return shadow_decisions(history, engine.agent.name, names, limit)
+
+
+def _files_of(engine: Engine, handlers: Iterable[HandlerSpec]) -> set[str]:
+    files: set[str] = set()
+    for handler in handlers:
+        files.update([str(file) for file in files_of(engine, handler)])
+    return files
+
+
+def _digests_of(history: History, engine: Engine, handlers: Iterable[HandlerSpec]) -> set[str]:
+    """Return the content hashes under which the present versions of commands are recorded."""
+    digests: set[str] = set()
+    for handler in handlers:
+        command = handler.command or shlex.join(handler.argv or ())
+        names = [str(file) for file in files_of(engine, handler)]
+        version = version_record(command, names[0] if names else None)
+        digest = history.digest_of(RecordedResult(handler.label, version=version))
+        if digest is not None:
+            digests.add(digest)
+    return digests

@@ -30,3 +30,22 @@ class Status(StrEnum):
     does not cover the call."""
     STARTED = "started"
     """It runs in the background and cannot decide the event."""
+
+
+def trouble_of(status: str, exit_code: int | None, signal: str | None) -> str:
+    """Return what was wrong with a run; empty if it ended as it should.
+
+    Args:
+        status: A member of `Status`.
+        exit_code: Exit code of a command.
+        signal: Name of the signal that ended it.
+
+    Returns:
+        `timed_out`, `withheld` or `failed`, also for a command that could not be started or was
+        ended by a signal; `warned` for any other exit code that means a warning.
+    """
+    has_ended = status in (Status.RAN, Status.WARNED)
+    if has_ended and (signal or exit_code in NO_ANSWER_CODES):
+        return str(Status.FAILED)
+    is_trouble = status in (Status.FAILED, Status.TIMED_OUT, Status.WITHHELD, Status.WARNED)
+    return str(status) if is_trouble else ""

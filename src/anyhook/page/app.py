@@ -21,9 +21,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from anyhook.errors import AnyhookError, UsageError
+from anyhook.history.denials import denials_to_look_at
 from anyhook.history.filters import Filter
-from anyhook.history.queries import search
-from anyhook.page import queries
+from anyhook.history.search import search
 from anyhook.page.access import Access, Gate
 from anyhook.page.backtest_views import BacktestViews
 from anyhook.page.charts import import_pygal
@@ -133,7 +133,7 @@ class LiveViews:
         with self.page.history() as history:
             events = search(history, Filter(), limit=ROWS)
             recent = recent_sessions(history)
-            groups = queries.denials_to_look_at(history, now)
+            groups = denials_to_look_at(history, now)
         notable = [group for group in groups if group.signs][:NOTABLE]
         return self.page.show(
             "live.html",

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from anyio.to_thread import run_sync
 from starlette.responses import RedirectResponse, Response
 
-from anyhook.backtest.sources import Selection
 from anyhook.errors import AnyhookError
 from anyhook.history.describe import parse_since
+from anyhook.history.filters import Filter
+from anyhook.history.hooks import hook_files
+from anyhook.history.sessions import agents_of
 from anyhook.model.tools import TOOLS
-from anyhook.page import queries
 from anyhook.page.compared import compare_reports, shown_report
-from anyhook.page.hook_results import hook_files
 from anyhook.page.jobs import Jobs, Request
 from anyhook.page.kept import KeptBacktest, kept_backtest, kept_backtests
 from anyhook.page.page import Page, read_form
@@ -48,7 +48,7 @@ class BacktestViews:
 
     def _show_all(self, fields: Mapping[str, str], message: str = "") -> Response:
         with self.page.history() as history:
-            agents = queries.agents_of(history)
+            agents = agents_of(history)
             files = hook_files(history)
         return self.page.show(
             "backtests.html",
@@ -68,7 +68,7 @@ class BacktestViews:
         fields = await read_form(request, self.page.access)
 
         def start() -> None:
-            selection = Selection(
+            selection = Filter(
                 since=parse_since(fields.get("since", "")),
                 agent=fields.get("agent", ""),
                 tool=fields.get("tool", ""),

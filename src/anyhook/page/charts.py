@@ -8,6 +8,8 @@ numbers of each plot are a table beside it, so the plot itself is one picture wi
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -16,14 +18,15 @@ from xml.etree import ElementTree as ET
 from markupsafe import Markup
 
 from anyhook.history.describe import show_span, show_time
-from anyhook.page.hook_results import percentile
+from anyhook.history.hooks import percentile
+from anyhook.history.verdicts import FAILURES, NO_VERDICT, VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anyhook.page.hook_results import Span
+    from anyhook.history.hooks import HookRun
 
-SERIES = ("deny", "ask", "defer", "allow", "failed", "none")
+SERIES = (*VERDICTS, "failed", NO_VERDICT)
 """Verdicts in the order in which they are stacked."""
 WIDTH, HEIGHT = 560, 200
 """Units of the picture, which is scaled to the page."""
@@ -32,6 +35,48 @@ LABELS = 5
 PERCENTILES = {"median": 0.5, "95 %": 0.95}
 REMOVED = ("script", "style", "title", "desc")
 DAY = 86400.0
+
+
+@dataclass(slots=True)
+class Span:
+    """The runs of a hook in a part of the time.
+
+    Attributes:
+        start: Unix timestamp of its start.
+        runs: The runs.
+    """
+
+    start: float
+    runs: list[HookRun] = field(default_factory=list)
+
+    @property
+    def outcomes(self) -> Counter[str]:
+        """Verdict to number; a failure counts as `failed`."""
+        return Counter("failed" if run.trouble in FAILURES else run.verdict for run in self.runs)
+
+    @property
+    def durations(self) -> list[float]:
+        """Seconds of the runs, where they are known."""
+        return [run.duration for run in self.runs if run.duration is not None]
+
+
+_HOUR, _DAY = 3600, 86400
+STEPS = (60, 300, 900, _HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR, _DAY, 2 * _DAY, 7 * _DAY, 30 * _DAY)
+"""Seconds of a part of the time."""
+MAX_SPANS = 30
+
+
+def spans_of(runs: list[HookRun]) -> list[Span]:
+    """Return the runs of a hook in parts of equal length, the oldest first; at most 30."""
+    if not runs:
+        return []
+    first, last = min(run.time for run in runs), max(run.time for run in runs)
+    step: float = next((step for step in STEPS if (last - first) / step < MAX_SPANS - 1), STEPS[-1])
+    start = first - first % step
+    spans = [Span(start + step * number) for number in range(int((last - start) // step) + 1)]
+    for run in runs:
+        spans[int((run.time - start) // step)].runs.append(run)
+    return spans[-MAX_SPANS * 4 :]
 
 
 def outcome_chart(spans: Sequence[Span]) -> Markup:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anyhook.history.record import RECORDER_KIND
+from anyhook.history.verdicts import NO_VERDICT
+from anyhook.journal.records import RECORDER_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 HEADLINE = ("outcome", "reason")
 """Fields of an answer that the list of hooks shows apart from the others."""
-WORST_STATUSES = ("failed", "timed_out", "withheld", "warned")
-"""Statuses of hooks that a list of events shows, the worst first."""
+WORST_TROUBLE = ("failed", "timed_out", "withheld", "warned")
+"""Kinds of trouble that a list of events shows, the worst first."""
 SOURCES = {
     "engine": "by an engine",
     "hook": "by a hook file",
@@ -61,17 +62,16 @@ def deciders(event: RecordedEvent) -> list[tuple[str, str]]:
     Records of hook files have no blame: there, it is the hooks with the same answer.
     """
     decision = event.decision or {}
-    name = "stop" if event.stop and event.outcome == "none" else "outcome"
+    name = "stop" if event.verdict == "stop" else "outcome"
     blamed = blame_of(decision.get("blame", {}), name)
     if blamed:
         return [(line.hook, line.place) for line in blamed]
-    if name == "stop":
-        return [(one.hook, one.place) for one in event.results if one.answer.get("stop")]
-    wanted = event.outcome
+    if event.verdict == NO_VERDICT:
+        return []
     return [
-        (one.hook, one.place)
-        for one in event.results
-        if one.outcome == wanted != "none" and not one.shadow
+        (result.hook, result.place)
+        for result in event.results
+        if result.verdict == event.verdict and not result.shadow
     ]
 
 
@@ -80,12 +80,12 @@ def author_results(event: RecordedEvent) -> tuple[RecordedResult, ...]:
     return tuple(result for result in event.results if result.kind != RECORDER_KIND)
 
 
-def worst_status(event: RecordedEvent) -> str:
-    """Return the worst way in which a hook failed on an event; empty if none did."""
-    statuses = {result.status for result in event.results}
-    for status in WORST_STATUSES:
-        if status in statuses:
-            return status
+def worst_trouble(event: RecordedEvent) -> str:
+    """Return the worst trouble that a hook had on an event; empty if none had any."""
+    kinds = {result.trouble for result in event.results}
+    for kind in WORST_TROUBLE:
+        if kind in kinds:
+            return kind
     return ""
 
 
@@ -104,16 +104,3 @@ def longest(results: Iterable[RecordedResult]) -> float:
     """Return the seconds from the start of an event to the end of its last hook."""
     ends = [result.started + (result.duration or 0.0) for result in results]
     return max(ends, default=0.0) or 1.0
-
-
-def notes_of(event: RecordedEvent) -> list[str]:
-    """Return what a reader has to know about a recorded payload."""
-    notes: list[str] = []
-    if event.reconstructed:
-        notes.append(f"reconstructed: {', '.join(event.reconstructed)}")
-    if event.redacted:
-        noun = "secret" if event.redacted == 1 else "secrets"
-        notes.append(f"{event.redacted} {noun} replaced")
-    if event.cut:
-        notes.append("long texts were cut")
-    return notes

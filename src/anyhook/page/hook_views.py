@@ -12,13 +12,15 @@ from starlette.responses import RedirectResponse, Response
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError, UsageError
+from anyhook.history import hooks as hook_history
+from anyhook.history.hooks import HookRun, percentile
+from anyhook.history.verdicts import NO_VERDICT
 from anyhook.manage.hooks import hook_rows, split_recorder
 from anyhook.manage.problems import find_problems
 from anyhook.manage.scope import scope_of
 from anyhook.manage.switching import switch_hook
 from anyhook.model.diagnostics import Severity
-from anyhook.page import hook_results
-from anyhook.page.charts import SERIES, latency_chart, outcome_chart
+from anyhook.page.charts import SERIES, latency_chart, outcome_chart, spans_of
 from anyhook.page.page import Page, read_form
 from anyhook.settings.changes import exclusive_edits
 
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 
     from anyhook.manage.hooks import HookRow
     from anyhook.manage.problems import Finding
-    from anyhook.page.hook_results import HookRun
 
 SEVERITIES = list(Severity)
 """The worst first."""
@@ -48,14 +49,14 @@ class HookViews:
     def show_hooks(self, request: Request) -> Response:
         """Show the hooks of the settings, and what hooks did."""
         with self.page.history() as history:
-            found = hook_results.hook_summaries(history)
+            summaries = hook_history.hook_summaries(history)
         return self.page.show(
             "hooks.html",
             "/hooks",
-            hooks=found.hooks,
+            hooks=summaries.hooks,
             configured=self._configured_hooks(),
-            is_limited=found.is_limited,
-            latest_runs=sum(hook.runs for hook in found.hooks),
+            is_limited=summaries.is_limited,
+            latest_runs=sum(hook.runs for hook in summaries.hooks),
             notice=request.query_params.get("notice", ""),
         )
 
@@ -74,26 +75,26 @@ class HookViews:
         name = request.query_params.get("name", "")
         place = request.query_params.get("place", "")
         with self.page.history() as history:
-            versions = hook_results.hook_versions(history, name, place)
+            versions = hook_history.hook_versions(history, name, place)
             if not versions:
                 raise UsageError(f"the history has no hook {name!r} at {place!r}")
-            runs = hook_results.hook_runs(history, versions)
-            hook = hook_results.summary_of(name, place, runs)
-            decisions = hook_results.latest_results(history, hook, runs, _decides)
-            shadow_decisions = hook_results.latest_results(history, hook, runs, _would_decide)
-            failures = hook_results.latest_results(history, hook, runs, _fails)
-        spans = hook_results.spans_of(runs)
+            runs = hook_history.hook_runs(history, versions)
+            hook = hook_history.summary_of(name, place, runs)
+            decisions = hook_history.latest_results(history, hook, runs, _decides)
+            shadow_decisions = hook_history.latest_results(history, hook, runs, _would_decide)
+            failures = hook_history.latest_results(history, hook, runs, _fails)
+        spans = spans_of(runs)
         return self.page.show(
             "hook.html",
             "/hooks",
             hook=hook,
-            versions=hook_results.used_versions(versions, runs),
+            versions=hook_history.used_versions(versions, runs),
             spans=spans,
             series=[one for one in SERIES if any(span.outcomes[one] for span in spans)],
             outcome_chart=outcome_chart(spans),
             latency_chart=latency_chart(spans),
-            percentile=hook_results.percentile,
-            is_limited=len(runs) >= hook_results.LATEST_RUNS,
+            percentile=percentile,
+            is_limited=len(runs) >= hook_history.MAX_RUNS,
             search=urlencode({"hook": name}),
             decisions=decisions,
             shadow_decisions=shadow_decisions,
@@ -142,12 +143,12 @@ def _severity_order(finding: Finding) -> int:
 
 
 def _decides(run: HookRun) -> bool:
-    return run.outcome != "none" and not run.shadow
+    return run.verdict != NO_VERDICT and not run.shadow
 
 
 def _would_decide(run: HookRun) -> bool:
-    return run.outcome != "none" and bool(run.shadow)
+    return run.verdict != NO_VERDICT and bool(run.shadow)
 
 
 def _fails(run: HookRun) -> bool:
-    return run.status in (*hook_results.FAILED, "warned")
+    return run.trouble is not None

@@ -12,7 +12,7 @@ from anyhook.backtest.evaluation import evaluate
 from anyhook.backtest.project import find_engine
 from anyhook.backtest.report import report_json
 from anyhook.backtest.run import Progress, Run, run_backtest
-from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.sources import parts_of_history
 from anyhook.backtest.subjects import Subject
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.history.store import History
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anyhook.backtest.sources import Part
+    from anyhook.history.filters import Filter
 
 END_SECONDS = 5.0
 """Seconds that a run has to end when the server ends."""
@@ -39,7 +40,7 @@ class Request:
 
     path: str
     against: str
-    selection: Selection
+    selection: Filter
 
 
 @dataclass(slots=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from anyhook.backtest.sources import Selection
+    from anyhook.history.filters import Filter
 
 DIRECTORY = "backtests"
 MOST = 50
@@ -53,17 +53,17 @@ class KeptBacktest:
     report: dict[str, Any]
 
 
-def describe(selection: Selection, files: Sequence[str] | None = None) -> str:
+def describe(selection: Filter, files: Sequence[str] | None = None) -> str:
     """Return for people which events take part."""
     parts = [f"of {name}" for name in files or ()] or ["of the history"]
     if selection.since:
         parts.append(f"since {show_time(selection.since)}")
     if selection.until:
         parts.append(f"until {show_time(selection.until)}")
-    for name in ("agent", "event", "tool", "session", "words"):
+    for name in ("agent", "event", "tool", "session", "text"):
         value = getattr(selection, name)
         if value:
-            parts.append(f"{name} {value}")
+            parts.append(f"{'words' if name == 'text' else name} {value}")
     return ", ".join(parts)
 
 

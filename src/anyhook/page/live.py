@@ -19,14 +19,13 @@ import anyio
 from sse_starlette import ServerSentEvent
 
 from anyhook.errors import HistoryError, UsageError
-from anyhook.history.describe import verdict_of
 from anyhook.history.filters import Filter
 from anyhook.history.ingest import ingest
-from anyhook.history.journal import DIRECTORY
-from anyhook.history.queries import find_session, search
+from anyhook.history.search import search
+from anyhook.history.sessions import find_session, latest_events
 from anyhook.history.store import History
+from anyhook.journal.lines import DIRECTORY
 from anyhook.page.links import PageLinks
-from anyhook.page.queries import latest_events
 from anyhook.page.recent import render_recent_sessions
 from anyhook.page.render import render
 
@@ -328,7 +327,7 @@ def _skipped(latest: Latest, newest: int) -> int:
 
 def _signature(event: RecordedEvent) -> Signature:
     """Return what changes when another hook has answered the event."""
-    return verdict_of(event), len(event.results)
+    return event.verdict, len(event.results)
 
 
 def _files(journal: Path) -> list[Path]:

@@ -10,8 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
 from anyhook import __version__
-from anyhook.history.journal import is_recording
 from anyhook.history.store import History
+from anyhook.journal.lines import is_recording
 from anyhook.page.access import Access, is_equal
 from anyhook.page.links import PageLinks
 from anyhook.page.render import render

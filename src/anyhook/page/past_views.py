@@ -11,17 +11,31 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from anyhook.errors import UsageError
-from anyhook.history.describe import parse_since, show_time, verdict_of
+from anyhook.history.denials import denials_to_look_at
+from anyhook.history.describe import parse_since, show_time
 from anyhook.history.filters import Filter
-from anyhook.history.queries import SessionSummary, events_of, find_session, get_event, sessions
+from anyhook.history.search import TimedSearch, search_in_time
+from anyhook.history.sessions import (
+    END,
+    START,
+    Position,
+    SessionSummary,
+    agents_of,
+    events_of,
+    find_session,
+    neighbours,
+    position_before,
+    position_of,
+    same_event_elsewhere,
+    sessions,
+)
+from anyhook.history.stored import get_event
+from anyhook.history.verdicts import NO_VERDICT, VERDICTS
 from anyhook.model.events import EVENTS
 from anyhook.model.tools import TOOLS
-from anyhook.page import queries
 from anyhook.page.events import SOURCES
 from anyhook.page.page import LINKS, PAGE, Page, number_of
-from anyhook.page.render import VERDICTS
 from anyhook.page.report import session_report
-from anyhook.page.searching import Found, search_in_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,11 +60,11 @@ class PastViews:
         """Show the sessions, the newest first."""
         wanted = request.query_params
         agent, since = wanted.get("agent", ""), wanted.get("since", "")
-        before = position_of(wanted.get("before", ""))
+        before = read_position(wanted.get("before", ""))
         message = ""
         found: list[SessionSummary] = []
         with self.page.history() as history:
-            agents = queries.agents_of(history)
+            agents = agents_of(history)
             try:
                 start = parse_since(since)
                 found = sessions(history, agent=agent, since=start, limit=PAGE + 1, before=before)
@@ -81,7 +95,7 @@ class PastViews:
             session = find_session(history, wanted.get("id", ""), wanted.get("agent", ""))
             after = self._position(history, wanted, session)
             events = events_of(history, session, limit=PAGE + 1, after=after)
-            earlier = queries.position_before(history, session, after, PAGE - 1)
+            earlier = position_before(history, session, after, PAGE - 1)
         shown = events[:PAGE]
         same = {"agent": session.agent, "id": session.session}
         is_end = len(events) <= PAGE
@@ -101,29 +115,25 @@ class PastViews:
         )
 
     @staticmethod
-    def _position(
-        history: History, wanted: Mapping[str, str], session: SessionSummary
-    ) -> queries.Position:
+    def _position(history: History, wanted: Mapping[str, str], session: SessionSummary) -> Position:
         """Return the time and number of the event before the first that is shown."""
-        after = position_of(wanted.get("after", ""))
+        after = read_position(wanted.get("after", ""))
         if after is not None:
             return after
         if "end" in wanted:
-            return queries.position_before(history, session, queries.END, PAGE)
+            return position_before(history, session, END, PAGE)
         at = number_of(wanted.get("at", ""))
         if not at:
             return START
-        return queries.position_before(
-            history, session, queries.position_of(history, at), PAGE // 2
-        )
+        return position_before(history, session, position_of(history, at), PAGE // 2)
 
     def show_event(self, request: Request) -> Response:
         """Show everything that is known of an event."""
         number = number_of(str(request.path_params["number"]))
         with self.page.history() as history:
             event = get_event(history, number)
-            before, after = queries.neighbours(history, event)
-            same = queries.same_event_elsewhere(history, event)
+            before, after = neighbours(history, event)
+            same = same_event_elsewhere(history, event)
         return self.page.show(
             "event.html",
             "/sessions",
@@ -140,9 +150,9 @@ class PastViews:
         names = ("q", "outcome", "tool", "event", "agent", "hook", "session", "since", "until")
         wanted = {name: request.query_params.get(name, "") for name in names}
         message = ""
-        found = Found()
+        found = TimedSearch()
         with self.page.history() as history:
-            agents = queries.agents_of(history)
+            agents = agents_of(history)
             try:
                 chosen = _filter(history, wanted)
                 if agents == [chosen.agent]:  # all events have it: one list less to go through
@@ -165,7 +175,7 @@ class PastViews:
             next=following,
             message=message,
             agents=agents,
-            outcomes=(*VERDICTS, "none"),
+            outcomes=(*VERDICTS, NO_VERDICT),
             tools=sorted(TOOLS),
             events_known=sorted(EVENTS),
         )
@@ -173,7 +183,7 @@ class PastViews:
     def show_denials(self, _request: Request) -> Response:
         """Show the denials that a user would look at first."""
         with self.page.history() as history:
-            groups = queries.denials_to_look_at(history, time.time())
+            groups = denials_to_look_at(history, time.time())
         number = sum(group.count for group in groups)
         return self.page.show("denials.html", "/denials", groups=groups, number=number)
 
@@ -186,11 +196,7 @@ class PastViews:
         return attachment(text, f"session-{session.session[:12]}")
 
 
-START = (0.0, 0)
-"""The position before every event of a session."""
-
-
-def position_of(text: str) -> queries.Position | None:
+def read_position(text: str) -> Position | None:
     """Return the time and number of an address; `None` for anything else."""
     match = re.fullmatch(r"([\d.e+-]{1,30}),(\d{1,15})", text)
     if match is None:
@@ -201,7 +207,7 @@ def position_of(text: str) -> queries.Position | None:
         return None
 
 
-def _text_of(position: queries.Position) -> str:
+def _text_of(position: Position) -> str:
     return f"{position[0]!r},{position[1]}"
 
 
@@ -216,9 +222,8 @@ def attachment(text: str, name: str) -> Response:
 def reference_of(event: RecordedEvent) -> str:
     """Return a line that names an event to a colleague."""
     what = event.tool or event.event
-    hooks = ", ".join(result.hook for result in event.results if result.outcome != "none")
-    verdict = verdict_of(event)
-    decided = f"{verdict} by {hooks}" if hooks else verdict
+    hooks = ", ".join(result.hook for result in event.results if result.verdict != NO_VERDICT)
+    decided = f"{event.verdict} by {hooks}" if hooks else event.verdict
     return (
         f"{show_time(event.time)} {what} {decided} "
         f"({event.agent} session {event.session}, event {event.id})"
@@ -236,7 +241,7 @@ def _filter(history: History, wanted: Mapping[str, str]) -> Filter:
         agent=wanted["agent"],
         event=wanted["event"],
         tool=wanted["tool"],
-        outcome=wanted["outcome"],
+        verdict=wanted["outcome"],
         hook=wanted["hook"],
         since=parse_since(wanted["since"]),
         until=parse_since(wanted["until"]),

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from anyhook.history.describe import show_span, show_time, subject_of, trouble_of, verdict_of
+from anyhook.history.describe import notes_of, problem_of, show_span, show_time, subject_of
+from anyhook.history.verdicts import CRASH, FAILURES, NO_VERDICT, VERDICTS
 from anyhook.model.answers import STRENGTH
 from anyhook.model.text import printable, shorten
 from anyhook.page.events import (
@@ -25,9 +26,8 @@ from anyhook.page.events import (
     deciders,
     decision_fields,
     longest,
-    notes_of,
     other_fields,
-    worst_status,
+    worst_trouble,
 )
 
 if TYPE_CHECKING:
@@ -35,12 +35,9 @@ if TYPE_CHECKING:
 
     from anyhook.page.links import Links
 
-VERDICTS = ("deny", "stop", "ask", "defer", "allow", "change")
-"""The verdicts of the history, in the order in which their counts are shown."""
-CRASH = "crash"
-"""The verdict of backtests for a hook that failed."""
-FAILED = frozenset({"failed", "timed_out", "withheld"})
-CLASSES = frozenset({*VERDICTS, *FAILED, CRASH, "none", "warned", "started", "crashed"})
+CLASSES = frozenset(
+    {*VERDICTS, *FAILURES, CRASH, NO_VERDICT, "withheld", "warned", "started", "crashed"}
+)
 """Verdicts and states that have a style. Another one, like `hidden`, must not choose one."""
 STATUS = {"warned": "warning", "withheld": "not trusted", "started": "in the background"}
 """Status of a hook to its text, where that differs."""
@@ -116,15 +113,13 @@ def _environment() -> Environment:
         "full_subject": subject_of,
         "time": show_time,
         "title_of": title_of,
-        "trouble": trouble_of,
-        "verdict": verdict_of,
+        "problem": problem_of,
         "verdicts": ordered_verdicts,
-        "worst_status": worst_status,
+        "worst_trouble": worst_trouble,
         "words": lambda text: short_name(str(text).replace("_", " ")),
     }
     environment.globals |= {
         "asset_version": asset_version,
-        "FAILED": FAILED,
         "STATUS": STATUS,
         "STRENGTH": STRENGTH,
     }

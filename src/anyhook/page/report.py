@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from anyhook import __version__
 from anyhook.backtest.report import report_json
-from anyhook.history.queries import events_of
+from anyhook.history.sessions import events_of
 from anyhook.page.compared import shown_report
 from anyhook.page.events import author_results
 from anyhook.page.links import ReportLinks
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from anyhook.backtest.evaluation import Evaluation
     from anyhook.history.events import RecordedEvent
-    from anyhook.history.queries import SessionSummary
+    from anyhook.history.sessions import SessionSummary
     from anyhook.history.store import History
 
 MOST_EVENTS = 3000

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.model.answers import Outcome
 from anyhook.model.event import ToolEvent
-from anyhook.model.status import Status
+from anyhook.model.status import Status, trouble_of
 from anyhook.telemetry import names
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 MAX_WIDTH = 256
 """Characters of a value that is no content; identifiers and names come from payloads."""
-ERRORS = frozenset({Status.FAILED, Status.WARNED, Status.TIMED_OUT})
-"""Status of hooks whose spans are errors."""
 
 
 def clean(value: object, limit: int = MAX_WIDTH) -> str:
@@ -142,6 +140,13 @@ def hook_attributes(
     fields = blamed_fields(decision, handler)
     if fields:
         attributes[names.HOOK_BLAME] = fields
-    if result.status in ERRORS:
-        attributes[names.ERROR_TYPE] = str(result.status)
+    error = error_of(result)
+    if error:
+        attributes[names.ERROR_TYPE] = error
     return attributes
+
+
+def error_of(result: HandlerResult) -> str:
+    """Return why the span of a hook is an error; empty if it is none."""
+    trouble = trouble_of(result.status, result.exit_code, result.signal)
+    return "" if trouble == Status.WITHHELD else trouble

@@ -13,9 +13,9 @@ from opentelemetry.trace import StatusCode
 
 from anyhook.telemetry import names
 from anyhook.telemetry.attributes import (
-    ERRORS,
     clean,
     decision_attributes,
+    error_of,
     event_attributes,
     event_name,
     hook_attributes,
@@ -159,8 +159,9 @@ class EventSpan:
         span = self._instruments.tracer.start_span(
             f"hook {attributes[names.HOOK_NAME]}", context, attributes=attributes, start_time=start
         )
-        if result.status in ERRORS:
-            span.set_status(SpanStatus(StatusCode.ERROR, str(result.status)))
+        error = error_of(result)
+        if error:
+            span.set_status(SpanStatus(StatusCode.ERROR, error))
         span.end(min(start + _nanoseconds(result.duration), end_time))
 
     def _leave_session(self, decision: Decision | None, end_time: int) -> None:

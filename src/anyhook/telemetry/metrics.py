@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from opentelemetry.metrics import Observation
 
-from anyhook.model.status import Status
+from anyhook.model.status import Status, trouble_of
 from anyhook.telemetry import names
 from anyhook.telemetry.attributes import clean
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 NOT_RUN = frozenset({Status.WITHHELD, Status.SKIPPED})
 """Status of hooks that have no duration."""
-FAILED = frozenset({Status.FAILED, Status.WARNED})
 
 
 class Metrics:
@@ -81,10 +80,11 @@ class Metrics:
         hook = {**common, names.HOOK_NAME: clean(result.handler.label)}
         status = str(result.status)
         self._hook_duration.record(result.duration, {**hook, names.HOOK_STATUS: status})
-        if result.status in FAILED:
-            self._hook_failures.add(1, {**hook, names.ERROR_TYPE: status})
-        elif result.status is Status.TIMED_OUT:
+        trouble = trouble_of(result.status, result.exit_code, result.signal)
+        if trouble == Status.TIMED_OUT:
             self._hook_timeouts.add(1, hook)
+        elif trouble:
+            self._hook_failures.add(1, {**hook, names.ERROR_TYPE: trouble})
 
 
 def _counter(meter: Meter, metric: names.Metric) -> Counter:

@@ -20,7 +20,7 @@ from anyhook.authoring.hooks import Hooks
 from anyhook.authoring.load import load_hooks
 from anyhook.authoring.process_exit import BLOCKED
 from anyhook.errors import UsageError
-from anyhook.history.record import RECORDED
+from anyhook.journal.records import RECORDED
 from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place

@@ -90,7 +90,7 @@ def remember(project, *, decision="deny", payload=None, results=None, tool="writ
             RecordedResult(
                 hook="guard.sh",
                 place=f"{project}/.gemini/settings.json:7",
-                outcome=decision,
+                answer={} if decision == "none" else {"outcome": decision},
                 duration=0.012,
             ),
         ),
@@ -213,8 +213,8 @@ async def test_what_a_hook_file_recorded_itself_is_counted(world):
     file = world.write(world.project / "guard.py", "")
     before = [command_hook("anyhook run $GEMINI_PROJECT_DIR/guard.py")]
     world.settings("user", {"hooks": {"BeforeTool": before, "AfterTool": before}})
-    own = RecordedResult("my guard", place=str(file), outcome="deny", duration=0.03)
-    other = RecordedResult("guard.py", place="/elsewhere/guard.py", outcome="allow")
+    own = RecordedResult("my guard", place=str(file), answer={"outcome": "deny"}, duration=0.03)
+    other = RecordedResult("guard.py", place="/elsewhere/guard.py", answer={"outcome": "allow"})
     remember(world.project, results=(own, other))
 
     async with panel() as driver:
@@ -232,7 +232,9 @@ async def test_a_hook_that_never_ran_is_not_shown_with_the_runs_of_another(world
         "BeforeTool": [command_hook("sh one/guard.sh"), command_hook("sh two/guard.sh")],
     }
     file = world.settings("user", {"hooks": hooks})
-    result = RecordedResult("guard.sh", place=f"{file}:6", outcome="deny", duration=0.012)
+    result = RecordedResult(
+        "guard.sh", place=f"{file}:6", answer={"outcome": "deny"}, duration=0.012
+    )
     remember(world.project, results=(result,))
 
     async with panel() as driver:
@@ -462,7 +464,6 @@ async def test_what_a_shadow_would_have_decided_is_shown_before_it_is_promoted(t
     result = RecordedResult(
         hook="guard.sh",
         place=f"{trusted.project}/.gemini/settings.json:7",
-        outcome="deny",
         answer={"outcome": "deny", "reason": "no secrets in files"},
         shadow=True,
     )
@@ -480,7 +481,7 @@ def test_of_many_decisions_of_a_shadow_the_newest_are_shown(trusted, run):
     place = f"{trusted.project}/.gemini/settings.json:7"
     for number in range(12):
         answer = {"outcome": "deny", "reason": f"reason {number}"}
-        result = RecordedResult("guard.sh", place=place, outcome="deny", answer=answer, shadow=True)
+        result = RecordedResult("guard.sh", place=place, answer=answer, shadow=True)
         payload = {"session_id": "s", "tool_name": "write_file", "tool_input": {"n": number}}
         remember(trusted.project, decision="none", results=(result,), payload=payload)
 

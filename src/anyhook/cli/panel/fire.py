@@ -28,7 +28,7 @@ from anyhook.cli.timeline import print_background_results, print_timeline
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError
-from anyhook.history.describe import show_time, subject_of, verdict_of
+from anyhook.history.describe import show_time, subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -212,6 +212,6 @@ async def _background_results(engine: Engine) -> list[HandlerResult]:
 def _event_text(event: RecordedEvent) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(f"{show_time(event.time)[5:]}  ", style="dim")
-    text.append_text(outcome_text(verdict_of(event)))
+    text.append_text(outcome_text(event.verdict))
     text.append(f"  {tool_text(event)}  ", style="cyan")
     return text.append(subject_of(event))

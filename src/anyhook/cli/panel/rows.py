@@ -14,8 +14,8 @@ from anyhook.cli.listing import STATE_STYLE
 from anyhook.cli.output import count_of
 from anyhook.cli.panel.actions import shadow_command, switch_command
 from anyhook.cli.panel.past_results import DAYS
-from anyhook.cli.past import FAILED_STATUS, counts_text, outcome_text
-from anyhook.history.describe import show_span, show_time, subject_of, trouble_of
+from anyhook.cli.past import counts_text, outcome_text, trouble_text
+from anyhook.history.describe import problem_of, show_span, show_time, subject_of
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
@@ -23,9 +23,9 @@ from anyhook.settings.detect import trust_command
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from anyhook.cli.panel.past_results import RunCounts
     from anyhook.cli.panel.snapshot import PanelHook
     from anyhook.history.events import RecordedEvent, RecordedResult
+    from anyhook.history.hooks import RunCounts
 
 MARKS = {"on": "●", "shadow": "◌", "off": "○", "not trusted": "!", "changed": "!"}
 """State to its mark, which shows it without colour too."""
@@ -231,7 +231,7 @@ def _history(counts: RunCounts | None, *, has_results: bool) -> Text:
     if counts.warnings:
         text.append(f"  {counts.warnings} ended with a warning", style="yellow")
     if counts.seconds is not None:
-        times = f"mean {show_span(counts.seconds)}, slowest {show_span(counts.slowest)}"
+        times = f"mean {show_span(counts.seconds)}, slowest {show_span(counts.slowest or 0.0)}"
         text.append(f"  {times}", style="dim")
     return text
 
@@ -239,17 +239,12 @@ def _history(counts: RunCounts | None, *, has_results: bool) -> Text:
 def _result(event: RecordedEvent, result: RecordedResult) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(f"{show_time(event.time)[5:]}  ", style="dim")
-    if result.status in FAILED_STATUS:
-        text.append(printable(result.status.replace("_", " ")), style="red")
-    elif result.status == "warned":
-        text.append("warning", style="yellow")
-    else:
-        text.append_text(outcome_text(result.outcome))
+    text.append_text(trouble_text(result) or outcome_text(result.verdict))
     if result.duration is not None:
         text.append(f"  {show_span(result.duration)}")
     text.append(f"  {tool_text(event)} {subject_of(event)}")
-    trouble = " ".join(printable(trouble_of(result)).split())
-    return text.append(f"  {trouble}", style="dim") if trouble else text
+    problem = " ".join(printable(problem_of(result)).split())
+    return text.append(f"  {problem}", style="dim") if problem else text
 
 
 def tool_text(event: RecordedEvent) -> str:

@@ -13,13 +13,14 @@ from anyhook.cli.changes import print_difference
 from anyhook.cli.panel.actions import ActionResult, exact_place, shadow_command
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
-from anyhook.cli.shadow_decisions import ShadowDecisions, print_decisions, shadow_decisions
+from anyhook.cli.shadow_decisions import print_decisions
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError, UsageError
-from anyhook.history.journal import history_directory, is_recording
+from anyhook.history.shadows import ShadowDecisions
+from anyhook.journal.lines import history_directory, is_recording
 from anyhook.manage.hooks import configured_handlers
-from anyhook.manage.shadows import check_can_be_shadow, shadow_changes
+from anyhook.manage.shadows import check_can_be_shadow, shadow_changes, would_have_decided
 from anyhook.settings.changes import write_changes
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def plan_shadow(hook: PanelHook) -> ShadowPlan:
     is_promotion = hook.handler.shadow
     decisions = ShadowDecisions()
     if is_promotion:
-        decisions = shadow_decisions(engine, handlers)
+        decisions = would_have_decided(engine, handlers)
     else:
         check_can_be_shadow(engine, handlers)
     changes = shadow_changes(engine, handlers, is_shadow=not is_promotion)

@@ -64,7 +64,7 @@ def append(directory: str, record: Mapping[str, Any]) -> bool:
 
     Args:
         directory: Directory of the history; it is created if it does not exist.
-        record: JSON values, as `anyhook.history.record` makes them.
+        record: JSON values, as `anyhook.journal.records` makes them.
 
     Returns:
         Whether it was written; not if the file of this hour is full.

@@ -204,3 +204,8 @@ def source_file(handler: HandlerSpec) -> str | None:
     """Return the file of a function; `None` for other handlers."""
     place: Place = handler.place
     return place.file if handler.kind == "function" else None
+
+
+def is_recorder_command(command: str) -> bool:
+    """Return whether a command line is the recorder, also of another installation of anyhook."""
+    return command.rstrip("'").endswith("/anyhook/authoring/recorder.py")

@@ -6,16 +6,16 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.payloads import encode_event
-from anyhook.history.journal import append, history_directory
-from anyhook.history.record import (
+from anyhook.journal.lines import append, history_directory
+from anyhook.journal.records import (
     RECORDED,
     RECORDER_KIND,
     decision_record,
     event_record,
+    is_recorder_command,
     result_record,
     source_file,
 )
-from anyhook.history.recording import is_recorder_command
 from anyhook.model.json import repair
 from anyhook.trust.scripts import named_files
 

@@ -1,0 +1,151 @@
+"""The denials that a user would look at first.
+
+Each question reads a bounded number of rows through an index, so that the answer for a large store
+comes as fast as for a small one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from anyhook.history.filters import Filter
+from anyhook.history.search import search_in_time
+from anyhook.history.verdicts import FAILURES
+
+if TYPE_CHECKING:
+    from anyhook.history.events import RecordedEvent
+    from anyhook.history.store import History
+
+MAX_DENIALS = 300
+"""Latest denials that are grouped."""
+NEW_SECONDS = 7 * 86400.0
+"""Seconds for which a hook's first denial is new."""
+FIRST_DENIAL_SECONDS = 0.05
+"""Seconds for which earlier denials of hooks are searched."""
+
+
+@dataclass(slots=True)
+class DenialGroup:
+    """Denials of the same hooks, of one tool, for the same reason.
+
+    Attributes:
+        latest: The newest of them.
+        signs: Why a user would look at it, the strongest first.
+        count: How many.
+        sessions: Their sessions.
+        weight: How early it is shown.
+        texts: What they were about, to number.
+    """
+
+    latest: RecordedEvent
+    signs: list[str] = field(default_factory=list)
+    count: int = 0
+    sessions: Counter[tuple[str, str]] = field(default_factory=Counter)
+    weight: int = 0
+    events: list[RecordedEvent] = field(default_factory=list)
+
+
+def denials_to_look_at(history: History, now: float) -> list[DenialGroup]:
+    """Return the newest denials in groups, those first that more than a denial speaks for.
+
+    Args:
+        history: The store.
+        now: Unix timestamp.
+    """
+    groups: dict[tuple[Any, ...], DenialGroup] = {}
+    for event in _denials(history):
+        hooks = tuple(_deciding_hooks(event))
+        key = (hooks, event.tool or event.event, event.reason)
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = DenialGroup(event)
+        group.count += 1
+        group.sessions[event.agent, event.session] += 1
+        group.events.append(event)
+    new = _first_denials(history, list(groups.values()), now)
+    for group in groups.values():
+        _weigh(group, is_new=bool(new & {event.id for event in group.events}))
+    return sorted(groups.values(), key=lambda group: (-group.weight, -group.latest.time))
+
+
+def _denials(history: History) -> list[RecordedEvent]:
+    """Return the newest events that were denied or stopped, the newest first."""
+    found: dict[int, RecordedEvent] = {}
+    for verdict in ("deny", "stop"):
+        wanted = Filter(verdict=verdict)
+        latest = search_in_time(history, wanted, limit=MAX_DENIALS, seconds=0.2)
+        for event in latest.events:
+            found[event.id] = event
+    return sorted(found.values(), key=lambda event: -event.time)
+
+
+def _deciding_hooks(event: RecordedEvent) -> list[str]:
+    """Return the hooks that denied an event; all of its hooks if none did, because it stopped."""
+    denying = _denying_hooks(event)
+    return denying or [result.hook for result in event.results]
+
+
+def _denying_hooks(event: RecordedEvent) -> list[str]:
+    denials = (result for result in event.results if result.verdict == "deny")
+    return [result.hook for result in denials if not result.shadow]
+
+
+def _weigh(group: DenialGroup, *, is_new: bool) -> None:
+    """Find out why a user would look at a group of denials."""
+    signs: list[tuple[int, str]] = []
+    if any(_has_failed(event) for event in group.events):
+        signs.append((40, "a hook failed, and its failure denies"))
+    if any(_hooks_disagree(event) for event in group.events):
+        signs.append((30, "another hook allowed it"))
+    most = max(group.sessions.values())
+    if most >= 3:
+        signs.append((25, f"{most} times in one session: the agent may be stuck"))
+    if any(event.stop for event in group.events):
+        signs.append((20, "it ended the agent's turn"))
+    if is_new:
+        signs.append((15, "the first denial of this hook"))
+    if not group.latest.reason:
+        signs.append((10, "the agent got no reason"))
+    signs.sort(reverse=True)
+    group.signs = [text for _, text in signs]
+    group.weight = sum(weight for weight, _ in signs)
+
+
+def _has_failed(event: RecordedEvent) -> bool:
+    return any(result.trouble in FAILURES for result in event.results)
+
+
+def _hooks_disagree(event: RecordedEvent) -> bool:
+    return any(result.verdict == "allow" and not result.shadow for result in event.results)
+
+
+def _first_denials(history: History, groups: list[DenialGroup], now: float) -> set[int]:
+    """Return the events of the last week in which a hook denied something for the first time.
+
+    Hooks for which that is not found in time count as hooks with former denials.
+    """
+    first: dict[str, RecordedEvent] = {}
+    for group in groups:
+        for event in group.events:
+            for hook in _denying_hooks(event):
+                if hook not in first or event.id < first[hook].id:
+                    first[hook] = event
+    found: set[int] = set()
+    deadline = monotonic() + FIRST_DENIAL_SECONDS
+    for hook, event in first.items():
+        left = deadline - monotonic()
+        if left <= 0:
+            break
+        if event.time >= now - NEW_SECONDS and not _denied_before(history, hook, event.id, left):
+            found.add(event.id)
+    return found
+
+
+def _denied_before(history: History, hook: str, number: int, seconds: float) -> bool:
+    """Return whether an event before a number was denied when a hook ran, or may have been."""
+    wanted = Filter(verdict="deny", hook=hook)
+    found = search_in_time(history, wanted, limit=1, before=number, seconds=seconds)
+    return bool(found.events) or found.is_partial

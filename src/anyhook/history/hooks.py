@@ -1,0 +1,410 @@
+"""What hooks did: counts of their runs, the runs themselves, and the names they were recorded with.
+
+A question about all time reads its events in spans of their numbers, so that the caller can show
+how far it is and Ctrl-C ends it. A question about the latest runs reads a bounded number of rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from heapq import merge
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from anyhook.history.sessions import position_of
+from anyhook.history.spans import numbers_between
+from anyhook.history.stored import get_event
+from anyhook.history.verdicts import FAILURES, HAS_FAILED, HAS_WARNED, NO_VERDICT
+from anyhook.journal.records import RECORDER_KIND
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from anyhook.history.events import RecordedEvent, RecordedResult
+    from anyhook.history.store import History
+
+SPAN = 100_000
+"""Events that are counted by one query, which takes about 0.1 s."""
+MAX_RUNS = 5_000
+"""Latest runs of hooks that counts and durations are taken from."""
+MAX_ROWS = 20_000
+"""Rows that are read for them: where recording is on, the recorder runs on every event."""
+MAX_RESULTS = 10
+"""Results of a kind that the view of a hook shows."""
+
+
+# -- counts
+
+
+class HookName(NamedTuple):
+    """The names with which the results of a hook are recorded.
+
+    Attributes:
+        label: Its label.
+        place: `FILE:LINE` in the settings, by an engine; its own file, by a hook file; empty, by a
+            recorder around a command.
+    """
+
+    label: str
+    place: str
+
+
+@dataclass(slots=True)
+class RunCounts:
+    """How often a hook ran and what it answered.
+
+    Attributes:
+        runs: Number of events.
+        outcomes: Verdict to number, without `none` and without those of a shadow.
+        shadow_outcomes: Verdict to number, as a shadow: these did not count.
+        shadow: Number of events on which it ran as a shadow.
+        failures: Number of events on which it failed or timed out, could not be started or was
+            ended by a signal.
+        warnings: Number of events on which it ended with another exit code that blocks nothing.
+        timed: Number of runs whose duration is known.
+        total: Sum of their durations in seconds.
+        slowest: Longest of them in seconds; `None` if none is known.
+        last: Unix timestamp of the last run; 0 if it is not known.
+    """
+
+    runs: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    shadow_outcomes: Counter[str] = field(default_factory=Counter)
+    shadow: int = 0
+    failures: int = 0
+    warnings: int = 0
+    timed: int = 0
+    total: float = 0.0
+    slowest: float | None = None
+    last: float = 0.0
+
+    @property
+    def seconds(self) -> float | None:
+        """Mean duration in seconds; `None` if it is not known."""
+        return self.total / self.timed if self.timed else None
+
+    def add(self, other: RunCounts) -> None:
+        """Add the counts of other runs."""
+        self.runs += other.runs
+        self.outcomes += other.outcomes
+        self.shadow_outcomes += other.shadow_outcomes
+        self.shadow += other.shadow
+        self.failures += other.failures
+        self.warnings += other.warnings
+        self.timed += other.timed
+        self.total += other.total
+        if other.slowest is not None:
+            self.slowest = max(other.slowest, self.slowest or 0.0)
+        self.last = max(self.last, other.last)
+
+    def add_verdict(self, verdict: str, number: int, *, is_shadow: bool) -> None:
+        """Count the verdict of some runs."""
+        self.runs += number
+        if is_shadow:
+            self.shadow += number
+        if verdict != NO_VERDICT:
+            (self.shadow_outcomes if is_shadow else self.outcomes)[verdict] += number
+
+
+class RunKey(NamedTuple):
+    """What the counts of runs are kept by.
+
+    Attributes:
+        agent: Name of the agent.
+        event: Canonical name of the event.
+        name: The names of the hook.
+        version: Number of the version of the hook.
+    """
+
+    agent: str
+    event: str
+    name: HookName
+    version: int
+
+
+_COUNTS = (
+    "SELECT agent, event, label, place, hook_id, results.verdict, shadow, count(*),"
+    f" sum({HAS_FAILED}), sum({HAS_WARNED}), count(duration), total(duration), max(duration),"
+    " max(time) FROM results CROSS JOIN events ON events.id = event_id"
+    " JOIN sessions ON sessions.id = session_id JOIN hooks ON hooks.id = hook_id"
+    # With the plus sign, the numbers decide which events are read, and not the index of times.
+    " WHERE event_id >= ? AND event_id < ? AND +time >= ? AND kind <> ?"
+    " AND (? = '' OR agent = ?) GROUP BY agent, event, hook_id, results.verdict, shadow"
+)
+
+
+def count_runs(
+    history: History,
+    *,
+    agent: str = "",
+    since: float = 0.0,
+    on_progress: Callable[[float], object] = lambda _share: None,
+) -> dict[RunKey, RunCounts]:
+    """Count the runs of all hooks but the recorder.
+
+    Args:
+        history: The store.
+        agent: Name of the agent; empty for all.
+        since: Unix timestamp of the first event; 0 for all.
+        on_progress: Called with the share that is counted, from 0 to 1.
+    """
+    counts: dict[RunKey, RunCounts] = {}
+    first, end = numbers_between(history.connection, since)
+    for start in range(first, end, SPAN):
+        stop = min(start + SPAN, end)
+        rows = history.connection.execute(
+            _COUNTS, (start, stop, since, RECORDER_KIND, agent, agent)
+        )
+        for name, event, label, place, version, verdict, is_shadow, number, *sums in rows:
+            failures, warnings, timed, total, slowest, last = sums
+            key = RunKey(name, event, HookName(label, place), version)
+            runs = RunCounts(
+                failures=failures,
+                warnings=warnings,
+                timed=timed,
+                total=total,
+                slowest=slowest,
+                last=last,
+            )
+            runs.add_verdict(verdict, number, is_shadow=bool(is_shadow))
+            counts.setdefault(key, RunCounts()).add(runs)
+        on_progress((stop - first) / (end - first))
+    return counts
+
+
+def hook_names(history: History) -> dict[HookName, float]:
+    """Return the names of all hooks but the recorder, to the times of their last runs."""
+    rows = history.connection.execute(
+        "SELECT label, place, max(last) FROM hooks WHERE kind <> ? GROUP BY label, place",
+        (RECORDER_KIND,),
+    )
+    return {HookName(label, place): last or 0.0 for label, place, last in rows}
+
+
+def hook_labels(history: History) -> list[str]:
+    """Return the labels of all hooks, the one that ran last first."""
+    rows = history.connection.execute("SELECT DISTINCT label FROM hooks ORDER BY last DESC")
+    return [label for (label,) in rows]
+
+
+def hook_files(history: History) -> list[str]:
+    """Return the Python files of hooks that ran last, the newest first."""
+    rows = history.connection.execute(
+        "SELECT DISTINCT file FROM hooks WHERE file LIKE '%.py' ORDER BY id DESC LIMIT 50"
+    )
+    return [file for (file,) in rows]
+
+
+# -- the latest runs
+
+
+@dataclass(slots=True)
+class HookSummary(RunCounts):
+    """What a hook did on its latest runs.
+
+    Attributes:
+        name: Its label.
+        place: Its position.
+        durations: Seconds of the runs, where they are known.
+    """
+
+    name: str = ""
+    place: str = ""
+    durations: list[float] = field(default_factory=list)
+
+    def percentile(self, share: float) -> float | None:
+        """Return a percentile of the durations in seconds; `None` if none is known."""
+        return percentile(self.durations, share)
+
+    def add_run(
+        self, verdict: str, trouble: str | None, duration: float | None, *, is_shadow: bool
+    ) -> None:
+        """Count a run."""
+        self.add_verdict(verdict, 1, is_shadow=is_shadow)
+        self.failures += trouble in FAILURES
+        self.warnings += trouble == "warned"
+        if duration is not None:
+            self.durations.append(duration)
+
+
+def percentile(values: list[float], share: float) -> float | None:
+    """Return a percentile; `None` of no values."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class HookSummaries:
+    """What every hook did on the latest runs.
+
+    Attributes:
+        hooks: The hooks, the one that ran most often first.
+        is_limited: Whether there are earlier runs.
+    """
+
+    hooks: list[HookSummary]
+    is_limited: bool
+
+
+def hook_summaries(history: History) -> HookSummaries:
+    """Return what every hook did on the latest runs, without the recorder."""
+    rows = history.connection.execute(
+        "SELECT label, place, kind, verdict, trouble, shadow, duration, event_id"
+        " FROM results CROSS JOIN hooks ON hooks.id = hook_id ORDER BY results.rowid DESC LIMIT ?",
+        (MAX_ROWS,),
+    )
+    summaries: dict[HookName, HookSummary] = {}
+    row_count = run_count = 0
+    for label, place, kind, verdict, trouble, shadow, duration, event_id in rows:
+        row_count += 1
+        if kind == RECORDER_KIND:
+            continue
+        name = HookName(label, place)
+        if name not in summaries:
+            # The newest run of a hook comes first: the time of one event is read for each hook.
+            last, _ = position_of(history, event_id)
+            summaries[name] = HookSummary(name=label, place=place, last=last)
+        summaries[name].add_run(verdict, trouble, duration, is_shadow=bool(shadow))
+        run_count += 1
+        if run_count == MAX_RUNS:
+            break
+    hooks = sorted(summaries.values(), key=lambda summary: -summary.runs)
+    return HookSummaries(hooks, run_count == MAX_RUNS or row_count == MAX_ROWS)
+
+
+class HookRun(NamedTuple):
+    """A run of a hook.
+
+    Attributes:
+        hook_id: Number of the version of the hook.
+        event_id: Number of the event.
+        time: Unix timestamp.
+        verdict: Its verdict.
+        trouble: What was wrong with it; `None` for nothing.
+        duration: Seconds; `None` if it is not known.
+        shadow: 1 if it ran as a shadow.
+    """
+
+    hook_id: int
+    event_id: int
+    time: float
+    verdict: str
+    trouble: str | None
+    duration: float | None
+    shadow: int
+
+
+@dataclass(frozen=True, slots=True)
+class HookVersion:
+    """A version of a hook.
+
+    Attributes:
+        digest: Content hash; `None` if it is not known.
+        file: Its file.
+        runs: How many of the latest runs were its.
+        first: Unix timestamp of the first of them.
+        last: Unix timestamp of the last of them.
+    """
+
+    digest: str | None
+    file: str | None
+    runs: int
+    first: float
+    last: float
+
+
+def hook_versions(
+    history: History, name: str, place: str
+) -> dict[int, tuple[str | None, str | None]]:
+    """Return the versions of a hook: number to content hash and file."""
+    rows = history.connection.execute(
+        "SELECT id, digest, file FROM hooks WHERE label = ? AND place = ?", (name, place)
+    )
+    return {number: (digest, file) for number, digest, file in rows}
+
+
+def used_versions(
+    versions: Mapping[int, tuple[str | None, str | None]], runs: Iterable[HookRun]
+) -> list[HookVersion]:
+    """Return the versions that the latest runs used, the newest first."""
+    times: dict[int, list[float]] = {}
+    for run in runs:
+        times.setdefault(run.hook_id, []).append(run.time)
+    used = [
+        HookVersion(*versions[number], len(of_version), min(of_version), max(of_version))
+        for number, of_version in times.items()
+    ]
+    return sorted(used, key=lambda version: -version.last)
+
+
+def hook_runs(history: History, hook_ids: Iterable[int]) -> list[HookRun]:
+    """Return the latest runs of some versions of a hook, the newest first.
+
+    The runs of each version are read backwards in the index and put together as far as they are
+    needed: SQLite would sort all runs of all versions.
+    """
+    versions = [
+        history.connection.execute(
+            "SELECT hook_id, event_id, time, results.verdict, trouble, duration, shadow"
+            " FROM results CROSS JOIN events ON events.id = event_id"
+            " WHERE hook_id = ? ORDER BY event_id DESC",
+            (number,),
+        )
+        for number in hook_ids
+    ]
+    rows = merge(*versions, key=_event_of, reverse=True)
+    return [HookRun(*row) for row in islice(rows, MAX_RUNS)]
+
+
+def _event_of(row: tuple[Any, ...]) -> int:
+    return int(row[1])
+
+
+def summary_of(name: str, place: str, runs: list[HookRun]) -> HookSummary:
+    """Return the counts of some runs of a hook."""
+    summary = HookSummary(name=name, place=place)
+    for run in runs:
+        summary.add_run(run.verdict, run.trouble, run.duration, is_shadow=bool(run.shadow))
+        summary.last = max(summary.last, run.time)
+    return summary
+
+
+@dataclass(frozen=True, slots=True)
+class LatestResults:
+    """The newest results of a kind.
+
+    Attributes:
+        results: Each event with the result of the hook, the newest first.
+        rest: How many older ones there are among the runs.
+    """
+
+    results: list[tuple[RecordedEvent, RecordedResult]]
+    rest: int
+
+
+def latest_results(
+    history: History,
+    hook: HookSummary,
+    runs: Iterable[HookRun],
+    is_wanted: Callable[[HookRun], bool],
+) -> LatestResults:
+    """Return the newest results of a hook of one kind.
+
+    Args:
+        history: The store.
+        hook: The hook.
+        runs: Its runs, the newest first.
+        is_wanted: Whether a run is of that kind.
+    """
+    of_kind = [run for run in runs if is_wanted(run)]
+    results: list[tuple[RecordedEvent, RecordedResult]] = []
+    for run in of_kind[:MAX_RESULTS]:
+        event = get_event(history, run.event_id)
+        for result in event.results:
+            if (result.hook, result.place) == (hook.name, hook.place):
+                results.append((event, result))
+                break
+    return LatestResults(results, max(0, len(of_kind) - MAX_RESULTS))

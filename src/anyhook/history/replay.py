@@ -1,0 +1,240 @@
+"""The events of the history for backtests, and what was decided when they happened."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from anyhook.history.rows import DIGEST_SIZE
+from anyhook.history.text import query_of
+from anyhook.history.verdicts import HAS_FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from anyhook.history.filters import Filter
+    from anyhook.history.store import History
+
+
+class StoredSession(NamedTuple):
+    """A session of the history.
+
+    Attributes:
+        id: Its number in the store.
+        agent: Name of the agent.
+        session: Its identifier.
+        started: Unix timestamp of the first event.
+        ended: Unix timestamp of the last event.
+        events: Number of events.
+    """
+
+    id: int
+    agent: str
+    session: str
+    started: float
+    ended: float
+    events: int
+
+
+def all_sessions(history: History) -> list[StoredSession]:
+    """Return every session in the order of their numbers."""
+    rows = history.connection.execute(
+        "SELECT id, agent, session, started, ended, events FROM sessions ORDER BY id"
+    )
+    return [StoredSession(*row) for row in rows]
+
+
+def has_events(history: History, wanted: Filter) -> bool:
+    """Return whether the history has an event that a filter describes."""
+    condition, values = _condition(wanted)
+    query = f"SELECT 1 FROM events JOIN sessions ON sessions.id = session_id WHERE {condition}"
+    return history.connection.execute(f"{query} LIMIT 1", values).fetchone() is not None
+
+
+def _condition(wanted: Filter) -> tuple[str, list[Any]]:
+    """Return the condition on the tables `events` and `sessions`, and its values.
+
+    Backtests choose events by time, agent, tool, event, session and words.
+    """
+    comparisons = (
+        ("events.time >= ?", wanted.since),
+        ("events.time < ?", wanted.until),
+        ("sessions.agent = ?", wanted.agent),
+        ("events.tool = ?", wanted.tool),
+        ("events.event = ?", wanted.event),
+        ("sessions.session = ?", wanted.session),
+        (
+            "events.id IN (SELECT rowid FROM texts WHERE texts MATCH ?)",
+            query_of(wanted.text),
+        ),
+    )
+    used = [(text, value) for text, value in comparisons if value]
+    return " AND ".join(["1", *[text for text, _ in used]]), [value for _, value in used]
+
+
+# -- the events of a range of sessions
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRange:
+    """The events of the sessions whose numbers are in a range.
+
+    Attributes:
+        first: Number of the first session.
+        end: Number after the last one.
+        wanted: Which of their events take part.
+    """
+
+    first: int
+    end: int
+    wanted: Filter
+
+    def count(self, history: History) -> list[tuple[str, str, int]]:
+        """Return the canonical names of events with `AGENT/SESSION` and their number."""
+        columns = "event, agent || '/' || session, count(*)"
+        return list(self._query(history, columns, "GROUP BY event, events.session_id"))
+
+    def digest(self, history: History) -> str:
+        """Return a hash of what identifies the events."""
+        # One row instead of thousands: a run whose results are kept does little else. The payload
+        # is in the identity; the rest may change when results of further hooks come late, or when
+        # events were removed and imported again.
+        columns = (
+            "group_concat(events.id || hex(identity) || redacted || ':' || session || ':'"
+            " || ifnull(tool, '') || ':' || ifnull(reconstructed, ''))"
+        )
+        ((content,),) = self._query(history, columns, "")
+        return hashlib.blake2b((content or "").encode(), digest_size=DIGEST_SIZE).hexdigest()
+
+    def read(self, history: History, names: Iterable[str] | None) -> list[tuple[Any, ...]]:
+        """Return the events.
+
+        Args:
+            history: The store.
+            names: Canonical names of the events; `None` for all.
+
+        Returns:
+            Number, agent, event, tool, `AGENT/SESSION`, JSON text of the payload, reconstructed
+            members and number of replaced secrets.
+        """
+        of_names = ""
+        if names is not None:
+            listed = ", ".join(f"'{name}'" for name in sorted(names))
+            of_names = f"AND event IN ({listed}) "
+        columns = (
+            "CAST(events.id AS TEXT), agent, event, tool, agent || '/' || session, payload,"
+            " reconstructed, redacted"
+        )
+        join = "JOIN bodies ON bodies.event_id = events.id"
+        return list(self._query(history, columns, f"{of_names}ORDER BY events.id", join))
+
+    def _query(self, history: History, columns: str, rest: str, join: str = "") -> Iterable[Any]:
+        condition, values = _condition(self.wanted)
+        return history.connection.execute(
+            f"SELECT {columns} FROM events JOIN sessions ON sessions.id = session_id {join}"
+            f" WHERE session_id >= ? AND session_id < ? AND {condition} {rest}",
+            (self.first, self.end, *values),
+        )
+
+
+# -- what was decided
+
+
+@dataclass(frozen=True, slots=True)
+class PastDecision:
+    """What was decided on an event when it happened.
+
+    Attributes:
+        event_id: Number of the event.
+        session: `AGENT/SESSION`.
+        event: Canonical name.
+        tool: Canonical name of the tool; `None` for other events.
+        payload: Its payload.
+        answers: The combined decision alone, or the answers of the versions of one hook.
+        hooks: Labels of the hooks with an answer.
+        error: Why a hook failed; `None` if none did.
+    """
+
+    event_id: int
+    session: str
+    event: str
+    tool: str | None
+    payload: dict[str, Any]
+    answers: list[dict[str, Any]]
+    hooks: tuple[str, ...]
+    error: str | None
+
+
+def versions_by_file(history: History) -> list[tuple[int, str, str]]:
+    """Return the versions of all hooks: number, label, and file or empty text."""
+    rows = history.connection.execute("SELECT id, label, place, file FROM hooks")
+    return [
+        (number, label, file or place.rpartition(":")[0] or place)
+        for number, label, place, file in rows
+    ]
+
+
+def has_run(history: History, wanted: Filter, versions: Iterable[int]) -> bool:
+    """Return whether versions of a hook ran on events that a filter describes."""
+    condition, values = _condition(wanted)
+    row = history.connection.execute(
+        "SELECT 1 FROM results JOIN events ON events.id = results.event_id"
+        f" JOIN sessions ON sessions.id = session_id WHERE {condition}"
+        f" AND hook_id IN ({_listed(versions)}) LIMIT 1",
+        values,
+    ).fetchone()
+    return row is not None
+
+
+def past_answers(
+    history: History, wanted: Filter, versions: Iterable[int]
+) -> Iterator[PastDecision]:
+    """Yield the events on which versions of a hook had an answer or failed."""
+    condition, values = _condition(wanted)
+    rows = history.connection.execute(
+        "SELECT events.id, agent || '/' || session, event, tool, payload,"
+        " json_group_array(json(answer)) FILTER (WHERE answer IS NOT NULL),"
+        f" max(CASE WHEN {HAS_FAILED} THEN {_PROBLEM} END), group_concat(DISTINCT label)"
+        " FROM results JOIN hooks ON hooks.id = hook_id"
+        " JOIN events ON events.id = results.event_id JOIN sessions ON sessions.id = session_id"
+        " JOIN bodies ON bodies.event_id = events.id"
+        f" WHERE {condition} AND hook_id IN ({_listed(versions)})"
+        f" AND (answer IS NOT NULL OR {HAS_FAILED}) GROUP BY events.id ORDER BY events.id",
+        values,
+    )
+    for number, session, event, tool, payload, answers, error, label in rows:
+        yield PastDecision(
+            number, session, event, tool, json.loads(payload), json.loads(answers), (label,), error
+        )
+
+
+def past_decisions(history: History, wanted: Filter) -> Iterator[PastDecision]:
+    """Yield the events on which all hooks together had an answer, or one failed."""
+    condition, values = _condition(wanted)
+    rows = history.connection.execute(
+        "SELECT events.id, agent || '/' || session, event, tool, payload, decision,"
+        " (SELECT group_concat(label, char(10)) FROM results JOIN hooks ON hooks.id = hook_id"
+        "  WHERE results.event_id = events.id AND answer IS NOT NULL),"
+        f" (SELECT max({_PROBLEM}) FROM results"
+        f"  WHERE results.event_id = events.id AND {HAS_FAILED}) AS failure FROM events"
+        " JOIN sessions ON sessions.id = session_id JOIN bodies ON bodies.event_id = events.id"
+        f" WHERE {condition} AND (verdict <> 'none' OR failure IS NOT NULL) ORDER BY events.id",
+        values,
+    )
+    for number, session, event, tool, payload, decision, labels, error in rows:
+        answer = json.loads(decision) if decision else {}
+        answer.pop("blame", None)
+        hooks = tuple(sorted(labels.split("\n"))) if labels else ()
+        yield PastDecision(
+            number, session, event, tool, json.loads(payload), [answer], hooks, error
+        )
+
+
+_PROBLEM = "coalesce(error, 'exit code ' || exit_code, signal, status)"
+"""Why a hook failed, as far as it was recorded."""
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))

@@ -1,0 +1,198 @@
+"""Searches in the history.
+
+`search_in_time` ends in time, however large the history and whatever the filter. A filter may
+describe events that are rare or not there at all, and then every event that has one of its
+properties is a candidate. A search reads the events backwards in parts of growing size. It ends
+when its time is over, and returns where to continue.
+
+The index does not end at the first event of a part when nothing in it matches: a search for two
+common properties that no event has both of goes through both lists once, whatever its time. With
+10,000,000 events that takes 0.2 s of processor time.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anyhook.history.spans import end_of_time, numbers_between
+from anyhook.history.stored import EVENT_COLUMNS, EVENT_TABLES, read_events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anyhook.history.events import RecordedEvent
+    from anyhook.history.filters import Filter
+    from anyhook.history.store import History
+
+SECONDS = 0.06
+"""After which a search begins no other part."""
+MIN_PART = 16_384
+"""Events of a part at least."""
+FIRST_PART = 65_536
+"""Events of the first part; of one in which all are candidates it takes about 20 ms."""
+GROWTH = 4
+
+
+def search(
+    history: History, wanted: Filter, *, limit: int = 50, before: int = 0, after: int = 0
+) -> list[RecordedEvent]:
+    """Return the events that a filter describes, those that were stored last first.
+
+    Args:
+        history: The store.
+        wanted: The filter.
+        limit: How many.
+        before: Number of the event after which to continue; 0 for the start.
+        after: Number of the event before which to end; 0 for the end.
+    """
+    query, values = _events_query(history, wanted, after=after, before=before)
+    rows = history.connection.execute(f"{query} DESC LIMIT ?", (*values, limit))
+    return read_events(history.connection, rows)
+
+
+def iterate(history: History, wanted: Filter, *, batch: int = 500) -> Iterator[RecordedEvent]:
+    """Yield all events that a filter describes, in the order in which they were stored.
+
+    Args:
+        history: The store.
+        wanted: The filter.
+        batch: How many are read at once.
+    """
+    last = 0
+    while True:
+        query, values = _events_query(history, wanted, after=last)
+        rows = history.connection.execute(f"{query} LIMIT ?", (*values, batch)).fetchall()
+        if not rows:
+            return
+        last = rows[-1][0]
+        yield from read_events(history.connection, rows)
+
+
+def _events_query(
+    history: History, wanted: Filter, *, after: int = 0, before: int = 0
+) -> tuple[str, list[Any]]:
+    """Return the query for the events of a filter in the order of their numbers, and its values.
+
+    Args:
+        history: The store.
+        wanted: The filter.
+        after: Number before the first event.
+        before: Number after the last event; 0 for no limit.
+    """
+    tables, number = EVENT_TABLES, "events.id"
+    conditions: list[str] = []
+    values: list[Any] = []
+    index = wanted.index_query()
+    if index:
+        # The index is read by its numbers, so that a common word takes no longer.
+        tables, number = f"texts CROSS JOIN {tables}", "texts.rowid"
+        conditions.append("events.id = texts.rowid")
+        conditions.append("texts MATCH ?")
+        values.append(index)
+    if wanted.since or wanted.until:
+        first, end = numbers_between(history.connection, wanted.since, wanted.until)
+        after = max(after, first - 1)
+        before = min(before or end, end)
+    for condition, of_condition in wanted.conditions(number, after, before):
+        conditions.append(condition)
+        values += of_condition
+    comparisons = (
+        (f"{number} > ?", after),
+        (f"{number} < ?", before),
+        # With the plus sign, the numbers decide what is read, and not the index of times.
+        ("+events.time >= ?", wanted.since),
+        ("+events.time < ?", wanted.until),
+    )
+    for condition, value in comparisons:
+        if value:
+            conditions.append(condition)
+            values.append(value)
+    where = " AND ".join(conditions) or "1"
+    return f"{EVENT_COLUMNS} FROM {tables} WHERE {where} ORDER BY {number}", values
+
+
+# -- in time
+
+
+@dataclass(frozen=True, slots=True)
+class TimedSearch:
+    """The result of a search that ends in time.
+
+    Attributes:
+        events: The events, those that were stored last first.
+        before: Number of the event after which to continue; 0 if there is nothing more.
+        is_partial: Whether time was over before enough events were found.
+        reached: Unix timestamp of the earliest event that was looked at, if it is partial.
+    """
+
+    events: list[RecordedEvent] = field(default_factory=list)
+    before: int = 0
+    is_partial: bool = False
+    reached: float = 0.0
+
+
+def search_in_time(
+    history: History,
+    wanted: Filter,
+    *,
+    limit: int,
+    before: int = 0,
+    seconds: float | None = None,
+) -> TimedSearch:
+    """Return the events that a filter describes, as far as they are found in time.
+
+    Args:
+        history: The store.
+        wanted: The filter.
+        limit: How many.
+        before: Number of the event after which to continue; 0 for the start.
+        seconds: After which no other part is begun; by default `SECONDS`. The first part is always
+            read.
+    """
+    deadline = time.monotonic() + (SECONDS if seconds is None else seconds)
+    position = before or history.newest_event() + 1
+    events: list[RecordedEvent] = []
+    size = FIRST_PART
+    while True:
+        started = time.monotonic()
+        # Imported events are stored later than they happened, so parts without the wanted time
+        # may be anywhere.
+        position = end_of_time(history.connection, position, wanted.since, wanted.until)
+        if position <= 1:
+            return TimedSearch(events)
+        first = max(1, position - size)
+        room = limit - len(events)
+        events += search(history, wanted, limit=room, before=position, after=first - 1)
+        if len(events) >= limit:
+            return TimedSearch(events, events[-1].id)
+        position = first
+        now = time.monotonic()
+        left = deadline - now
+        if left <= 0:
+            break
+        size = _next_size(size, now - started, left)
+    if position <= 1:
+        return TimedSearch(events)
+    return TimedSearch(events, position, is_partial=True, reached=_time_at(history, position))
+
+
+def _next_size(size: int, took: float, left: float) -> int:
+    """Return the size of the next part, such that it ends in time.
+
+    Args:
+        size: Events of the last part.
+        took: Seconds of the last part.
+        left: Seconds that are left.
+    """
+    growth = min(GROWTH, left / max(took, 1e-6))
+    return max(MIN_PART, int(size * growth))
+
+
+def _time_at(history: History, number: int) -> float:
+    """Return the time of the first event from a number on."""
+    row = history.connection.execute(
+        "SELECT time FROM events WHERE id >= ? ORDER BY id LIMIT 1", (number,)
+    ).fetchone()
+    return 0.0 if row is None else float(row[0])

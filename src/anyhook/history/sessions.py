@@ -1,0 +1,282 @@
+"""The sessions of the history, and the events of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anyhook.errors import UsageError
+from anyhook.history.filters import in_project
+from anyhook.history.stored import EVENT_COLUMNS, EVENT_TABLES, get_event, read_events
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from anyhook.history.events import RecordedEvent
+    from anyhook.history.store import History
+
+MIN_SESSION_PREFIX = 4
+"""Characters of the beginning of a session's identifier that may stand for it."""
+FEW_SESSIONS = 5000
+"""Sessions of an agent that are sorted; of an agent with more, the newest are found by time."""
+MAX_NEAR = 1000
+"""Events before and after one that are compared with it."""
+MAX_EQUAL = 5
+"""Events before and after one that are the same."""
+LAST_EVENTS = 20
+"""Events of a session among which its end is looked for."""
+BEGINNINGS = ("session_start", "before_prompt")
+"""Events that a session which was ended has only after it was resumed."""
+_AGENT_NAMES = (
+    "WITH RECURSIVE names (name) AS (SELECT min(agent) FROM sessions UNION ALL"
+    " SELECT (SELECT min(agent) FROM sessions WHERE agent > name) FROM names"
+    " WHERE name IS NOT NULL) SELECT name FROM names WHERE name IS NOT NULL"
+)
+"""Names of the agents that have sessions; `DISTINCT` would read every session."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session and what was decided in it.
+
+    Attributes:
+        agent: Name of the agent.
+        session: Its identifier.
+        project: Directory of the project.
+        started: Unix timestamp of the first event.
+        ended: Unix timestamp of the last event.
+        events: Number of events.
+        outcomes: Verdict to number of events, without `none`.
+        id: Its number in the store.
+    """
+
+    agent: str
+    session: str
+    project: str
+    started: float
+    ended: float
+    events: int
+    outcomes: dict[str, int] = field(default_factory=dict)
+    id: int = 0
+
+
+def sessions(
+    history: History,
+    *,
+    agent: str = "",
+    since: float = 0.0,
+    project: str = "",
+    limit: int = 50,
+    before: tuple[float, int] | None = None,
+) -> list[SessionSummary]:
+    """Return the sessions, the one with the newest event first.
+
+    Args:
+        history: The store.
+        agent: Name of the agent; empty for all.
+        since: Unix timestamp; sessions with an event after it.
+        project: Directory of the project, or one above it; empty for all.
+        limit: How many.
+        before: End and number of the session after which to continue; `None` for the start.
+    """
+    conditions = ["ended >= ?"]
+    values: list[Any] = [since]
+    if agent:
+        # The plus sign keeps the index of agents away, whose rows would have to be sorted.
+        column = "agent" if _has_few_sessions(history, agent) else "+agent"
+        conditions.append(f"{column} = ?")
+        values.append(agent)
+    if project:
+        condition, of_project = in_project(project)
+        conditions.append(condition)
+        values += of_project
+    if before is not None:
+        conditions.append("(ended, id) < (?, ?)")
+        values += before
+    rows = history.connection.execute(
+        "SELECT id, agent, session, project, started, ended, events FROM sessions"
+        f" WHERE {' AND '.join(conditions)} ORDER BY ended DESC, id DESC LIMIT ?",
+        (*values, limit),
+    ).fetchall()
+    return _summaries(history.connection, rows)
+
+
+def agents_of(history: History) -> list[str]:
+    """Return the agents that have sessions."""
+    return [agent for (agent,) in history.connection.execute(_AGENT_NAMES)]
+
+
+def count_events(history: History, *, since: float) -> dict[str, int]:
+    """Return the number of events of each agent since a Unix timestamp."""
+    rows = history.connection.execute(
+        "SELECT agent, count(*) FROM events JOIN sessions ON sessions.id = session_id"
+        " WHERE time >= ? GROUP BY agent",
+        (since,),
+    )
+    return dict(rows.fetchall())
+
+
+def _has_few_sessions(history: History, agent: str) -> bool:
+    (count,) = history.connection.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE agent = ? LIMIT ?)",
+        (agent, FEW_SESSIONS),
+    ).fetchone()
+    return int(count) < FEW_SESSIONS
+
+
+def _summaries(connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> list[SessionSummary]:
+    """Return sessions from their rows, with the counts of their verdicts."""
+    summaries: dict[int, SessionSummary] = {}
+    for number, agent, session, project, started, ended, events in rows:
+        summaries[number] = SessionSummary(
+            agent, session, project, started, ended, events, id=number
+        )
+    places = ", ".join("?" * len(summaries))
+    counts = connection.execute(
+        "SELECT session_id, verdict, count(*) FROM events"
+        f" WHERE session_id IN ({places}) AND verdict <> 'none' GROUP BY 1, 2",
+        list(summaries),
+    )
+    for number, verdict, count in counts:
+        summaries[number].outcomes[verdict] = count
+    return list(summaries.values())
+
+
+def find_session(history: History, name: str, agent: str = "") -> SessionSummary:
+    """Return a session by its identifier, by the beginning of it, or the newest one for `last`.
+
+    Raises:
+        UsageError: If there is none, or several.
+    """
+    if name == "last":
+        newest = sessions(history, agent=agent, limit=1)
+        if not newest:
+            raise UsageError("the history has no session; anyhook history import reads transcripts")
+        return newest[0]
+    rows = _sessions_between(history, name, name, agent)
+    if not rows and len(name) >= MIN_SESSION_PREFIX:
+        rows = _sessions_between(history, name, name + "\U0010ffff", agent)
+    if not rows:
+        raise UsageError(f"the history has no session {name!r}; anyhook history lists them")
+    if len(rows) > 1:
+        names = ", ".join(f"{row[1]} {row[2]}" for row in rows)
+        raise UsageError(f"{name!r} may be several sessions: {names}; use --agent or more of it")
+    return _summaries(history.connection, rows)[0]
+
+
+def _sessions_between(history: History, first: str, last: str, agent: str) -> list[tuple[Any, ...]]:
+    """Return up to six sessions whose identifiers are in a range, the newest of them first."""
+    agents = "?" if agent else _AGENT_NAMES
+    rows = history.connection.execute(
+        "SELECT id, agent, session, project, started, ended, events FROM sessions"
+        # With the agents, the sessions of each are found by the index of both.
+        f" WHERE agent IN ({agents}) AND session BETWEEN ? AND ? LIMIT 6",
+        (*([agent] if agent else []), first, last),
+    ).fetchall()
+    return sorted(rows, key=lambda row: -float(row[5]))
+
+
+# -- the events of a session
+
+
+Position = tuple[float, int]
+"""Time and number of an event of a session, which order its events."""
+START: Position = (0.0, 0)
+"""The position before every event of a session."""
+END: Position = (1e18, 0)
+"""The position after every event of a session."""
+
+
+def events_of(
+    history: History, session: SessionSummary, *, limit: int = -1, after: Position = START
+) -> list[RecordedEvent]:
+    """Return the events of a session in the order of their time.
+
+    Args:
+        history: The store.
+        session: The session.
+        limit: How many; -1 for all.
+        after: Position before the first one.
+    """
+    rows = history.connection.execute(
+        f"{EVENT_COLUMNS} FROM {EVENT_TABLES}"
+        " WHERE agent = ? AND session = ? AND (time, events.id) > (?, ?)"
+        " ORDER BY time, events.id LIMIT ?",
+        (session.agent, session.session, *after, limit),
+    )
+    return read_events(history.connection, rows)
+
+
+def latest_events(history: History, session: SessionSummary, limit: int) -> list[RecordedEvent]:
+    """Return the last events of a session in the order of their time."""
+    return events_of(
+        history, session, limit=limit, after=position_before(history, session, END, limit)
+    )
+
+
+def position_before(
+    history: History, session: SessionSummary, position: Position, distance: int
+) -> Position:
+    """Return the position of the event that is some events before a position in a session."""
+    row = history.connection.execute(
+        "SELECT time, id FROM events WHERE session_id = ? AND (time, id) < (?, ?)"
+        " ORDER BY time DESC, id DESC LIMIT 1 OFFSET ?",
+        (session.id, *position, distance),
+    ).fetchone()
+    return START if row is None else (float(row[0]), int(row[1]))
+
+
+def position_of(history: History, number: int) -> Position:
+    """Return the position of an event; its time is 0 if it is not there."""
+    row = history.connection.execute("SELECT time FROM events WHERE id = ?", (number,)).fetchone()
+    return 0.0 if row is None else float(row[0]), number
+
+
+def neighbours(history: History, event: RecordedEvent) -> tuple[int, int]:
+    """Return the numbers of the events before and after one in its session; 0 for none."""
+    numbers: list[int] = []
+    for comparison, order in (("<", "DESC"), (">", "ASC")):
+        row = history.connection.execute(
+            "SELECT events.id FROM sessions CROSS JOIN events ON session_id = sessions.id"
+            f" WHERE agent = ? AND session = ? AND (time, events.id) {comparison} (?, ?)"
+            f" ORDER BY time {order}, events.id {order} LIMIT 1",
+            (event.agent, event.session, event.time, event.id),
+        ).fetchone()
+        numbers.append(0 if row is None else int(row[0]))
+    return numbers[0], numbers[1]
+
+
+def same_event_elsewhere(history: History, event: RecordedEvent) -> list[RecordedEvent]:
+    """Return other events with the same payload in the same session, for example of a retry.
+
+    Only the events near it are compared: a session may have a million.
+    """
+    numbers: list[int] = []
+    for comparison, order in (("<", "DESC"), (">", "ASC")):
+        rows = history.connection.execute(
+            "SELECT near.id FROM (SELECT events.id, identity FROM sessions"
+            " CROSS JOIN events ON session_id = sessions.id WHERE agent = ? AND session = ?"
+            f" AND (time, events.id) {comparison} (?, ?)"
+            f" ORDER BY time {order}, events.id {order} LIMIT ?) AS near"
+            " WHERE identity = (SELECT identity FROM events WHERE id = ?) LIMIT ?",
+            (event.agent, event.session, event.time, event.id, MAX_NEAR, event.id, MAX_EQUAL),
+        )
+        numbers += [number for (number,) in rows]
+    return [get_event(history, number) for number in sorted(numbers)]
+
+
+def is_ended(history: History, session: SessionSummary) -> bool:
+    """Return whether a session was ended and not resumed.
+
+    Hooks that run in the background may record their event after that of the end.
+    """
+    rows = history.connection.execute(
+        "SELECT event FROM events WHERE session_id = ? ORDER BY time DESC, id DESC LIMIT ?",
+        (session.id, LAST_EVENTS),
+    )
+    for (event,) in rows:
+        if event in BEGINNINGS:
+            return False
+        if event == "session_end":
+            return True
+    return False

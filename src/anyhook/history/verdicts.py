@@ -1,0 +1,52 @@
+"""The word for what was decided on an event, and for what a hook did on it.
+
+The words are stored in columns when an event is stored: `verdict` of an event, `verdict` and
+`trouble` of a result. So functions and statements have one rule, and no view has another one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anyhook.model.status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VERDICTS = ("deny", "stop", "ask", "defer", "allow", "change")
+"""Verdicts, the strictest first. A `stop` ends the agent's turn without another verdict; a `change`
+is an answer with context, changed arguments or a message, and without a verdict."""
+NO_VERDICT = "none"
+"""The word for no opinion."""
+CRASH = "crash"
+"""The verdict of an event on which a hook failed and none had another verdict, in backtests and for
+shadows. The history stores it as `none`, and the failure with the result of the hook."""
+FAILURES = frozenset({Status.FAILED, Status.TIMED_OUT})
+"""The kinds of trouble that count as a failure of the hook (`anyhook.model.status.trouble_of`)."""
+
+HAS_FAILED = "ifnull(trouble IN ('failed', 'timed_out'), 0)"
+"""Condition on a result: the hook failed, timed out, could not be started or was ended."""
+HAS_WARNED = "ifnull(trouble = 'warned', 0)"
+"""Condition on a result: it ended with another exit code that blocks nothing."""
+
+_NO_EFFECT = frozenset({"outcome", "blame"})
+
+
+def verdict_of(decision: Mapping[str, Any] | None, *, has_failed: bool = False) -> str:
+    """Return the verdict of a decision or an answer.
+
+    Args:
+        decision: It without its empty fields, as it is recorded; `None` if it is not known.
+        has_failed: Whether a hook failed: then no verdict is `CRASH`, and a message about the
+            failure is not a change.
+    """
+    decision = decision or {}
+    outcome = decision.get("outcome", NO_VERDICT)
+    if outcome != NO_VERDICT:
+        return str(outcome)
+    if decision.get("stop"):
+        return "stop"
+    if has_failed:
+        return CRASH
+    has_effect = bool(decision.keys() - _NO_EFFECT)
+    return "change" if has_effect else NO_VERDICT
