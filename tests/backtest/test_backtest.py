@@ -227,7 +227,8 @@ def test_a_killed_process_changes_nothing(recorded):
 PARENT = """
 import sys
 from anyhook.backtest.run import run_backtest
-from anyhook.backtest.sources import Filter, parts_of_history
+from anyhook.backtest.sources import parts_of_history
+from anyhook.history.filters import Filter
 from anyhook.backtest.subjects import Subject
 if __name__ == "__main__":
     parts = list(parts_of_history(sys.argv[1], Filter()))
@@ -360,8 +361,8 @@ def test_a_selection_leaves_out_events(recorded):
     assert total(session="s2") == 1
     assert total(agent="gemini") == 1
     assert total(tool="read_file") == 0
-    assert total(words="rm rf") == 1
-    assert total(words='"ls rm"') == 0
+    assert total(text="rm rf") == 1
+    assert total(text='"ls rm"') == 0
 
 
 def test_a_file_that_is_no_hook_file_is_an_error(recorded):

@@ -89,7 +89,7 @@ def test_a_late_result_of_another_hook_does_not_change_what_is_decided(any_age):
     subject = any_age.hook(GUARD)
     first = any_age.run(subject)
 
-    merge(any_age, live(event, "second", outcome="deny", status="ran"))
+    merge(any_age, live(event, "second", answer={"outcome": "deny"}, status="ran"))
     again = any_age.run(subject)
 
     assert again.result == first.result

@@ -346,7 +346,7 @@ async def test_in_an_engine_its_answer_is_recorded_and_does_not_count(here, scri
     with History.open() as history:
         ingest(history)
         row = history.connection.execute(
-            "SELECT shadow, results.outcome, events.outcome FROM results"
+            "SELECT shadow, results.verdict, events.verdict FROM results"
             " JOIN events ON events.id = event_id"
         ).fetchone()
     assert row == (1, "deny", "none")

@@ -31,10 +31,10 @@ def events(data):
     with History.open(data) as history:
         ingest(history)
         rows = history.connection.execute(
-            "SELECT event, tool, outcome FROM events ORDER BY time"
+            "SELECT event, tool, verdict FROM events ORDER BY time"
         ).fetchall()
         results = history.connection.execute(
-            "SELECT label, kind, status, results.outcome, exit_code FROM results"
+            "SELECT label, kind, status, results.verdict, exit_code FROM results"
             " JOIN hooks ON hooks.id = hook_id"
         ).fetchall()
     return rows, results

@@ -6,15 +6,13 @@ import json
 
 import pytest
 
-from anyhook.cli import OK, main
 from anyhook.history.events import RecordedResult
-from anyhook.history.export import event_of_row
 from anyhook.history.filters import Filter
 from anyhook.history.ingest import ingest
 from anyhook.history.search import search
 from anyhook.history.store import History
 from anyhook.journal import lines as journal
-from tests.history.test_faults import NOW, journal_files, record
+from tests.history.test_faults import journal_files, record
 
 WRONG = ["soon", [1], {"a": 1}, True, -5, 10**400, float("nan"), float("inf"), None]
 RESULT = {"hook": "guard.py", "status": "ran", "started": 0.1, "duration": 0.2}
@@ -82,29 +80,3 @@ def test_a_wrong_member_of_an_event_costs_no_other_event(tmp_path, fields, probl
     assert problem in found
     assert {"first", "last"} <= set(texts)
     assert len(texts) == (2 if "is lost" in problem else 3)
-
-
-@pytest.mark.parametrize("words", [["show", "s1"], ["show", "s1", "--json"], ["stats"]])
-def test_values_that_a_former_release_has_stored_break_no_command(
-    tmp_path, monkeypatch, capsys, words
-):
-    monkeypatch.setenv("ANYHOOK_DATA_DIR", str(tmp_path))
-    write(tmp_path / "history")
-    with History.open(tmp_path / "history") as history:
-        ingest(history)
-        history.connection.execute(
-            "UPDATE results SET started = 'soon', duration = 'long', exit_code = 'x', stdout = 5"
-        )
-
-    assert main(["history", *words]) == OK
-
-    assert "guard.py" in capsys.readouterr().out
-
-
-def test_a_row_of_an_export_with_a_wrong_value_names_it(tmp_path):
-    row = record() | {"time": NOW, "results": [RESULT | {"started": "soon"}]}
-
-    with pytest.raises(ValueError, match="results: started is no number of seconds"):
-        event_of_row(row)
-    with pytest.raises(ValueError, match="time is no number of seconds"):
-        event_of_row(row | {"time": float("inf")})

@@ -301,7 +301,7 @@ class TestEventsOfSeveralHooks:
         with History.open(directory) as history:
             assert ingest(history).problems == []
             return history.connection.execute(
-                "SELECT outcome, (SELECT group_concat(label) FROM results JOIN hooks"
+                "SELECT verdict, (SELECT group_concat(label) FROM results JOIN hooks"
                 " ON hooks.id = hook_id WHERE event_id = events.id) FROM events ORDER BY id"
             ).fetchall()
 

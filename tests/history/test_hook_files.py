@@ -62,7 +62,7 @@ class Recorded:
         with History.open(self.history) as history:
             assert ingest(history).problems == []
             columns = (
-                "agent session project event tool events.outcome source payload decision label"
+                "agent session project event tool events.verdict source payload decision label"
                 " place file status duration exit_code shadow error answer"
             ).split()
             rows = history.connection.execute(
@@ -99,7 +99,7 @@ def test_the_event_and_the_answer_of_a_hook_file_are_recorded(recorded):
     (event,) = recorded.events()
     assert (event["agent"], event["session"]) == ("claude", "test-session")
     assert (event["event"], event["tool"]) == ("before_tool", "shell")
-    assert (event["events.outcome"], event["source"]) == ("deny", "hook")
+    assert (event["events.verdict"], event["source"]) == ("deny", "hook")
     assert json.loads(event["payload"]) == payload("rm x")
     assert json.loads(event["answer"]) == {"outcome": "deny", "reason": "not here"}
     assert (event["label"], event["place"], event["file"]) == ("hook.py", str(hook), str(hook))
@@ -114,7 +114,7 @@ def test_an_event_without_an_opinion_is_recorded(recorded):
     recorded.run(hook, payload=payload("ls"))
 
     (event,) = recorded.events()
-    assert (event["events.outcome"], event["answer"]) == ("none", None)
+    assert (event["events.verdict"], event["answer"]) == ("none", None)
 
 
 def test_the_project_of_the_agent_is_recorded(recorded):
@@ -159,7 +159,7 @@ def test_a_hook_that_runs_out_of_time_is_recorded(recorded):
     recorded.run(hook, payload=payload("ls"))
 
     (event,) = recorded.events()
-    assert (event["status"], event["events.outcome"]) == ("timed_out", "deny")
+    assert (event["status"], event["events.verdict"]) == ("timed_out", "deny")
     assert "ran out of time" in event["error"]
 
 
@@ -268,7 +268,7 @@ def test_an_agent_that_does_not_read_the_answer_does_not_keep_it_from_being_reco
     os.close(write_end)
 
     assert process.returncode == 2
-    assert recorded.events()[0]["events.outcome"] == "deny"
+    assert recorded.events()[0]["events.verdict"] == "deny"
     recorded.warm.close()
 
 

@@ -92,7 +92,7 @@ def test_a_search_finds_what_reading_everything_finds(directory, wanted):
             if (wanted.text in found.payload["tool_input"]["command"])
             and wanted.agent in ("", found.agent)
             and wanted.session in ("", found.session)
-            and wanted.outcome in ("", found.outcome)
+            and wanted.verdict in ("", found.verdict)
             and wanted.hook in ("", *[result.hook for result in found.results])
             and wanted.since <= found.time
             and not (wanted.until and found.time >= wanted.until)
@@ -114,19 +114,6 @@ def test_a_search_for_a_time_reads_only_the_numbers_of_that_time(directory):
         assert numbers(until=NOW + 5) == (FIRST, FIRST + LATE + 1)
         assert numbers(since=NOW + 1e9) == (1, 1)
         assert numbers(until=NOW - 5) == (1, 1)
-
-
-def test_a_store_of_version_1_gets_the_times_of_its_numbers(tmp_path):
-    with History.open(tmp_path) as history:
-        history.add([event(number % 7000) for number in range(9000)])
-        times = history.connection.execute("SELECT * FROM spans").fetchall()
-        history.connection.execute("DROP TABLE spans")
-        history.connection.execute("PRAGMA user_version = 1")
-
-    with History.open(tmp_path) as history:
-        assert history.connection.execute("PRAGMA user_version").fetchone() == (2,)
-        assert history.connection.execute("SELECT * FROM spans").fetchall() == times
-        assert len(times) == 3
 
 
 def test_removing_events_keeps_sessions_that_have_others(tmp_path):

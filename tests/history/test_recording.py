@@ -43,7 +43,7 @@ def recorded(directory):
 
 
 def rows(history):
-    columns = "agent session project event tool outcome source payload decision"
+    columns = "agent session project event tool verdict source payload decision"
     cursor = history.connection.execute(
         f"SELECT {', '.join(columns.split())} FROM events JOIN bodies ON event_id = events.id"
         " JOIN sessions ON sessions.id = session_id ORDER BY events.id"
@@ -62,7 +62,7 @@ async def test_an_event_and_its_decision_are_recorded(world, directory):
     (event,) = recorded(directory)
     assert event["agent"] == "gemini"
     assert (event["session"], event["event"], event["tool"]) == ("s1", "before_tool", "shell")
-    assert (event["outcome"], event["source"]) == ("deny", "engine")
+    assert (event["verdict"], event["source"]) == ("deny", "engine")
     assert json.loads(event["payload"])["tool_input"] == {"command": "ls"}
     decision = json.loads(event["decision"])
     assert (decision["outcome"], decision["reason"]) == ("deny", "not here")
@@ -77,7 +77,7 @@ async def test_an_event_without_hooks_is_recorded(world, directory):
     await engine.dispatch(SHELL)
 
     (event,) = recorded(directory)
-    assert (event["outcome"], json.loads(event["decision"])) == ("none", {})
+    assert (event["verdict"], json.loads(event["decision"])) == ("none", {})
 
 
 @pytest.mark.anyio
@@ -93,8 +93,8 @@ async def test_the_result_of_each_command_is_recorded(world, directory):
     recorded(directory)
     with History.open(directory) as history:
         (result,) = history.connection.execute(
-            "SELECT label, kind, file, digest, status, outcome, exit_code, stderr FROM results"
-            " JOIN hooks ON hooks.id = hook_id"
+            "SELECT label, kind, file, digest, status, results.verdict, exit_code, stderr"
+            " FROM results JOIN hooks ON hooks.id = hook_id"
         ).fetchall()
     label, kind, file, digest, *rest = result
     assert (label, kind, file) == ("guard.sh", "command", str(script))

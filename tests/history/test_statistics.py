@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anyhook.history import hooks
 from anyhook.history import statistics as module
 from anyhook.history.events import RecordedResult
 from anyhook.history.filters import Filter
@@ -32,8 +33,9 @@ def test_counts_are_the_same_however_many_events_a_query_counts(tmp_path, monkey
         counted = statistics(history)
         shares = []
         monkeypatch.setattr(module, "SPAN", 2)
+        monkeypatch.setattr(hooks, "SPAN", 2)
         assert statistics(history, on_progress=shares.append) == counted
-        assert shares == [0.4, 0.8, 1.0]
+        assert shares == [0.2, 0.4, 0.5, 0.7, 0.9, 1.0]
         since = statistics(history, since=NOW + 4)
         other_agent = statistics(history, agent="claude")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.history import imports
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History
 from anyhook.journal import lines as journal
@@ -19,7 +20,7 @@ from anyhook.shell.tapped import read_tapped_line, read_tapped_words, write_tapp
 from anyhook.testing import make_payload
 from tests.waiting import until
 
-TAP = Path(journal.__file__).with_name("tap.py")
+TAP = Path(imports.__file__).with_name("tap.py")
 PAYLOAD = make_payload("before_tool", agent="claude", tool="shell", input={"command": "rm x"})
 EVENT = json.dumps(PAYLOAD).encode()
 SECRET = "ghp_" + "a1B2" * 9
@@ -66,7 +67,7 @@ class Tapped:
         with History.open(self.history) as history:
             assert ingest(history).problems == []
             columns = (
-                "agent session event tool events.outcome source payload decision label file"
+                "agent session event tool events.verdict source payload decision label file"
                 " status duration exit_code signal shadow error answer stdout stderr truncated"
             ).split()
             rows = history.connection.execute(
@@ -125,7 +126,7 @@ def test_what_a_command_got_and_answered_is_recorded(tapped):
     assert (result["agent"], result["session"]) == ("claude", "test-session")
     assert (result["event"], result["tool"], result["source"]) == ("before_tool", "shell", "tap")
     assert json.loads(result["payload"]) == PAYLOAD
-    assert (result["events.outcome"], result["exit_code"]) == ("deny", 2)
+    assert (result["events.verdict"], result["exit_code"]) == ("deny", 2)
     assert json.loads(result["answer"])["reason"] == "not here"
     assert (result["status"], result["stderr"]) == ("ran", "not here\n")
     assert 0 < result["duration"] < 60
@@ -147,7 +148,7 @@ def test_a_decision_in_json_is_recorded(tapped):
     tapped.run(f"echo {shlex.quote(json.dumps(reply))}")
 
     (result,) = tapped.results()
-    assert result["events.outcome"] == "ask"
+    assert result["events.verdict"] == "ask"
 
 
 def test_an_event_that_the_command_does_not_read_is_recorded(tapped):
@@ -316,7 +317,7 @@ def test_a_program_with_arguments_gets_them_as_they_are(tapped):
     )
 
     assert (process.stdout, process.returncode) == (b"['a b', '$X']\n", 2)
-    assert tapped.results()[0]["events.outcome"] == "deny"
+    assert tapped.results()[0]["events.verdict"] == "deny"
 
 
 def test_a_script_without_an_interpreter_is_run_by_the_shell(tapped):
@@ -342,7 +343,7 @@ def test_a_shadow_prints_nothing_and_succeeds(tapped):
     (result,) = tapped.results()
     assert (result["shadow"], result["exit_code"]) == (1, 2)
     assert json.loads(result["answer"])["outcome"] == "deny"
-    assert (result["events.outcome"], result["decision"]) == ("none", "{}")
+    assert (result["events.verdict"], result["decision"]) == ("none", "{}")
 
 
 def test_a_tapped_command_is_read_again(tapped):

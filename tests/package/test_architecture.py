@@ -133,6 +133,24 @@ def test_only_the_package_settings_edits_settings_files():
     assert offenders == set()
 
 
+STATEMENT = re.compile(
+    r"\b(FROM|JOIN|INTO|UPDATE)\s+(sessions|events|results|hooks|bodies|texts|spans)\b"
+)
+"""A part of a statement on a table of the history."""
+
+
+def test_only_the_package_history_has_statements_on_the_history():
+    offenders = set()
+    for name, tree in modules().items():
+        if name.startswith("anyhook.history"):
+            continue
+        for node in ast.walk(tree):
+            is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if is_text and STATEMENT.search(node.value):
+                offenders.add(name)
+    assert offenders == set()
+
+
 def test_only_their_own_package_names_agents():
     agents = {"gemini", "claude", "terminai", "generic"}
     for module, tree in modules().items():

@@ -37,6 +37,7 @@ from anyhook.backtest.storage import (
 )
 from anyhook.errors import UsageError
 from anyhook.history import trajectories
+from anyhook.history.digests import DIGEST_SIZE
 from anyhook.history.export import EXPORT_FIELDS, REQUIRED, names_of
 from anyhook.history.recognize import (
     HEAD,
@@ -46,7 +47,6 @@ from anyhook.history.recognize import (
     recognize,
     recognize_members,
 )
-from anyhook.history.rows import DIGEST_SIZE
 from anyhook.model.events import all_events
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from anyhook import __version__
 from anyhook.backtest.hook_file import HookFile
 from anyhook.errors import UsageError
-from anyhook.history.rows import DIGEST_SIZE
+from anyhook.history.digests import DIGEST_SIZE
 from anyhook.sandbox.environment import sandbox_environment
 from anyhook.trust.following import Follower
 from anyhook.trust.name_search import ProjectFiles

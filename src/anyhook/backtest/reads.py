@@ -8,14 +8,13 @@ that a hook starts and what libraries in C read are not seen.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from anyhook.files import FileIdentity, identity_of
-from anyhook.history.rows import DIGEST_SIZE
+from anyhook.history.digests import content_digest
 from anyhook.sandbox.keeper import installed_directories
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ def file_digest(path: str) -> str:
         if status.st_size > LARGEST_FILE:
             return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
         with open(path, "rb", buffering=0) as stream:
-            return hashlib.blake2b(stream.read(), digest_size=DIGEST_SIZE).hexdigest()
+            return content_digest(stream.read())
     except (OSError, ValueError):
         return ""
 
@@ -174,4 +173,4 @@ def variable_digest(name: str, environ: Mapping[str, str]) -> str:
     if value is None:
         return ""
     content = value.encode("utf-8", "surrogateescape")
-    return hashlib.blake2b(content, digest_size=DIGEST_SIZE).hexdigest()
+    return content_digest(content)

@@ -7,18 +7,17 @@ does not depend on the number of events.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.errors import UsageError
-from anyhook.history.checked import check_result, is_seconds
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.rows import dump
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
     from typing import TextIO
 
 ROW_GROUP = 4096
@@ -57,7 +56,6 @@ EXPORT_FIELDS = (
 """The members of an exported event; a reader must accept further ones."""
 REQUIRED = ("agent", "session", "event", "payload")
 """Members that an event needs to be read back."""
-_RESULT_FIELDS = frozenset(field.name for field in fields(RecordedResult))
 _NO_RESULT = RecordedResult("")
 
 
@@ -139,74 +137,8 @@ def _parquet_row(event: RecordedEvent) -> dict[str, Any]:
     return row
 
 
-def event_of_row(row: Mapping[str, Any]) -> RecordedEvent:
-    """Return the event of an exported row.
-
-    Args:
-        row: Its members; those of kind `json` may be their JSON text.
-
-    Raises:
-        ValueError: If a member is missing or has the wrong type; the message names it.
-    """
-    for name in REQUIRED:
-        if row.get(name) is None:
-            raise ValueError(f"{name} is missing")
-    decision = _value(row, "decision", dict, None)
-    time = _number(row, "time", float)
-    if not is_seconds(time):
-        raise ValueError("time is no number of seconds")
-    return RecordedEvent(
-        agent=str(row["agent"]),
-        session=str(row["session"]),
-        event=str(row["event"]),
-        time=time,
-        payload=_value(row, "payload", dict, None),
-        source=str(row.get("source") or "import"),
-        project=str(row.get("project") or ""),
-        tool=None if row.get("tool") is None else str(row["tool"]),
-        decision=decision,
-        results=tuple(_result_of(item) for item in _value(row, "results", list, [])),
-        reconstructed=tuple(names_of(row.get("reconstructed"))),
-        redacted=_number(row, "redacted", int),
-    )
-
-
-def _value(row: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
-    value = row.get(name)
-    if value is None:
-        return default
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            raise ValueError(f"{name} is not JSON") from None
-        if value is None:
-            return default
-    if not isinstance(value, kind):
-        raise ValueError(f"{name} is no {'object' if kind is dict else 'list'}")  # noqa: TRY004 - one exception for a bad row
-    return value
-
-
-def _number(row: Mapping[str, Any], name: str, kind: Callable[[Any], Any]) -> Any:
-    try:
-        return kind(row.get(name) or 0)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} is no number") from None
-
-
 def names_of(value: object) -> list[str]:
     """Return the names in a list, or in a text with commas between them."""
     if isinstance(value, str):
         return [name for name in value.split(",") if name]
     return [str(name) for name in value] if isinstance(value, list | tuple) else []
-
-
-def _result_of(item: object) -> RecordedResult:
-    if not isinstance(item, dict) or not isinstance(item.get("hook"), str):
-        raise ValueError("results holds what is no result of a hook")  # noqa: TRY004 - as above
-    result = RecordedResult(**{name: item[name] for name in _RESULT_FIELDS & item.keys()})
-    problems: list[str] = []
-    check_result(result, problems.append)
-    if problems:
-        raise ValueError(f"results: {problems[0].removesuffix('; left out')}")
-    return result

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anyhook.history.digests import hook_digest
 from anyhook.history.rows import dump, identity_of
 from anyhook.model.answers import STRENGTH, Outcome
 
@@ -175,7 +176,7 @@ class Merger:
     def _runs_of(self, event: RecordedEvent) -> list[_Run]:
         runs: list[_Run] = []
         for result in event.results:
-            version = (result.version.get("file") or "", self._history.digest_of(result) or "")
+            version = (result.version.get("file") or "", hook_digest(result) or "")
             name = (result.hook, result.place)
             runs.append(_run(name, version, event.time, result.started, result.duration))
         return runs

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from anyhook.history.rows import DIGEST_SIZE
+from anyhook.history.digests import content_digest
 from anyhook.history.text import query_of
 from anyhook.history.verdicts import HAS_FAILED
 
@@ -106,7 +105,7 @@ class SessionRange:
             " || ifnull(tool, '') || ':' || ifnull(reconstructed, ''))"
         )
         ((content,),) = self._query(history, columns, "")
-        return hashlib.blake2b((content or "").encode(), digest_size=DIGEST_SIZE).hexdigest()
+        return content_digest((content or "").encode())
 
     def read(self, history: History, names: Iterable[str] | None) -> list[tuple[Any, ...]]:
         """Return the events.

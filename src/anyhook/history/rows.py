@@ -7,6 +7,7 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from anyhook.history.digests import DIGEST_SIZE
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.spans import SPAN, Times, extend, store_times
 from anyhook.history.text import marks, searched_text
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 MARKED = ("agent", "event", "tool", "verdict", "source", "session")
 """Kinds of words in the index, beside those for hooks."""
-DIGEST_SIZE = 16
-"""Bytes of a content hash."""
 
 
 class Rows:

@@ -7,7 +7,6 @@ disk, it searches text, and it comes with Python.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import sqlite3
 import time
@@ -19,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from anyhook.errors import HistoryError
-from anyhook.files import describe_no_directory, read_user_file
-from anyhook.history.rows import DIGEST_SIZE, Rows, dump, indexed_text, keep, storable
+from anyhook.files import describe_no_directory
+from anyhook.history.digests import hook_digest
+from anyhook.history.rows import Rows, dump, indexed_text, keep, storable
 from anyhook.history.schema import VERSION, OtherVersionError, prepare
 from anyhook.history.spans import remove_empty_spans
 from anyhook.history.verdicts import verdict_of
@@ -76,7 +76,6 @@ class History:
         self.connection = connection
         self._sessions: dict[tuple[str, str], int] = {}
         self._hooks: dict[tuple[str, str, str, str], int] = {}
-        self._digests: dict[tuple[str, int, int], str | None] = {}
         self.set_aside = ""
 
     @classmethod
@@ -275,6 +274,10 @@ class History:
         row = self.connection.execute("SELECT ifnull(max(id), 0) FROM events").fetchone()
         return int(row[0])
 
+    def data_version(self) -> int:
+        """Return a number that differs after another connection has changed the store."""
+        return int(self.connection.execute("PRAGMA data_version").fetchone()[0])
+
     def _session_id(self, event: RecordedEvent) -> int:
         key = (event.agent, event.session)
         known = self._sessions.get(key)
@@ -290,7 +293,7 @@ class History:
         return known
 
     def _hook_id(self, event: RecordedEvent, result: RecordedResult) -> int:
-        digest = self.digest_of(result)
+        digest = hook_digest(result)
         key = (result.hook, result.place, result.kind, digest or "")
         known = self._hooks.get(key)
         if known is None:
@@ -304,22 +307,6 @@ class History:
             ).fetchone()
             known = self._hooks[key] = row[0]
         return known
-
-    def digest_of(self, result: RecordedResult) -> str | None:
-        """Return the content hash of a hook; `None` if its file changed since it ran."""
-        return result.digest or self._digest_of(result.version)
-
-    def _digest_of(self, version: Mapping[str, Any]) -> str | None:
-        file, command = version.get("file"), str(version.get("command", ""))
-        if not isinstance(file, str):
-            return _digest(command.encode("utf-8", "replace")) if command else None
-        stamp = (file, version.get("size", -1), version.get("mtime", -1))
-        if stamp not in self._digests:
-            self._digests[stamp] = _digest_of_file(*stamp)
-        content = self._digests[stamp]
-        return (
-            None if content is None else _digest(f"{command}\0{content}".encode("utf-8", "replace"))
-        )
 
     # -- limits
 
@@ -428,20 +415,6 @@ def _with_storable_label(result: RecordedResult) -> RecordedResult:
     names = {name: getattr(result, name) for name in ("hook", "place", "kind")}
     stored: dict[str, Any] = {name: _storable_name(value) for name, value in names.items()}
     return replace(result, **stored)
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=DIGEST_SIZE).hexdigest()
-
-
-def _digest_of_file(file: str, size: int, mtime: int) -> str | None:
-    try:
-        status = os.stat(file)  # noqa: PTH116 - the name may be no path at all
-        if (status.st_size, status.st_mtime_ns) != (size, mtime):
-            return None
-        return _digest(read_user_file(file, size))
-    except (OSError, ValueError):
-        return None
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.spec import PlainText
 from anyhook.engine.hook_files import files_of
 from anyhook.errors import SettingsError, UsageError
+from anyhook.history.digests import hook_digest
 from anyhook.history.events import RecordedResult
 from anyhook.history.ingest import ingest
 from anyhook.history.shadows import ShadowDecisions, ShadowNames, shadow_decisions
@@ -178,12 +179,12 @@ def would_have_decided(
     ]
     with History.open() as history:
         ingest(history)
-        own_digests = _digests_of(history, engine, handlers)
+        own_digests = _digests_of(engine, handlers)
         names = ShadowNames(
             labels,
             files,
             _files_of(engine, others) - files,
-            _digests_of(history, engine, others) - own_digests,
+            _digests_of(engine, others) - own_digests,
         )
         return shadow_decisions(history, engine.agent.name, names, limit)
 
@@ -195,14 +196,14 @@ def _files_of(engine: Engine, handlers: Iterable[HandlerSpec]) -> set[str]:
     return files
 
 
-def _digests_of(history: History, engine: Engine, handlers: Iterable[HandlerSpec]) -> set[str]:
+def _digests_of(engine: Engine, handlers: Iterable[HandlerSpec]) -> set[str]:
     """Return the content hashes under which the present versions of commands are recorded."""
     digests: set[str] = set()
     for handler in handlers:
         command = handler.command or shlex.join(handler.argv or ())
         names = [str(file) for file in files_of(engine, handler)]
         version = version_record(command, names[0] if names else None)
-        digest = history.digest_of(RecordedResult(handler.label, version=version))
+        digest = hook_digest(RecordedResult(handler.label, version=version))
         if digest is not None:
             digests.add(digest)
     return digests

@@ -142,8 +142,7 @@ class Live:
         """Return what differs after something was recorded, imported or removed."""
         journal = history.path.parent / DIRECTORY
         files = tuple((path.name, path.stat().st_size) for path in _files(journal))
-        version = history.connection.execute("PRAGMA data_version").fetchone()[0]
-        return files, version
+        return files, history.data_version()
 
     @staticmethod
     def _is_in_journal(before: tuple[Any, ...] | None, now: tuple[Any, ...]) -> bool:
