@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 
 import pytest
 
@@ -80,3 +81,12 @@ def test_a_wrong_member_of_an_event_costs_no_other_event(tmp_path, fields, probl
     assert problem in found
     assert {"first", "last"} <= set(texts)
     assert len(texts) == (2 if "is lost" in problem else 3)
+
+
+@pytest.mark.parametrize("column", ["started", "duration", "exit_code"])
+def test_the_store_holds_no_values_of_a_wrong_type(tmp_path, column):
+    write(tmp_path)
+    with History.open(tmp_path) as history:
+        ingest(history)
+        with pytest.raises(sqlite3.IntegrityError):
+            history.connection.execute(f"UPDATE results SET {column} = 'soon'")

@@ -9,7 +9,6 @@ import time
 import pytest
 
 from anyhook.history.events import RecordedResult
-from anyhook.history.store import History
 from anyhook.journal.records import RECORDER_KIND
 from tests.page.serving import NOW, PLACE, event, links_of, record, store, text_of
 
@@ -478,16 +477,3 @@ def assert_recorded(page, number):
     from tests.waiting import until
 
     until(lambda: page.client.get(f"/event/{number}").status_code == 200)
-
-
-def test_values_of_a_wrong_type_break_no_view(page):
-    store(event("make", outcome="deny"))
-    with History.open() as history:
-        history.connection.execute("UPDATE results SET started = 'soon', duration = 'long'")
-
-    assert "make" in text_of(page.get("/event/1"))
-    hooks = [link for link in links_of(page.get("/hooks")) if link.startswith("/hook?")]
-    for path in ("/", "/sessions", "/search", "/denials", *hooks):
-        assert page.get(path)
-    sessions = [x for x in links_of(page.get("/sessions")) if x.startswith("/session?")]
-    assert "make" in text_of(page.get(sessions[0]))

@@ -181,9 +181,12 @@ async def test_a_hook_that_fails_or_times_out_is_an_error(world, receiver, telem
         for span in receiver.spans
         if span.status == ERROR
     }
-    statuses = {result.handler.label: str(result.status) for result in decision.results}
-    assert errors == statuses
-    assert sorted(errors.values()) == ["failed", "timed_out", "warned", "warned"]
+    assert errors == {
+        "raises": "failed",
+        "warns": "warned",
+        "hangs": "timed_out",
+        "killed": "failed",
+    }
     event = receiver.one("before_tool Bash")
     assert event.status != ERROR
     assert "handler-timeout" in event.attributes["anyhook.diagnostics"]

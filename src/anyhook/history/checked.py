@@ -1,7 +1,6 @@
 """Recorded values of a wrong type: they are left out, so that what shows them need not check them.
 
-A line of the journal or a row of an export may have been written by another program, and a store by
-a release that did not check.
+A line of the journal or a row of an export may have been written by another program.
 """
 
 from __future__ import annotations
@@ -16,10 +15,6 @@ if TYPE_CHECKING:
 
 LARGEST = 2**53
 """Numbers above are of no use, and SQLite stores none above 2^63."""
-
-
-SECONDS = "iif(typeof(duration) = 'real', duration, NULL)"
-"""The column `duration` of results in a statement; a former release has stored any text there."""
 
 
 def _is_text(value: object) -> bool:
