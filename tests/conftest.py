@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.agents import AGENTS
 from anyhook.cli import main
 from anyhook.shell.variables import controls_shell
 from tests.world import World
 
 DATA = Path(__file__).parent / "data"
-OF_AGENTS = (
-    *("GEMINI_", "CLAUDE", "CURSOR_", "TERMINAI_", "OPENCODE_"),
-    *("ANYHOOK_", "GITHUB_"),
-)
+OF_AGENTS = {
+    name for entry in AGENTS.values() for name in (*entry.variables, *entry.child_variables)
+}
+OF_OTHERS = ("GEMINI_", "CLAUDE", "ANYHOOK_", "GITHUB_")
+"""What the names of further variables begin with."""
 
 
 def pytest_configure():
@@ -30,7 +32,8 @@ def clean_surroundings(tmp_path_factory, monkeypatch):
     """No test reads or writes the developer's home, settings or trust."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
-        if name.startswith(OF_AGENTS) or name == "SURFACE" or controls_shell(name):
+        is_of_agent = name in OF_AGENTS or name.startswith(OF_OTHERS) or name == "SURFACE"
+        if is_of_agent or controls_shell(name):
             monkeypatch.delenv(name)
     for name in ("COLUMNS", "LINES", "XDG_CONFIG_HOME"):  # of the test runner, of the developer
         monkeypatch.delenv(name, raising=False)

@@ -34,6 +34,7 @@ _NAMES_OF_MODULES = {
         "RunEndedError",
         "SandboxError",
         "SettingsError",
+        "StartedByAgentError",
         "StoppedError",
         "UnknownEventError",
         "UnknownNameError",

@@ -37,6 +37,7 @@ from anyhook.model.events import SessionEnd as SessionEnd
 from anyhook.model.events import SessionStart as SessionStart
 from anyhook.errors import SettingsError as SettingsError
 from anyhook.model.diagnostics import Severity as Severity
+from anyhook.errors import StartedByAgentError as StartedByAgentError
 from anyhook.model.status import Status as Status
 from anyhook.errors import StoppedError as StoppedError
 from anyhook.engine.sync import SyncEngine as SyncEngine
@@ -86,6 +87,7 @@ __all__ = [
     "SessionStart",
     "SettingsError",
     "Severity",
+    "StartedByAgentError",
     "Status",
     "StoppedError",
     "SyncEngine",

@@ -7,6 +7,7 @@ AnyhookError
 │   │   └── UnknownEventError   an event that the agent does not have; names the agent that has it
 │   └── EventError          an event that cannot be built or fired
 ├── SettingsError           a settings file cannot be read or edited; carries the place
+├── StartedByAgentError     a process that an agent has started may not weaken its guards
 ├── EngineClosedError       the engine was used after it was closed
 ├── RequiredHooksError      hooks that the host requires do not run; carries the reasons
 ├── HistoryError            the history cannot be opened, read or written
@@ -95,6 +96,18 @@ class SettingsError(AnyhookError):
         self.line = line
         place = f"{path}:{line}" if line else path
         super().__init__(f"{place}: {message}")
+
+
+class StartedByAgentError(AnyhookError):
+    """What weakens a guard is refused to a process that an agent has started.
+
+    Attributes:
+        title: Title of the agent.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        super().__init__(f"{title} has started this process, and only you may weaken its guards")
 
 
 class EngineClosedError(AnyhookError):

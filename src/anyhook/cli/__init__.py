@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import signal
 import sys
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.interrupts import INTERRUPTED, end_quietly
@@ -49,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     from anyhook.cli.app import make_app
     from anyhook.cli.output import print_error
-    from anyhook.errors import AnyhookError
+    from anyhook.errors import AnyhookError, StartedByAgentError
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
@@ -62,6 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         message = _without_internals(error.format_message())
         print_error(message or "a command is missing; see: anyhook --help")
         return USAGE
+    except StartedByAgentError as error:
+        print_error(f"{error}; in a terminal of yours: {_command_line(arguments)}")
+        return PROBLEMS
     except AnyhookError as error:
         print_error(str(error))
         return USAGE
@@ -86,6 +91,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if exit_code == INTERRUPTED:
         print_error("interrupted")
     return exit_code if isinstance(exit_code, int) else OK
+
+
+def _command_line(arguments: Sequence[str]) -> str:
+    """Return the line with which a user gives the same command in another terminal."""
+    directory = shlex.quote(str(Path.cwd()))
+    return f"cd {directory} && {shlex.join(['anyhook', *arguments])}"
 
 
 def _without_internals(message: str) -> str:

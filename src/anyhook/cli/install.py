@@ -29,6 +29,7 @@ from anyhook.manage.adding import (
     trust_hook_file,
 )
 from anyhook.manage.paths import show_path
+from anyhook.manage.protection import require_user
 from anyhook.manage.scope import agents_here, existing_project
 from anyhook.settings.changes import SCOPES, Change
 from anyhook.settings.companions import companion_changes, program_words
@@ -149,6 +150,8 @@ def uninstall(
         anyhook uninstall hooks/guard.py
         anyhook uninstall ~/hooks/guard.py --scope user --yes
     """
+    if not dry_run:
+        require_user()
     directory = existing_project(project)
     names = agents or CODING_AGENTS
     changes: list[Change] = []

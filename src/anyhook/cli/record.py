@@ -36,6 +36,7 @@ from anyhook.history.store import FILE, History
 from anyhook.history.tap_record import PROBLEM_FILE
 from anyhook.journal.lines import DIRECTORY, history_directory
 from anyhook.manage.paths import show_path
+from anyhook.manage.protection import require_user
 from anyhook.manage.recorded import (
     RecordedAgent,
     RecordingState,
@@ -172,6 +173,8 @@ def switch_off(
         anyhook record off
         anyhook record off --agent claude
     """
+    if not dry_run:
+        require_user()
     directory = existing_project(project)
     state = read_state()
     names = {get_agent(name).name for name in agents or ()} or {*CODING_AGENTS}

@@ -15,6 +15,7 @@ from anyhook.cli.switch import HookName, load_engine
 from anyhook.errors import UsageError
 from anyhook.journal.lines import history_directory, is_recording
 from anyhook.manage.hooks import find_hook
+from anyhook.manage.protection import require_user
 from anyhook.manage.shadows import (
     EXAMPLES,
     check_can_be_shadow,
@@ -51,6 +52,8 @@ def shadow(
         anyhook shadow guard.py
         anyhook promote guard.py
     """
+    if not dry_run:
+        require_user()
     engine = load_engine(project, agent, name)
     handlers = find_hook(engine, name)
     check_can_be_shadow(engine, handlers)

@@ -28,6 +28,7 @@ from anyhook.cli.output import (
 from anyhook.engine.guard import Guard
 from anyhook.errors import UsageError
 from anyhook.manage.paths import show_path
+from anyhook.manage.protection import require_user
 from anyhook.manage.scope import scope_of
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
@@ -108,12 +109,15 @@ def trust(
         raise UsageError("--show changes nothing; drop it, or drop --yes and --revoke")
     store = TrustStore()
     scope = scope_of(project, agent)
+    # With --json alone, programs get what would be asked and nothing is trusted.
+    is_only_shown = show or (as_json and not yes and not revoke)
+    if not is_only_shown:
+        require_user()
     if revoke:
         return _revoke(store, scope.project, as_json=as_json)
     reviews = [review_hooks(store, scope.project, get_agent(name)) for name in scope.agents]
     changed = [review for review in reviews if review.changes]
-    # With --json alone, programs get what would be asked and nothing is trusted.
-    should_ask = bool(changed) and not (show or yes or as_json)
+    should_ask = bool(changed) and not is_only_shown and not yes
     if should_ask and not _is_interactive():
         raise UsageError("there is no terminal to ask on; use --show to review, --yes to trust")
     out = console()
@@ -129,10 +133,7 @@ def trust(
             store.trust(scope.project, review.subjects, agent=review.agent.name)
     trusted = is_agreed or not changed
     if as_json:
-        hooks: list[dict[str, Any]] = []
-        for review in reviews:
-            hooks += [_hook_json(review, subject) for subject in review.subjects]
-        print_json({"project": str(scope.project), "trusted": trusted, "hooks": hooks})
+        print_json(_reviews_json(scope.project, reviews, trusted=trusted))
     else:
         _print_result(out, scope, reviews, trusted=trusted)
     return OK if trusted else PROBLEMS
@@ -318,6 +319,13 @@ def _print_script(out: Console, text: str) -> None:
     print_quoted(out, "\n".join(lines[:MAX_LINES]), style="dim")
     if len(lines) > MAX_LINES:
         out.print(Text(f"    | … {len(lines) - MAX_LINES} more lines", style="dim"))
+
+
+def _reviews_json(project: Path, reviews: list[Review], *, trusted: bool) -> dict[str, Any]:
+    hooks: list[dict[str, Any]] = []
+    for review in reviews:
+        hooks += [_hook_json(review, subject) for subject in review.subjects]
+    return {"project": str(project), "trusted": trusted, "hooks": hooks}
 
 
 def _hook_json(review: Review, subject: Subject) -> dict[str, Any]:

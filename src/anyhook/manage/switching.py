@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.errors import SettingsError
 from anyhook.manage.hooks import configured_handlers, find_hook, handlers_named
+from anyhook.manage.protection import require_user
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import EDITABLE_LAYERS, Change, read_source, write_changes
 from anyhook.settings.entries import disable_name, disabled_lists, enable_name
@@ -60,7 +61,10 @@ def switch_hook(engine: Engine, name: str, *, is_on: bool) -> SwitchResult:
         UsageError: If the name stands for several hooks.
         UnknownNameError: If it stands for none.
         SettingsError: If a file cannot be edited.
+        StartedByAgentError: If it is to be off, and an agent has started this process.
     """
+    if not is_on:
+        require_user()
     handlers, changes = switch_changes(engine, name, is_on=is_on)
     written = write_changes(changes)
     # The state is what the files say now: another file can still switch the hook off.

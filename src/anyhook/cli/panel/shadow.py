@@ -20,6 +20,7 @@ from anyhook.errors import AnyhookError, UsageError
 from anyhook.history.shadows import ShadowDecisions
 from anyhook.journal.lines import history_directory, is_recording
 from anyhook.manage.hooks import configured_handlers
+from anyhook.manage.protection import require_user
 from anyhook.manage.shadows import check_can_be_shadow, shadow_changes, would_have_decided
 from anyhook.settings.changes import write_changes
 
@@ -153,6 +154,8 @@ class ShadowScreen(PanelScreen):
             return
         self._plan = None
         try:
+            if not plan.is_promotion:
+                require_user()
             await asyncio.to_thread(write_changes, plan.changes)
         except (AnyhookError, OSError) as error:
             self.report_problem(str(error))
