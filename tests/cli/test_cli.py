@@ -22,6 +22,7 @@ from anyhook.atomic_write import replace_file
 from anyhook.cli.app import make_app
 from anyhook.settings.write import write_atomically
 from anyhook.worker import client
+from tests.answering import answer
 from tests.conftest import DATA
 from tests.leftovers import MARK, marked
 from tests.waiting import until
@@ -311,7 +312,7 @@ def test_a_payload_with_a_wrong_field_is_fired_and_reported(world, run):
         (["schema", "Nope"], "Nope is not an event of Gemini CLI"),
         (["schema", "--reply"], "name the event of the reply"),
         (["check", "-C", "/tmp/[/red]"], "there is no directory '/tmp/[/red]'"),
-        (["trust"], "there is no terminal to ask on"),
+        (["trust"], "there is no terminal to ask at"),
         (["completion", "tcsh"], "'shell': 'tcsh' is not one of 'bash', 'zsh', 'fish'"),
         (["completion"], "Missing argument 'shell'. Choose from: bash, zsh, fish"),
         (["check", "--format", "xml"], "'--format': 'xml' is not one of 'text', 'json'"),
@@ -726,28 +727,11 @@ def test_trust_without_hooks_reports_it(world, run):
     assert (code, "nothing to trust" in out) == (0, True)
 
 
-@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 1)])
-def test_trust_asks_on_a_terminal(world, answer, code):
+@pytest.mark.parametrize(("key", "code"), [(b"y", 0), (b"n", 1), (b"\x04", 1)])
+def test_trust_asks_on_a_terminal(world, key, code):
     world.settings("project", settings(hook("p")))
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "anyhook", "trust"], stdin=slave, stdout=slave, stderr=slave
-    )
-    os.close(slave)
-    output = b""
-    while b"[y/N]" not in output:
-        output += os.read(master, 1000)
-    os.write(master, answer)
-    while True:
-        try:
-            chunk = os.read(master, 1000)
-        except OSError:
-            break
-        if not chunk:
-            break
-    os.close(master)
 
-    assert process.wait(20) == code
+    assert answer(["trust"], key, cwd=world.project)[0] == code
 
 
 # -- schema

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import shlex
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from anyhook.errors import EventError, UsageError
 from anyhook.settings.jsonc import parse
 from anyhook.testing import load_hooks, make_event, make_payload, run_examples, run_hook
 from anyhook.worker.commands import read_line
+from tests.answering import answer
 
 HOOK = """
 from anyhook.authoring import Hooks, ask, context, deny
@@ -344,23 +344,14 @@ def test_without_a_terminal_it_asks_for_yes(world, run, hook_file):
     assert not (world.project / ".claude").exists()
 
 
-@pytest.mark.parametrize(("word", "written"), [(b"y\n", True), (b"n\n", False)])
-def test_it_asks_on_a_terminal(world, hook_file, word, written):
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "anyhook", "install", str(hook_file), "--agent", "claude"],
-        stdin=follower,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd=world.project,
-    )
-    os.close(follower)
-    os.write(leader, word)
-    out, _ = process.communicate(timeout=50)
-    os.close(leader)
+@pytest.mark.parametrize(("key", "written"), [(b"y", True), (b"n", False), (b"\r", False)])
+def test_it_asks_on_a_terminal(world, hook_file, key, written):
+    words = ["install", str(hook_file), "--agent", "claude"]
 
-    assert process.returncode == 0
-    assert b"Write this?" in out
+    code, out = answer(words, key, cwd=world.project)
+
+    assert code == 0
+    assert "Write this?" in out
     assert (world.project / ".claude" / "settings.json").exists() is written
 
 

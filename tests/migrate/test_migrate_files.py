@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import resource
 import shutil
 import signal
@@ -18,6 +17,7 @@ import pytest
 from anyhook.errors import SettingsError
 from anyhook.settings.edit import add_item
 from anyhook.settings.jsonc import parse
+from tests.answering import answer
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -512,7 +512,7 @@ def test_a_file_that_appears_while_the_user_thinks_is_not_touched(world, source,
 
 def test_a_user_who_says_yes_gets_it_and_one_who_says_no_does_not(world, source, target):
     world.write(target, TARGET)
-    before, code, _ = answered(world, lambda: None, answer=b"n\n")
+    before, code, _ = answered(world, lambda: None, key=b"n")
     assert (code, everything(world)) == (0, before)
 
     _, code, _ = answered(world, lambda: None)
@@ -521,32 +521,22 @@ def test_a_user_who_says_yes_gets_it_and_one_who_says_no_does_not(world, source,
     assert migrated(target)
 
 
-def answered(world, change, answer=b"y\n"):
+def answered(world, change, key=b"y"):
     """Migrate at a terminal; something happens between the question and the answer.
 
-    Returns everything as it was when the answer was given, the exit code, and the errors.
+    Returns everything as it was when the answer was given, the exit code, and the output.
     """
-    leader, follower = pty.openpty()
-    with subprocess.Popen(
-        [*COMMAND, *ARGUMENTS[:-1]],
-        stdin=follower,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=world.project,
-        env={**os.environ, "COLUMNS": "500"},
-    ) as process:
-        os.close(follower)
-        asked = b""
-        while b"Write this?" not in asked:
-            piece = os.read(process.stdout.fileno(), 65536)
-            assert piece, asked
-            asked += piece
+    states = []
+
+    def meanwhile():
         change()
-        before = everything(world)
-        os.write(leader, answer)
-        _, err = process.communicate(timeout=50)
-    os.close(leader)
-    return before, process.returncode, err.decode()
+        states.append(everything(world))
+
+    environ = {**os.environ, "COLUMNS": "500"}
+    code, output = answer(
+        ARGUMENTS[:-1], key, cwd=world.project, environ=environ, meanwhile=meanwhile
+    )
+    return states[0], code, output
 
 
 # -- no room, and no time

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import subprocess
 import sys
 
 import pytest
 
 from anyhook.sandbox.copies import copy_home
 from anyhook.settings.sources import Location
+from tests.answering import answer
 
 pytestmark = pytest.mark.slow
 
@@ -193,7 +192,7 @@ def test_the_user_learns_what_runs_where_before_anything_runs(here):
     ran = here.project.parent / "ran"
     configure(here, f"touch {ran}")
     (here.home / ".claude").mkdir()
-    out = answered(here, b"n\n")
+    out = answered(here, b"n")
 
     assert f"touch {ran}" in out
     assert "~/.claude" in out
@@ -201,24 +200,12 @@ def test_the_user_learns_what_runs_where_before_anything_runs(here):
     assert "Run them?" in out
     assert "nothing was run" in out
 
-    assert "nothing was run" not in answered(here, b"y\n")
+    assert "nothing was run" not in answered(here, b"y")
     assert not ran.exists()
 
 
-def answered(world, answer):
-    leader, follower = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-P", "-m", "anyhook", *ARGUMENTS],
-        stdin=follower,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=world.project,
-    ) as process:
-        os.close(follower)
-        os.write(leader, answer)
-        out, _ = process.communicate(timeout=50)
-    os.close(leader)
-    return out.decode()
+def answered(world, key):
+    return answer(ARGUMENTS, key, cwd=world.project)[1]
 
 
 def test_without_a_terminal_trusted_hooks_run_only_if_that_was_said(here, run):

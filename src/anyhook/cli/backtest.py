@@ -29,7 +29,7 @@ from anyhook.cli.event_filters import (
 )
 from anyhook.cli.html import HtmlFile, write_html
 from anyhook.cli.options import AsJson, TrustOnce, Yes
-from anyhook.cli.output import console, count_of, print_json
+from anyhook.cli.output import confirm, console, count_of, print_json
 from anyhook.cli.past import Since, open_history, print_problems
 from anyhook.cli.sandboxed import confirm_limits, sandbox_text
 from anyhook.errors import UnknownNameError, UsageError
@@ -276,10 +276,10 @@ def _confirm(
             out.print(f"  {labels[id(handler)]}  {definition.event}", markup=False)
     if options.trust_once or (options.yes and is_trusted):
         return
-    if not sys.stdin.isatty():
-        option = "--yes" if is_trusted else "--trust-once, because you have not trusted them"
-        raise UsageError(f"there is no terminal to ask whether these hooks may run: add {option}")
-    if not typer.confirm("Run them?", default=False, err=True):
+    option = "--yes" if is_trusted else "--trust-once, because you have not trusted them"
+    if not confirm(
+        "Run them?", is_agreed=False, instead=f"to run these hooks, add {option}", err=True
+    ):
         raise UsageError("nothing was run")
 
 

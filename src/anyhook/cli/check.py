@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +13,7 @@ from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.ci_formats import github_lines, sarif_log
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
 from anyhook.cli.output import (
+    confirm,
     console,
     count_of,
     diagnostic_json,
@@ -21,7 +21,6 @@ from anyhook.cli.output import (
     print_diagnostics,
     print_json,
 )
-from anyhook.errors import UsageError
 from anyhook.manage.hooks import configured_handlers
 from anyhook.manage.paths import show_path
 from anyhook.manage.problems import find_problems
@@ -128,11 +127,9 @@ def _apply_remedies(
     out = console(stderr=as_json)
     for text in remedies:
         out.print(Text.assemble(("fix", "green"), f"  {text}"))
-    if not yes:
-        if as_json or sys.stdin is None or not sys.stdin.isatty():
-            raise UsageError("there is no terminal to ask on; add --yes to apply the remedies")
-        if not typer.confirm("Apply this?", default=False):
-            return False
+    instead = "add --yes to apply the remedies"
+    if not confirm("Apply this?", is_agreed=yes, is_quiet=as_json, instead=instead):
+        return False
     for remedy in remedies.values():
         remedy.apply()
     return True

@@ -23,7 +23,7 @@ from anyhook.cli.migrate_report import (
     show_what_runs,
 )
 from anyhook.cli.options import HERE, AsJson, Project
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import confirm, console, print_json
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.engine.guard import Guard
 from anyhook.errors import UsageError
@@ -279,17 +279,13 @@ def _confirm_proof(migration: Migration, location: Location, options: ProofOptio
         show_what_runs(migration, location)
     if options.trust_once or (options.yes and not is_untrusted):
         return
-    if options.quiet or sys.stdin is None or not sys.stdin.isatty():
-        if is_untrusted:
-            raise UsageError(
-                "the proof runs the hooks, and you have not trusted them: look at them with "
-                f"anyhook trust --agent {migration.source.name}, or add --trust-once"
-            )
-        raise UsageError(
-            "the proof runs the hooks, and there is no terminal to ask at: add --yes or "
-            "--trust-once"
+    instead = "the proof runs the hooks: add --yes or --trust-once"
+    if is_untrusted:
+        instead = (
+            "the proof runs the hooks, and you have not trusted them: look at them with "
+            f"anyhook trust --agent {migration.source.name}, or add --trust-once"
         )
-    if not typer.confirm("Run them?", default=False):
+    if not confirm("Run them?", is_agreed=False, is_quiet=options.quiet, instead=instead):
         raise UsageError("nothing was run and nothing was written")
 
 

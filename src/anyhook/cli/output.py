@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import typer
+import click
 from rich.console import Console
 from rich.markup import escape
 from rich.segment import Segment
@@ -163,10 +163,24 @@ def print_quoted(out: Console, text: str, style: str = "") -> None:
             out.print(Text(prefix, style=style).append_text(part))
 
 
+def require_terminal(instead: str, *, is_quiet: bool = False) -> None:
+    """Require a terminal to ask at.
+
+    Args:
+        instead: What to do where there is none.
+        is_quiet: Whether the command writes for programs, so that it does not ask.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    if is_quiet or sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError(f"there is no terminal to ask at; {instead}")
+
+
 def confirm(
     question: str, *, is_agreed: bool, instead: str, is_quiet: bool = False, err: bool = False
 ) -> bool:
-    """Ask a question that `y` answers; any other answer, also none, is no.
+    """Ask a question, which the key `y` answers; any other key is no.
 
     Args:
         question: The question.
@@ -180,9 +194,15 @@ def confirm(
     """
     if is_agreed:
         return True
-    if is_quiet or sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError(f"there is no terminal to ask at; {instead}")
-    return typer.confirm(question, default=False, err=err)
+    require_terminal(instead, is_quiet=is_quiet)
+    out = console(stderr=err)
+    out.print(f"{question} y/N ", end="", markup=False, soft_wrap=True)
+    try:
+        is_agreed = click.getchar().lower().startswith("y")
+    except EOFError:
+        is_agreed = False
+    out.print("y" if is_agreed else "n")
+    return is_agreed
 
 
 # -- diagnostics

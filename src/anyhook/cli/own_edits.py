@@ -6,10 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-import click
-
 from anyhook.agents import agent_that_started, get_agent
-from anyhook.cli.output import console
+from anyhook.cli.output import confirm, console
 from anyhook.cli.trust import print_review, review_hooks
 from anyhook.trust.store import TrustStore
 
@@ -38,10 +36,8 @@ def accept_own_edits(project: Path, agent_name: str) -> None:
         return
     out = console(stderr=True)
     print_review(out, project, review)
-    out.print("Did you make these changes? y trusts them, any other key does not. ", end="")
-    is_accepted = click.getchar().lower() == "y"
-    out.print("y" if is_accepted else "n")
-    if is_accepted:
+    question = "Did you make these changes, and do you trust them?"
+    if confirm(question, is_agreed=False, instead="see: anyhook trust", err=True):
         store.trust(project, review.subjects, agent=agent_name)
 
 

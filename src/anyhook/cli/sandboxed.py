@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-import typer
-
-from anyhook.cli.output import console
+from anyhook.cli.output import confirm, console
 from anyhook.errors import UsageError
 from anyhook.sandbox.sandbox import sandbox_limits
 
@@ -40,9 +36,6 @@ def confirm_limits(*, is_agreed: bool) -> None:
     )
     for limit in limits:
         out.print(f"  {limit}", markup=False, soft_wrap=True)
-    if is_agreed:
-        return
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError("there is no terminal to ask whether hooks may run like this: add --yes")
-    if not typer.confirm("Run them?", default=False, err=True):
+    instead = "to run hooks like this, add --yes"
+    if not confirm("Run them?", is_agreed=is_agreed, instead=instead, err=True):
         raise UsageError("nothing was run")

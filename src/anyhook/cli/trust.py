@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,11 +17,13 @@ from anyhook.agents import get_agent
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
 from anyhook.cli.output import (
+    confirm,
     console,
     count_of,
     print_diagnostics,
     print_json,
     print_quoted,
+    require_terminal,
     show_place,
 )
 from anyhook.engine.guard import Guard
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
 DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
 _PLAIN_PATH = re.compile(r"[\w./@+~ -]+")
+ASK_INSTEAD = "use --show to review, --yes to trust"
 MAX_LINES = 40
 """Lines of a new script or a long value that are printed."""
 MAX_CHARACTERS = 4000
@@ -118,8 +120,8 @@ def trust(
     reviews = [review_hooks(store, scope.project, get_agent(name)) for name in scope.agents]
     changed = [review for review in reviews if review.changes]
     should_ask = bool(changed) and not is_only_shown and not yes
-    if should_ask and not _is_interactive():
-        raise UsageError("there is no terminal to ask on; use --show to review, --yes to trust")
+    if should_ask:
+        require_terminal(ASK_INSTEAD)
     out = console()
     if not as_json:
         print_project(out, scope.project)
@@ -127,7 +129,8 @@ def trust(
             print_review(out, scope.project, review)
     is_agreed = yes
     if should_ask:
-        is_agreed = typer.confirm("Trust these hooks and scripts as they are?", default=False)
+        question = "Trust these hooks and scripts as they are?"
+        is_agreed = confirm(question, is_agreed=False, instead=ASK_INSTEAD)
     if is_agreed:
         for review in changed:
             store.trust(scope.project, review.subjects, agent=review.agent.name)
@@ -147,10 +150,6 @@ def _revoke(store: TrustStore, project: Path, *, as_json: bool) -> int:
     state = "is not trusted any more" if was_trusted else "was not trusted"
     console().print(f"{show_path(str(project))} {state}", markup=False)
     return OK
-
-
-def _is_interactive() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def review_hooks(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
