@@ -67,7 +67,8 @@ def missing_abilities(engine: Engine, file: HookFile) -> Iterator[Diagnostic]:
 
 def unknown_subjects(engine: Engine, file: HookFile) -> Iterator[Diagnostic]:
     """Report tools that a function is registered for and that no agent has."""
-    tools = {*TOOLS, *engine.agent.tools, *engine.agent.renamed_tools}
+    # Of names that differ in case only, `closest` suggests the last one: the common name.
+    tools = [*engine.agent.tools, *engine.agent.renamed_tools, *TOOLS]
     for use in file.uses:
         spec = engine.agent.by_canonical.get(use.event)
         if spec is None or spec.subject != "tool_name":
