@@ -6,7 +6,7 @@ import pytest
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.tool_names import counterpart_tool, suggest_tool
-from anyhook.engine.checks import check_hooks
+from anyhook.checks.rules import check_hooks
 from tests.world import World
 
 
@@ -38,7 +38,7 @@ def test_a_pattern_with_the_tool_of_another_agent_has_a_hint(tmp_path):
     world.settings("user", {"hooks": {"PreToolUse": [{"matcher": "^Shell$", "hooks": [hook]}]}})
     engine = world.load()
 
-    problems = check_hooks(engine.agent, engine.definitions, world.project, {}, world.environ)
+    problems = check_hooks(engine)
 
     assert [problem.message for problem in problems] == [
         "PreToolUse: '^Shell$' hits no tool that Claude Code has (Shell is 'Bash' here)"

@@ -16,7 +16,7 @@ from anyhook.agents.gemini.model_api import (
     response_to_api,
 )
 from anyhook.agents.payloads import payload_key
-from anyhook.engine.checks import check_hooks
+from anyhook.checks.rules import check_hooks
 from anyhook.errors import UnknownEventError
 from anyhook.handlers.environment import Redaction
 from anyhook.matching.matchers import compile_matcher
@@ -407,13 +407,7 @@ def check_settings(row, tmp_path, agent):
     engine = world.engine
     found = list(engine.diagnostics)
     if given.get("check"):
-        found += check_hooks(
-            world.agent,
-            engine.definitions,
-            world.project,
-            engine.guard.variables(),
-            engine.environ,
-        )
+        found += [problem for problem in check_hooks(engine) if problem not in found]
 
     if "hooks" in expect:
         plans = [

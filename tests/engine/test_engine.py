@@ -793,12 +793,12 @@ def test_a_pipe_in_the_place_of_a_file_does_not_hold_the_host(world):
 
 
 def test_a_handler_that_is_no_command_has_nothing_to_check(world):
-    from anyhook.engine.checks import check_hooks
+    from anyhook.checks.rules import check_hooks
 
     engine = world.load()
     engine.register("before_tool", print)
 
-    found = check_hooks(engine.agent, engine.definitions, world.project, {}, {})
+    found = check_hooks(engine)
 
     assert list(found) == []
 

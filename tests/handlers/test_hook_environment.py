@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from anyhook import BeforeTool
-from anyhook.engine.checks import check_hooks
+from anyhook.checks.rules import check_hooks
 from anyhook.testing import make_payload
 from tests.world import World
 
@@ -114,7 +114,7 @@ async def test_a_missing_shell_is_an_error_before_and_a_failure_at_run_time(worl
     async with world.load() as engine:
         decision = await engine.dispatch(WRITE)
 
-    checks = check_hooks(engine.agent, engine.definitions, world.project, {}, world.environ)
+    checks = check_hooks(engine)
     assert [(d.code, d.severity) for d in checks] == [("missing-shell", "error")]
     assert decision.results[0].failed
     assert [d.code for d in decision.diagnostics] == ["handler-failed"]
@@ -125,7 +125,7 @@ async def test_check_looks_programs_up_on_the_path_of_the_hook(world):
     configure(world, {"PATH": f"{world.root}/bin"}, "only-here")
     engine = world.load()
 
-    checks = check_hooks(engine.agent, engine.definitions, world.project, {}, world.environ)
+    checks = check_hooks(engine)
     assert list(checks) == []
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import anyhook
+from anyhook.agents import NAMES
 
 ROOT = Path(__file__).parents[2]
 SRC = Path(anyhook.__file__).parent
@@ -151,15 +152,22 @@ def test_only_the_package_history_has_statements_on_the_history():
     assert offenders == set()
 
 
-def test_only_their_own_package_names_agents():
-    agents = {"gemini", "claude", "terminai", "generic"}
-    for module, tree in modules().items():
-        if module.startswith("anyhook.agents"):
+def test_only_their_own_package_compares_with_names_of_agents():
+    offenders = set()
+    for name, tree in modules().items():
+        if name.startswith("anyhook.agents"):
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.Compare):
-                compared = {str(c.value) for c in node.comparators if isinstance(c, ast.Constant)}
-                assert not agents & compared, module
+                values = [node.left, *node.comparators]
+            elif isinstance(node, ast.MatchValue):
+                values = [node.value]
+            else:
+                continue
+            inner = [child for value in values for child in ast.walk(value)]
+            compared = {child.value for child in inner if isinstance(child, ast.Constant)}
+            offenders |= {f"{name}:{node.lineno} {agent}" for agent in compared & {*NAMES}}
+    assert offenders == set()
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])

@@ -9,8 +9,6 @@ import textwrap
 
 import pytest
 
-from anyhook.authoring.inspect import endless_uses, mentions_stop_hook_active
-
 PLAIN = """
 import json, pathlib, sys
 pathlib.Path("ran").touch()
@@ -165,31 +163,6 @@ def test_a_denial_without_an_end_is_reported_without_an_example_of_it(run, hook_
     _, out, _ = run("test", str(path))
 
     assert "denies after_agent also when stop_hook_active is true" in out
-
-
-def test_a_stop_hook_that_never_looks_at_its_flag_is_found_in_its_text(hook_file):
-    blind = hook_file(STOP.replace("CONDITION", "True"))
-    assert [(use.name, use.line) for use in endless_uses(blind)] == [("again", 7)]
-
-    careful = hook_file(STOP.replace("CONDITION", "not event.stop_hook_active"))
-    assert endless_uses(careful) == []
-
-    quiet = hook_file(STOP.replace("deny(", "print("))
-    assert endless_uses(quiet) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "mentions"),
-    [
-        ('if [ "$(jq -r .stop_hook_active)" = true ]; then exit 0; fi\nexit 2\n', True),
-        ("const { stop_hook_active } = JSON.parse(input)\n", True),
-        ("# stop_hook_active is not looked at\nexit 2\n", False),
-        ("  // stop_hook_active\nprocess.exit(2)\n", False),
-        ("exit 2\n", False),
-    ],
-)
-def test_a_script_is_searched_for_the_flag_outside_comments(text, mentions):
-    assert mentions_stop_hook_active(text) is mentions
 
 
 # -- tables

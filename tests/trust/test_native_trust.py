@@ -8,9 +8,10 @@ import pytest
 
 from anyhook.agents import get_agent
 from anyhook.agents.codex.trust import hash_of, key_of
+from anyhook.checks.trust import report_native_trust
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
-from anyhook.trust.native import explain_states, native_states
+from anyhook.trust.native import native_states
 
 CODEX = get_agent("codex")
 DEFINITION = {"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}
@@ -52,7 +53,7 @@ def test_the_record_of_codex_says_which_hooks_it_trusts(tmp_path, state, expecte
 
     assert native is not None
     assert native.of(handler) == expected
-    reported = [problem.message for problem in explain_states(CODEX, hooks)]
+    reported = [problem.message for problem in report_native_trust(hooks)]
     assert len(reported) == (expected != "trusted")
     assert all(expected in message and "/hooks" in message for message in reported)
 
@@ -64,7 +65,7 @@ def test_a_hook_of_several_events_is_reported_once_with_them(tmp_path):
     hooks = {"PreToolUse": [DEFINITION, other], "Stop": [DEFINITION], "SessionStart": [other]}
     file.write_text(json.dumps({"hooks": hooks}))
 
-    problems = list(explain_states(CODEX, load_hooks(CODEX, Location(tmp_path, tmp_path, {}))))
+    problems = list(report_native_trust(load_hooks(CODEX, Location(tmp_path, tmp_path, {}))))
 
     messages = [problem.message.partition(" is untrusted")[0] for problem in problems]
     assert messages == ["'true' on PreToolUse, Stop", "'false' on PreToolUse, SessionStart"]
@@ -76,4 +77,4 @@ def test_an_agent_without_a_record_shows_none(tmp_path):
     hooks = load_hooks(claude, Location(tmp_path, tmp_path, {}))
 
     assert native_states(claude, hooks) is None
-    assert list(explain_states(claude, hooks)) == []
+    assert list(report_native_trust(hooks)) == []

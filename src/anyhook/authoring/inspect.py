@@ -129,38 +129,6 @@ NEVER_RUNS = (
 )
 STOP_FLAG = "stop_hook_active"
 """Field of an event that is true when a hook has already continued the agent in this turn."""
-COMMENTS = ("#", "//")
-
-
-def mentions_stop_hook_active(text: str) -> bool:
-    """Return whether a script looks at `stop_hook_active`: it is named outside of comment lines.
-
-    A hook on the end of an agent that denies without it continues the agent for ever.
-
-    Args:
-        text: A script in any language.
-    """
-    for line in text.splitlines():
-        if STOP_FLAG in line and not line.strip().startswith(COMMENTS):
-            return True
-    return False
-
-
-def endless_uses(path: Path) -> list[Use]:
-    """List the functions of a hook file that deny the end of the agent and never look at the flag.
-
-    Args:
-        path: A file; one that is no hook file, or no Python, has none.
-    """
-    denying: list[Use] = []
-    for use in scan(path):
-        has_flag = STOP_FLAG in event_class(use.event).record_names
-        if has_flag and "deny" in use.abilities:
-            denying.append(use)
-    # A helper may look at the flag for them.
-    if denying and mentions_stop_hook_active(path.read_text("utf-8")):
-        return []
-    return denying
 
 
 def gaps(uses: list[Use], agent: AgentSpec) -> list[tuple[Use, str]]:

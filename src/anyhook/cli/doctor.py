@@ -15,6 +15,7 @@ from rich.text import Text
 
 from anyhook import __version__
 from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.checks.companions import companion_files
 from anyhook.cli import OK, PROBLEMS, USAGE
 from anyhook.cli.options import HERE, AsJson, Project
 from anyhook.cli.output import console, print_json, show_place
@@ -29,7 +30,7 @@ from anyhook.manage.scope import existing_project
 from anyhook.migrate.commands import is_portable
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
-from anyhook.settings.companions import check_companions, find_companion
+from anyhook.settings.companions import find_companion
 from anyhook.worker.client import RUNTIME_DIR_ENV, SOCKET, WORKER_ENV, which
 from anyhook.worker.commands import NATIVE, native_client, read_command, read_line
 from anyhook.worker.control import (
@@ -330,7 +331,7 @@ def _look_at_companions(diagnosis: Diagnosis) -> Iterator[Check]:
         engine = Engine.load(
             diagnosis.project, agent=name, environ=diagnosis.environ, on_message=discard
         )
-        for problem in check_companions(agent, engine.hooks):
+        for problem in companion_files(engine):
             place = show_path(problem.place.file if problem.place else "", engine.project_dir)
             message, _, remedy = problem.message.partition("; ")
             yield Check(f"{agent.title}, {place}", WRONG, message, remedy)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.engine.checks import check_never_matches, check_start
+from anyhook.engine.dead_matchers import check_never_matches
 from anyhook.engine.forms import form_rules
 from anyhook.engine.plan import runs_on
+from anyhook.engine.startable import check_start
 from anyhook.model.diagnostics import Diagnostic, diagnose
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from anyhook.engine.checks import check_hooks
+from anyhook.checks.rules import check_hooks
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Place, Severity
 from anyhook.settings.formats import parse_settings
@@ -173,19 +173,7 @@ def _label(agent: AgentSpec, raw: dict[str, object]) -> str:
 
 def find_problems(engine: Engine) -> Findings:
     """Return what `anyhook check` reports about the hooks of an engine."""
-    diagnostics = [
-        *engine.hooks.diagnostics,
-        *engine.switched_off(),
-        *check_hooks(
-            engine.agent,
-            engine.definitions,
-            engine.project_dir,
-            engine.guard.variables(),
-            engine.environ,
-            engine.guard.may_match,
-        ),
-    ]
-    return Findings(tuple(dict.fromkeys(diagnostics)))
+    return Findings(tuple(dict.fromkeys(check_hooks(engine))))
 
 
 def misplaced_files(agent: AgentSpec, engine: Engine) -> list[Path]:

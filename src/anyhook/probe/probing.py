@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents import get_agent
 from anyhook.agents.program import Workplace, get_program
+from anyhook.checks.trust import report_native_trust
 from anyhook.engine.engine import Engine
 from anyhook.engine.guard import Guard
 from anyhook.engine.messages import discard
@@ -26,7 +27,6 @@ from anyhook.probe.start import program_version
 from anyhook.probe.taps import Taps
 from anyhook.probe.trial import Driver, Trial
 from anyhook.settings.hookset import load_hooks
-from anyhook.trust.native import explain_states
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def _not_trusted(program: AgentProgram, real: Location) -> Iterator[str]:
             f"the project is not trusted in {agent.title}, so it runs no hooks here yet: "
             f"{program.trust_advice}. The table shows what they do then."
         )
-    for diagnostic in explain_states(agent, load_hooks(agent, real)):
+    for diagnostic in report_native_trust(load_hooks(agent, real)):
         yield f"{diagnostic.place}: {diagnostic.message}. The table shows what it does then."
 
 

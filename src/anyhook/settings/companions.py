@@ -17,19 +17,16 @@ from typing import TYPE_CHECKING
 
 from anyhook.errors import SettingsError
 from anyhook.files import read_user_file
-from anyhook.model.diagnostics import Diagnostic, Place, diagnose
-from anyhook.model.layers import Layer
 from anyhook.settings.changes import Change, parsed
 from anyhook.settings.jsonc import value_at
 from anyhook.settings.sources import SIZE_LIMIT
 from anyhook.settings.write import stay_inside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec, Companion
-    from anyhook.settings.hookset import HookSet
 
 SHARED_PROGRAM = ("anyhook",)
 """The words that start anyhook in files that are shared by all users of a project."""
@@ -98,31 +95,6 @@ def find_companion(companion: Companion, settings_file: Path) -> InstalledCompan
     is_current = bool(command) and render(companion, command) == text
     state = State.CURRENT if is_current else State.OUTDATED
     return InstalledCompanion(path, state, text, command)
-
-
-def check_companions(agent: AgentSpec, hooks: HookSet) -> Iterator[Diagnostic]:
-    """Report settings files with hooks whose companion is missing, outdated or edited.
-
-    Args:
-        agent: The agent.
-        hooks: Its hooks.
-    """
-    for file in hooks.files:
-        for companion in agent.companions if file.definitions else ():
-            scope = "user" if file.source.layer is Layer.USER else "project"
-            command = f"anyhook install HOOK.py --agent {agent.name} --scope {scope}"
-            found = find_companion(companion, file.source.path)
-            name, place = found.path.name, Place(str(found.path))
-            match found.state:
-                case State.MISSING:
-                    text = f"{agent.title} runs no hook without the file {name}, which is missing"
-                    yield diagnose("companion-missing", f"{text}; write it with: {command}", place)
-                case State.OUTDATED:
-                    text = f"another release of anyhook has written {name}"
-                    yield diagnose("companion-outdated", f"{text}; renew it with: {command}", place)
-                case State.CHANGED:
-                    text = f"{name} was edited, so hooks may not run as configured"
-                    yield diagnose("companion-changed", f"{text}; renew it with: {command}", place)
 
 
 def program_words(scope: str, python: str | None = None) -> tuple[str, ...]:

@@ -186,7 +186,8 @@ class _FileReader(Reporter):
         if "description" in members:
             self.typed_member(self.document.value, "description", str, "a string", ())
         known = " and ".join(map(repr, sorted(members)))
-        for key in islice(self.document.value.keys() - members, MAX_REPORTED_KEYS):
+        others = [key for key in self.document.value if key not in members]
+        for key in others[:MAX_REPORTED_KEYS]:
             message = f"{key!r} is not allowed here; the file holds {known}"
             self.report("unknown-member", message, (key,))
 

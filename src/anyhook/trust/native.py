@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.entry import load_object
-from anyhook.model.diagnostics import diagnose
 from anyhook.settings.jsonc import dict_at
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.agents.spec.settings import NativeTrust
     from anyhook.model.definitions import HandlerSpec
-    from anyhook.model.diagnostics import Diagnostic
     from anyhook.settings.hookset import HookSet
     from anyhook.settings.reader import LoadedFile
 
@@ -42,11 +40,6 @@ class NativeStates:
     def of(self, handler: HandlerSpec) -> str | None:
         """Return the state of a handler; `None` if the agent does not know it."""
         return self.states.get(id(handler))
-
-    @property
-    def held_back(self) -> bool:
-        """Whether the agent itself does not run one of the hooks."""
-        return not RUNNING.issuperset(self.states.values())
 
 
 def native_states(agent: AgentSpec, hooks: HookSet) -> NativeStates | None:
@@ -83,28 +76,3 @@ def _state(
     key = trust.key_of(str(file.source.path), str(event), *numbers)
     digest = trust.hash_of(str(event), definition, numbers[1])
     return trust.state_of(record, key, digest, handler.layer)
-
-
-def explain_states(agent: AgentSpec, hooks: HookSet) -> Iterator[Diagnostic]:
-    """Report the hooks that the agent itself does not run, because it does not trust them.
-
-    A hook that a file has for several events, like a recorder, is reported once, at its first one.
-    """
-    native = native_states(agent, hooks)
-    if native is None:
-        return
-    groups: dict[tuple[str, str, str], list[HandlerSpec]] = {}
-    for definition in hooks.definitions:
-        for handler in definition.handlers:
-            state = native.of(handler)
-            if state is not None and state not in RUNNING:
-                key = (handler.place.file, handler.identifier, state)
-                groups.setdefault(key, []).append(handler)
-    for (_, _, state), handlers in groups.items():
-        events = dict.fromkeys(str(handler.path[-4]) for handler in handlers)
-        first = handlers[0]
-        message = (
-            f"{first.label!r} on {', '.join(events)} is {state} in {agent.title}, which does not "
-            f"run it; {native.review}"
-        )
-        yield diagnose("native-trust", message, first.place, handler=first.label)

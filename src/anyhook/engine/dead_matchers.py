@@ -1,137 +1,57 @@
-"""Likely mistakes in hooks whose settings are valid: for `anyhook check`."""
+"""Matchers that match nothing: no tool of the agent, and no other subject of the event."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from typing import TYPE_CHECKING
 
 from anyhook.agents.tool_names import counterpart_tool, suggest_tool
-from anyhook.engine.script_checks import check_scripts
-from anyhook.handlers.environment import add_variables
 from anyhook.matching.matchers import MATCH_ALL, compile_matcher
 from anyhook.model.diagnostics import Diagnostic, diagnose
-from anyhook.model.layers import Layer
 from anyhook.model.suggest import closest
-from anyhook.shell.path_variables import unquoted_variables
-from anyhook.shell.programs import BUILTINS, find_shell
-from anyhook.trust.scripts import missing_scripts, program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Callable
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.matching.matchers import Matcher
-    from anyhook.model.definitions import HandlerSpec, HookDefinition
+    from anyhook.model.definitions import HookDefinition
 
 _PERMISSION_RULE = re.compile(r"\s*\w+\s*\(.*\)\s*", re.DOTALL)
 """A permission rule, `Bash(git *)`: as a matcher it is a pattern that matches nothing."""
-MILLISECONDS_FROM = 1000
-"""A timeout in seconds that is a multiple of this was probably meant in milliseconds."""
 
 
-def check_hooks(  # noqa: PLR0917 - what a check looks at
-    agent: AgentSpec,
-    definitions: Iterable[HookDefinition],
-    project: Path,
-    variables: Mapping[str, str],
-    environ: Mapping[str, str],
-    may_match: Callable[[HookDefinition], bool] = lambda _definition: True,
-) -> Iterator[Diagnostic]:
-    """Yield the likely mistakes in hooks: why one does not run, or not as it was meant.
-
-    Args:
-        agent: The agent.
-        definitions: All definitions.
-        project: Directory of the project, where commands run.
-        variables: Variables of the agent that hold paths.
-        environ: Environment that commands inherit; its `PATH` is searched.
-        may_match: Returns whether the regular expression of a definition may be evaluated.
-    """
-    definitions = list(definitions)
-    yield from _check_names(definitions)
-    first_of: dict[tuple[object, ...], HandlerSpec] = {}
-    for definition in definitions:
-        form = agent.form(definition.form)
-        spec = form.by_canonical[definition.event]
-        yield from _check_matcher(form, spec, definition, may_match)
-        for handler in definition.handlers:
-            path_variables = {**environ, **variables, **handler.variables}
-            yield from check_start(agent, handler, project, path_variables, environ)
-            if handler.kind == "command":
-                yield from _check_quotes(handler, project, variables)
-            yield from _check_timeout(agent, handler)
-            if handler.kind == "command":
-                yield from check_scripts(form, spec, handler, project, path_variables)
-            identity = (definition.event, definition.matcher, *handler.identity)
-            first = first_of.setdefault(identity, handler)
-            if first is not handler:
-                text = f"{handler.label!r} is the same as at {first.place}; it runs once"
-                yield diagnose("duplicate-hook", text, handler.place, handler=handler.label)
-
-
-def _about(handler: HandlerSpec, code: str, message: str) -> Diagnostic:
-    return diagnose(code, f"{handler.label!r}: {message}", handler.place, handler=handler.label)
-
-
-# -- names and times
-
-
-def _check_names(definitions: list[HookDefinition]) -> Iterator[Diagnostic]:
-    """Report different hooks with the same name: switching off one switches off both."""
-    by_name: dict[str, HandlerSpec] = {}
-    for definition in definitions:
-        for handler in definition.handlers:
-            if not handler.name or handler.layer is Layer.RUNTIME:
-                continue
-            first = by_name.setdefault(handler.name, handler)
-            if (first.command, first.argv) != (handler.command, handler.argv):
-                text = (
-                    f"{handler.label!r} is also the name of another hook, at {first.place}; "
-                    "switching off that name switches off both"
-                )
-                yield diagnose("same-name", text, handler.place, handler=handler.label)
-
-
-def _check_timeout(agent: AgentSpec, handler: HandlerSpec) -> Iterator[Diagnostic]:
-    is_in_seconds = agent.timeout_unit == 1.0
-    is_multiple = handler.timeout >= MILLISECONDS_FROM and not handler.timeout % MILLISECONDS_FROM
-    if is_in_seconds and is_multiple and handler.timeout <= agent.long_timeout:
-        yield _about(
-            handler,
-            "timeout-unit",
-            f"its timeout of {handler.timeout:g} means {handler.timeout / 60:.0f} minutes, because "
-            f"{agent.title} counts in seconds; was {handler.timeout / 1000:g} meant?",
-        )
-
-
-# -- matchers
-
-
-def _check_matcher(
+def check_matcher(
     agent: AgentSpec,
     spec: EventSpec,
     definition: HookDefinition,
     may_match: Callable[[HookDefinition], bool],
-) -> Iterator[Diagnostic]:
+) -> Diagnostic | None:
+    """Report a matcher that matches none of the subjects that are known here, or that is ignored.
+
+    Args:
+        agent: The agent, in the form that the definition is written in.
+        spec: The event of the definition, in that form.
+        definition: The definition.
+        may_match: Returns whether the regular expression of a definition may be evaluated.
+    """
     matcher = compile_matcher(definition.matcher, spec.matcher_style)
     is_rule = bool(_PERMISSION_RULE.fullmatch(definition.matcher or ""))
+    has_subject = spec.subject is not None or spec.matcher_text is not None
     if matcher.expression is not None and not may_match(definition):
         problem = _rule_as_matcher(spec, matcher) if is_rule else None
     elif matcher.pattern in MATCH_ALL:
         problem = None
-    elif spec.matcher_style == "ignored" or (spec.subject is None and spec.matcher_text is None):
+    elif spec.matcher_style == "ignored" or not has_subject:
         text = f"{spec.wire} has nothing to match; the matcher {matcher.pattern!r} is ignored"
-        yield diagnose("ignored-matcher", text, definition.place)
-        return
+        return diagnose("ignored-matcher", text, definition.place)
     elif spec.subject == "tool_name" and is_rule:
         problem = _rule_as_matcher(spec, matcher)
     else:
         problem = _find_dead_part(agent, spec, matcher)
-    if problem:
-        yield diagnose("dead-matcher", f"{spec.wire}: {problem}", definition.place)
+    if problem is None:
+        return None
+    return diagnose("dead-matcher", f"{spec.wire}: {problem}", definition.place)
 
 
 def _rule_as_matcher(spec: EventSpec, matcher: Matcher) -> str:
@@ -152,11 +72,13 @@ def check_never_matches(
     A host may have tools of its own. So a name of a tool that does not exist is reported if it is a
     name of another agent's tool, or close to one of this agent.
     """
+    diagnostic = check_matcher(agent, spec, definition, may_match)
+    if diagnostic is None or diagnostic.code != "dead-matcher":
+        return None
     matcher = compile_matcher(definition.matcher, spec.matcher_style)
-    for diagnostic in _check_matcher(agent, spec, definition, may_match):
-        is_rule = _PERMISSION_RULE.fullmatch(matcher.pattern) is not None
-        if diagnostic.code == "dead-matcher" and (is_rule or _covers_nothing(agent, spec, matcher)):
-            return diagnostic
+    is_rule = _PERMISSION_RULE.fullmatch(matcher.pattern) is not None
+    if is_rule or _covers_nothing(agent, spec, matcher):
+        return diagnostic
     return None
 
 
@@ -276,70 +198,3 @@ def _dead_tool_pattern(agent: AgentSpec, matcher: Matcher) -> str | None:
     hints = ", ".join(f"{word} is {tool!r} here" for word, tool in tools.items() if tool)
     text = f"{matcher.pattern!r} hits no tool that {agent.title} has"
     return f"{text} ({hints})" if hints else text
-
-
-# -- commands
-
-
-def check_start(
-    agent: AgentSpec,
-    handler: HandlerSpec,
-    project: Path,
-    path_variables: Mapping[str, str],
-    environ: Mapping[str, str],
-) -> Iterator[Diagnostic]:
-    """Report what keeps a command from being started: no shell, no script, no program."""
-    if handler.kind == "command":
-        yield from _check_shell(agent, handler, environ)
-        yield from _check_command(handler, project, path_variables, environ)
-
-
-def _check_shell(
-    agent: AgentSpec, handler: HandlerSpec, environ: Mapping[str, str]
-) -> Iterator[Diagnostic]:
-    if handler.argv is not None:
-        return
-    shells = agent.shells_for(handler.options.get("shell", ""))
-    if find_shell(shells, environ.get("PATH"), _own_path(handler, environ)) is None:
-        names = " or ".join(dict.fromkeys(program for program, *_ in shells))
-        yield _about(handler, "missing-shell", f"there is no {names} on the PATH to run it")
-
-
-def _own_path(handler: HandlerSpec, environ: Mapping[str, str]) -> str | None:
-    """Return the `PATH` that a hook's command gets."""
-    env = dict(environ)
-    add_variables(env, handler.env)
-    return env.get("PATH")
-
-
-def _check_command(
-    handler: HandlerSpec,
-    project: Path,
-    path_variables: Mapping[str, str],
-    environ: Mapping[str, str],
-) -> Iterator[Diagnostic]:
-    """Report scripts and programs that do not exist or cannot be executed."""
-    for path in missing_scripts(handler, project, path_variables):
-        yield _about(handler, "missing-script", f"{path} does not exist")
-    first = program(handler, project, path_variables)
-    if isinstance(first, str):
-        search_path = _own_path(handler, environ)
-        if first not in BUILTINS and shutil.which(first, path=search_path) is None:
-            yield _about(handler, "missing-program", f"there is no program {first!r} on the PATH")
-    elif first is not None and first.is_file() and not os.access(first, os.X_OK):
-        text = f"{first} may not be executed; run: chmod +x {first}"
-        yield _about(handler, "not-executable", text)
-
-
-def _check_quotes(
-    handler: HandlerSpec, project: Path, variables: Mapping[str, str]
-) -> Iterator[Diagnostic]:
-    has_blank = " " in str(project) or "\t" in str(project)
-    if handler.command and has_blank:
-        for name in unquoted_variables(handler.command, variables):
-            yield _about(
-                handler,
-                "unquoted-variable",
-                f"the shell splits ${name} at the blank in {str(project)!r}; "
-                f'write "${{{name}}}" in double quotes',
-            )

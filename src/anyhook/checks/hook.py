@@ -1,0 +1,81 @@
+"""A hook as the rules look at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyhook.engine.hook_files import path_variables
+from anyhook.model.diagnostics import Diagnostic, diagnose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.engine.engine import Engine
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
+    from anyhook.model.diagnostics import Place
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedHook:
+    """A hook, and what its rules need to know.
+
+    Attributes:
+        engine: The engine that it is configured in.
+        handler: The hook.
+        form: The agent in the form that the hook is written in (`AgentSpec.forms`).
+        spec: The event of the hook in that form.
+        agent_variables: The variables of the agent that hold paths.
+        variables: The environment of the hook's command line, `agent_variables` included.
+        first: The first hook with the same event, matcher and command; often this one.
+    """
+
+    engine: Engine
+    handler: HandlerSpec
+    form: AgentSpec
+    spec: EventSpec
+    agent_variables: Mapping[str, str]
+    variables: Mapping[str, str]
+    first: HandlerSpec
+
+    @property
+    def is_command(self) -> bool:
+        """Whether it runs a command."""
+        return self.handler.kind == "command"
+
+    def diagnose(self, code: str, message: str, place: Place | None = None) -> Diagnostic:
+        """Return a diagnostic about the hook.
+
+        Args:
+            code: A key of `CODES`.
+            message: What is wrong, without the name of the hook.
+            place: Where; in its settings by default.
+        """
+        label = self.handler.label
+        return diagnose(code, f"{label!r}: {message}", place or self.handler.place, handler=label)
+
+
+class HookReader:
+    """Reads the hooks of one engine, one definition after the other."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._agent_variables = engine.guard.variables()
+        self._path_variables = path_variables(engine)
+        self._first: dict[tuple[object, ...], HandlerSpec] = {}
+
+    def hooks_of(self, definition: HookDefinition) -> Iterator[CheckedHook]:
+        """Yield the hooks of a definition."""
+        form = self._engine.agent.form(definition.form)
+        for handler in definition.handlers:
+            identity = (definition.event, definition.matcher, *handler.identity)
+            yield CheckedHook(
+                engine=self._engine,
+                handler=handler,
+                form=form,
+                spec=form.by_canonical[definition.event],
+                agent_variables=self._agent_variables,
+                variables={**self._path_variables, **handler.variables},
+                first=self._first.setdefault(identity, handler),
+            )

@@ -1,0 +1,115 @@
+"""The table of all rules of `anyhook check`, and the functions that run it.
+
+A rule is a function that yields diagnostics. To add one, write it in the module of the facts that
+it reads, and name it in the table of what it is about: a script, a hook, a definition, a hook file,
+or all hooks of an agent together. The rules of a table run from top to bottom.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anyhook.checks import companions, hook_files, scripts, settings, trust
+from anyhook.checks.hook import HookReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anyhook.checks.hook import CheckedHook
+    from anyhook.engine.engine import Engine
+    from anyhook.model.diagnostics import Diagnostic
+
+SCRIPT_RULES = (
+    scripts.no_shebang,
+    scripts.exit_codes,
+    scripts.text_before_json,
+    scripts.replies_on_stderr,
+    scripts.reply_members,
+    scripts.background_guards,
+    scripts.endless_stops,
+)
+"""Rules about the command line of a hook, and about each script that it names."""
+
+
+def check_scripts(hook: CheckedHook) -> Iterator[Diagnostic]:
+    """Run the rules about the scripts of a hook."""
+    for script in scripts.read_scripts(hook):
+        for rule in SCRIPT_RULES:
+            yield from rule(hook, script)
+
+
+HOOK_RULES = (
+    settings.cannot_start,
+    settings.unquoted_paths,
+    settings.timeout_units,
+    settings.command_syntax,
+    settings.unknown_variables,
+    check_scripts,
+    settings.duplicates,
+)
+"""Rules about one hook."""
+DEFINITION_RULES = (settings.dead_matchers,)
+"""Rules about one definition: a matcher and its hooks."""
+
+
+def check_definitions(engine: Engine) -> Iterator[Diagnostic]:
+    """Run the rules about definitions and hooks, in the order in which these are configured."""
+    reader = HookReader(engine)
+    for definition in engine.definitions:
+        for definition_rule in DEFINITION_RULES:
+            yield from definition_rule(engine, definition)
+        for hook in reader.hooks_of(definition):
+            for rule in HOOK_RULES:
+                yield from rule(hook)
+
+
+HOOK_FILE_RULES = (
+    hook_files.never_runs,
+    hook_files.missing_abilities,
+    hook_files.unknown_subjects,
+    hook_files.powerless_functions,
+)
+"""Rules about the files that are written with `anyhook.authoring`."""
+
+
+def check_hook_files(engine: Engine) -> Iterator[Diagnostic]:
+    """Run the rules about hook files."""
+    for file in hook_files.read_hook_files(engine):
+        for rule in HOOK_FILE_RULES:
+            yield from rule(engine, file)
+
+
+AGENT_RULES = (
+    settings.settings_files,
+    settings.switched_off,
+    settings.same_names,
+    check_definitions,
+)
+"""Rules about the hooks of an agent as the agent itself would run them."""
+CHECK_RULES = (
+    *AGENT_RULES,
+    trust.not_trusted,
+    trust.not_trusted_by_the_agent,
+    companions.companion_files,
+    check_hook_files,
+    settings.no_hooks,
+)
+"""All rules."""
+
+
+def check_hooks(engine: Engine) -> Iterator[Diagnostic]:
+    """Yield why hooks do not run in their agent, or not as they were meant.
+
+    What depends on anyhook is left out: its own trust, and the hook files that are written with it.
+    """
+    for rule in AGENT_RULES:
+        yield from rule(engine)
+
+
+def check_settings(engine: Engine) -> Iterator[Diagnostic]:
+    """Yield everything that `anyhook check` reports about the hooks of an engine.
+
+    Several hooks can lead to the same diagnostic.
+    """
+    for rule in CHECK_RULES:
+        yield from rule(engine)

@@ -1,0 +1,176 @@
+"""Mistakes in the scripts and command lines that hooks run."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from anyhook.agents.spec import Denial
+from anyhook.authoring.inspect import MARK, STOP_FLAG
+from anyhook.checks.script_facts import ScriptFacts, facts_of, language_of
+from anyhook.checks.settings import shell_syntax_problem
+from anyhook.files import read_user_file
+from anyhook.model.diagnostics import Diagnostic, Place
+from anyhook.model.events import EVENTS
+from anyhook.settings.sources import SIZE_LIMIT
+from anyhook.trust.scripts import named_files, program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from anyhook.agents.spec import EventSpec
+    from anyhook.checks.hook import CheckedHook
+    from anyhook.model.definitions import HandlerSpec
+
+POWERLESS = (
+    "it denies, and the agent does not wait for it, so that the denial has no effect; remove "
+    '"async" from its settings'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedScript:
+    """A script that a hook runs, or the command line of the hook.
+
+    Attributes:
+        text: The text.
+        facts: What the text shows; nothing for a hook file of anyhook and an unknown language.
+        path: The file; `None` for the command line.
+        language: `python`, `shell` or `javascript`; `None` if it is another one.
+    """
+
+    text: str
+    facts: ScriptFacts
+    path: Path | None
+    language: str | None
+
+    def place(self, line: int | None = None) -> Place | None:
+        """Return the place of a line; `None` for the place of the command in the settings."""
+        return Place(str(self.path), line) if self.path else None
+
+
+def read_scripts(hook: CheckedHook) -> Iterator[CheckedScript]:
+    """Yield the command line of a hook, then the scripts that it names."""
+    if not hook.is_command:
+        return
+    line = hook.handler.command
+    if line and shell_syntax_problem(line) is None:
+        yield CheckedScript(line, facts_of("shell", line), None, "shell")
+    for path in named_files(hook.handler, hook.engine.project_dir, hook.variables):
+        try:
+            text = read_user_file(path, SIZE_LIMIT).decode("utf-8")
+        except (OSError, ValueError):
+            continue
+        language = language_of(path, text)
+        facts = ScriptFacts("")
+        # anyhook writes the output and the exit code of its own hook files.
+        if language and MARK not in text:
+            facts = facts_of(language, text)
+        yield CheckedScript(text, facts, path, language)
+
+
+def no_shebang(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
+    """Report a program without a first line that names its interpreter."""
+    path = script.path
+    if path is None or script.text.startswith("#!") or not os.access(path, os.X_OK):
+        return
+    if path == program(hook.handler, hook.engine.project_dir, hook.variables):
+        yield hook.diagnose(
+            "no-shebang",
+            f"{path} has no first line like #!/usr/bin/env python3, so the shell runs it as a "
+            "shell script",
+            script.place(1),
+        )
+
+
+def exit_codes(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
+    """Report a guard that exits with 1, which only warns, and never with 2, which denies."""
+    spec, facts = hook.spec, script.facts
+    is_guard = spec.can_block and spec.denial in (Denial.PREVENTS, Denial.CONTINUES)
+    exits_with_one_only = 1 in facts.exit_codes and 2 not in facts.exit_codes
+    if is_guard and exits_with_one_only and facts.json_line is None:
+        yield hook.diagnose(
+            "exit-code",
+            f"it exits with 1 and never with 2; on {spec.wire} exit code 2 blocks and 1 only warns",
+            script.place(facts.exit_codes[1]),
+        )
+
+
+def text_before_json(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
+    """Report text on standard output before a reply, which then cannot be read."""
+    line = script.facts.text_before_json_line
+    if line is not None:
+        yield hook.diagnose(
+            "text-before-json",
+            "it prints text to standard output before its JSON, so the reply is no JSON; print "
+            "the text to standard error",
+            script.place(line),
+        )
+
+
+def replies_on_stderr(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
+    """Report a decision that is printed to standard error, where no reply is read."""
+    line = script.facts.stderr_decision_line
+    if line and script.facts.json_line is None:
+        yield hook.diagnose(
+            "reply-on-stderr",
+            "it prints a decision to standard error; a reply is read from standard output",
+            script.place(line),
+        )
+
+
+def reply_members(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
+    """Report a member of a reply that the script names without the object that it belongs to."""
+    agent, text = hook.form, script.facts.text
+    for item in agent.output_fields:
+        *parents, name = item.path
+        is_top_level = not parents or any(other.path == (name,) for other in agent.output_fields)
+        # A script also names the members of the payload that it reads.
+        if is_top_level or name in _payload_keys():
+            continue
+        line = _line_of(text, name)
+        if line is not None and not any(parent in text for parent in parents):
+            yield hook.diagnose(
+                "reply-place",
+                f"it prints {name!r}, which {agent.title} reads only inside {parents[0]!r}",
+                script.place(line),
+            )
+
+
+@lru_cache(maxsize=1)
+def _payload_keys() -> frozenset[str]:
+    return frozenset(field for event in EVENTS.values() for field in event.record_fields)
+
+
+def _line_of(text: str, member: str) -> int | None:
+    """Return the first line that has a member of JSON, or of a literal in code."""
+    match = re.search(rf"""(?:["'\\]|\b){re.escape(member)}(?:\\?["'])?\s*:""", text)
+    return text.count("\n", 0, match.start()) + 1 if match else None
+
+
+def background_guards(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
+    """Report a denial that has no effect, because the agent does not wait for the hook."""
+    if script.facts.denies and is_powerless(hook.spec, hook.handler):
+        yield hook.diagnose("background-guard", POWERLESS, script.place())
+
+
+def is_powerless(spec: EventSpec, handler: HandlerSpec) -> bool:
+    """Return whether a denial has no effect because the agent does not wait for the hook."""
+    is_background = handler.background and not handler.options.get("wakes")
+    return is_background and spec.denial is not Denial.NOTHING
+
+
+def endless_stops(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
+    """Report a hook that may keep the agent from stopping again and again."""
+    may_repeat = hook.spec.denial is Denial.CONTINUES and script.facts.blocks
+    if may_repeat and STOP_FLAG not in script.facts.text:
+        yield hook.diagnose(
+            "endless-stop",
+            f"it can keep the agent from stopping and never looks at {STOP_FLAG}, so the agent may "
+            f"go on for ever; allow the stop when {STOP_FLAG} is true",
+            script.place(),
+        )

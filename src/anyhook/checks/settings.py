@@ -1,0 +1,175 @@
+"""Mistakes in settings whose form is valid: names, matchers, timeouts and command lines."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from anyhook.engine.dead_matchers import check_matcher
+from anyhook.engine.startable import check_start
+from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.model.layers import Layer
+from anyhook.model.suggest import closest
+from anyhook.shell.path_variables import unquoted_variables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anyhook.checks.hook import CheckedHook
+    from anyhook.engine.engine import Engine
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
+
+MILLISECONDS_FROM = 1000
+"""A timeout in seconds that is a multiple of this was probably meant in milliseconds."""
+SYNTAX_SECONDS = 5.0
+_VARIABLE = re.compile(r"\$\{?([A-Z][A-Z0-9_]+)")
+
+
+def settings_files(engine: Engine) -> Iterator[Diagnostic]:
+    """Report what is wrong with the form of the settings files."""
+    yield from engine.hooks.diagnostics
+
+
+def switched_off(engine: Engine) -> Iterator[Diagnostic]:
+    """Report the hooks that are switched off or disabled, and those that are shadows."""
+    yield from engine.switched_off()
+
+
+def no_hooks(engine: Engine) -> Iterator[Diagnostic]:
+    """Report that nothing is configured, so that nothing was checked."""
+    if not engine.definitions:
+        title = engine.agent.title
+        text = f"no hook of {title} is configured here; nothing was checked"
+        yield diagnose("no-hooks", text)
+
+
+def same_names(engine: Engine) -> Iterator[Diagnostic]:
+    """Report different hooks with the same name: switching off one switches off both."""
+    by_name: dict[str, HandlerSpec] = {}
+    for definition in engine.definitions:
+        for handler in definition.handlers:
+            if not handler.name or handler.layer is Layer.RUNTIME:
+                continue
+            first = by_name.setdefault(handler.name, handler)
+            if (first.command, first.argv) != (handler.command, handler.argv):
+                text = (
+                    f"{handler.label!r} is also the name of another hook, at {first.place}; "
+                    "switching off that name switches off both"
+                )
+                yield diagnose("same-name", text, handler.place, handler=handler.label)
+
+
+def dead_matchers(engine: Engine, definition: HookDefinition) -> Iterator[Diagnostic]:
+    """Report a matcher that matches nothing, or that the event ignores."""
+    form = engine.agent.form(definition.form)
+    spec = form.by_canonical[definition.event]
+    problem = check_matcher(form, spec, definition, engine.guard.may_match)
+    if problem is not None:
+        yield problem
+
+
+def cannot_start(hook: CheckedHook) -> Iterator[Diagnostic]:
+    """Report a command whose shell, script or program does not exist or cannot be executed."""
+    engine = hook.engine
+    yield from check_start(
+        engine.agent, hook.handler, engine.project_dir, hook.variables, engine.environ
+    )
+
+
+def unquoted_paths(hook: CheckedHook) -> Iterator[Diagnostic]:
+    """Report variables that the shell splits, because the path of the project has a blank."""
+    project = str(hook.engine.project_dir)
+    has_blank = " " in project or "\t" in project
+    command = hook.handler.command
+    if not hook.is_command or not command or not has_blank:
+        return
+    for name in unquoted_variables(command, hook.agent_variables):
+        yield hook.diagnose(
+            "unquoted-variable",
+            f"the shell splits ${name} at the blank in {project!r}; "
+            f'write "${{{name}}}" in double quotes',
+        )
+
+
+def timeout_units(hook: CheckedHook) -> Iterator[Diagnostic]:
+    """Report a timeout in seconds that was probably meant in milliseconds."""
+    agent, timeout = hook.engine.agent, hook.handler.timeout
+    is_in_seconds = agent.timeout_unit == 1.0
+    is_multiple = timeout >= MILLISECONDS_FROM and not timeout % MILLISECONDS_FROM
+    if is_in_seconds and is_multiple and timeout <= agent.long_timeout:
+        yield hook.diagnose(
+            "timeout-unit",
+            f"its timeout of {timeout:g} means {timeout / 60:.0f} minutes, because "
+            f"{agent.title} counts in seconds; was {timeout / 1000:g} meant?",
+        )
+
+
+def duplicates(hook: CheckedHook) -> Iterator[Diagnostic]:
+    """Report a hook that is configured twice."""
+    handler = hook.handler
+    if hook.first is not handler:
+        text = f"{handler.label!r} is the same as at {hook.first.place}; it runs once"
+        yield diagnose("duplicate-hook", text, handler.place, handler=handler.label)
+
+
+# -- command lines
+
+
+def command_syntax(hook: CheckedHook) -> Iterator[Diagnostic]:
+    """Report a command line that the shell cannot read."""
+    if hook.is_command and hook.handler.command:
+        problem = shell_syntax_problem(hook.handler.command)
+        if problem is not None:
+            text = f"the shell cannot read the command: {problem}"
+            yield hook.diagnose("command-syntax", text)
+
+
+def unknown_variables(hook: CheckedHook) -> Iterator[Diagnostic]:
+    """Report variables that are named like the agent's own and that it does not set."""
+    line = hook.handler.command
+    if not hook.is_command or not line or shell_syntax_problem(line) is not None:
+        return
+    own = {*hook.form.hook_environment, *hook.handler.variables}
+    prefixes = tuple(f"{name.partition('_')[0]}_" for name in own if "_" in name)
+    for name in dict.fromkeys(_VARIABLE.findall(line)):
+        is_set = name in own or name in hook.variables or f"{name}=" in line
+        if is_set or not name.startswith(prefixes):
+            continue
+        suggestion = closest(name, own)
+        hint = "the event is JSON on standard input"
+        if suggestion:
+            hint = f"did you mean {suggestion}?"
+        text = f"{hook.form.title} sets no variable {name}; {hint}"
+        yield hook.diagnose("unknown-variable", text)
+
+
+@lru_cache(maxsize=1024)
+def shell_syntax_problem(line: str) -> str | None:
+    """Return what is wrong with the syntax of a shell line; `None` if it can be read.
+
+    The system's shell reads the line without running it (`sh -n`). Most lines have balanced quotes
+    and brackets; they are not worth the start of a shell.
+    """
+    has_closed_quotes = all(line.count(quote) % 2 == 0 for quote in "'\"`")
+    has_closed_brackets = all(line.count(pair[0]) == line.count(pair[1]) for pair in ("()", "{}"))
+    if has_closed_quotes and has_closed_brackets:
+        return None
+    try:
+        process = subprocess.run(
+            ["/bin/sh", "-n"],
+            input=line + "\n",
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SYNTAX_SECONDS,
+            env={"PATH": os.defpath},
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+    if process.returncode == 0:
+        return None
+    first_line = next(iter(process.stderr.strip().splitlines()), "syntax error")
+    return first_line.rpartition("sh: ")[2] or first_line

@@ -1,0 +1,50 @@
+"""Hooks that do not run because the user has not trusted them, in anyhook or in the agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.trust.native import RUNNING, native_states
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anyhook.engine.engine import Engine
+    from anyhook.model.definitions import HandlerSpec
+    from anyhook.settings.hookset import HookSet
+
+
+def not_trusted(engine: Engine) -> Iterator[Diagnostic]:
+    """Report the hooks that anyhook does not run, because the user has not trusted them in it."""
+    yield from engine.guard.diagnostics()
+
+
+def not_trusted_by_the_agent(engine: Engine) -> Iterator[Diagnostic]:
+    """Report the hooks that the agent itself does not run, because it does not trust them."""
+    yield from report_native_trust(engine.hooks)
+
+
+def report_native_trust(hooks: HookSet) -> Iterator[Diagnostic]:
+    """Report the hooks that the agent itself does not run, because it does not trust them.
+
+    A hook that a file has for several events, like a recorder, is reported once, at its first one.
+    """
+    native = native_states(hooks.agent, hooks)
+    if native is None:
+        return
+    groups: dict[tuple[str, str, str], list[HandlerSpec]] = {}
+    for definition in hooks.definitions:
+        for handler in definition.handlers:
+            state = native.of(handler)
+            if state is not None and state not in RUNNING:
+                key = (handler.place.file, handler.identifier, state)
+                groups.setdefault(key, []).append(handler)
+    for (_, _, state), handlers in groups.items():
+        events = dict.fromkeys(str(handler.path[-4]) for handler in handlers)
+        first = handlers[0]
+        message = (
+            f"{first.label!r} on {', '.join(events)} is {state} in {hooks.agent.title}, which "
+            f"does not run it; {native.review}"
+        )
+        yield diagnose("native-trust", message, first.place, handler=first.label)

@@ -1,0 +1,73 @@
+"""What keeps the command of a hook from being started: no shell, no script, no program."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from anyhook.handlers.environment import add_variables
+from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.shell.programs import BUILTINS, find_shell
+from anyhook.trust.scripts import missing_scripts, program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.model.definitions import HandlerSpec
+
+
+def check_start(
+    agent: AgentSpec,
+    handler: HandlerSpec,
+    project: Path,
+    path_variables: Mapping[str, str],
+    environ: Mapping[str, str],
+) -> Iterator[Diagnostic]:
+    """Report what keeps a command from being started: no shell, no script, no program."""
+    if handler.kind == "command":
+        yield from _check_shell(agent, handler, environ)
+        yield from _check_command(handler, project, path_variables, environ)
+
+
+def _check_shell(
+    agent: AgentSpec, handler: HandlerSpec, environ: Mapping[str, str]
+) -> Iterator[Diagnostic]:
+    if handler.argv is not None:
+        return
+    shells = agent.shells_for(handler.options.get("shell", ""))
+    if find_shell(shells, environ.get("PATH"), _own_path(handler, environ)) is None:
+        names = " or ".join(dict.fromkeys(program for program, *_ in shells))
+        yield _about(handler, "missing-shell", f"there is no {names} on the PATH to run it")
+
+
+def _own_path(handler: HandlerSpec, environ: Mapping[str, str]) -> str | None:
+    """Return the `PATH` that a hook's command gets."""
+    env = dict(environ)
+    add_variables(env, handler.env)
+    return env.get("PATH")
+
+
+def _check_command(
+    handler: HandlerSpec,
+    project: Path,
+    path_variables: Mapping[str, str],
+    environ: Mapping[str, str],
+) -> Iterator[Diagnostic]:
+    """Report scripts and programs that do not exist or cannot be executed."""
+    for path in missing_scripts(handler, project, path_variables):
+        yield _about(handler, "missing-script", f"{path} does not exist")
+    first = program(handler, project, path_variables)
+    if isinstance(first, str):
+        search_path = _own_path(handler, environ)
+        if first not in BUILTINS and shutil.which(first, path=search_path) is None:
+            yield _about(handler, "missing-program", f"there is no program {first!r} on the PATH")
+    elif first is not None and first.is_file() and not os.access(first, os.X_OK):
+        text = f"{first} may not be executed; run: chmod +x {first}"
+        yield _about(handler, "not-executable", text)
+
+
+def _about(handler: HandlerSpec, code: str, message: str) -> Diagnostic:
+    return diagnose(code, f"{handler.label!r}: {message}", handler.place, handler=handler.label)
