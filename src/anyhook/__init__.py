@@ -41,6 +41,7 @@ _NAMES_OF_MODULES = {
         "UsageError",
     ),
     "anyhook.handlers.environment": ("Redaction",),
+    "anyhook.manage.health": ("Health", "HookHealth", "health"),
     "anyhook.model.answers": ("Answer", "Audience", "Outcome", "allow", "ask", "deny"),
     "anyhook.model.decisions": (
         "Blame",

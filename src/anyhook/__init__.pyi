@@ -21,8 +21,10 @@ from anyhook.model.event import Event as Event
 from anyhook.errors import EventError as EventError
 from anyhook.model.decisions import HandlerResult as HandlerResult
 from anyhook.model.definitions import HandlerSpec as HandlerSpec
+from anyhook.manage.health import Health as Health
 from anyhook.errors import HistoryError as HistoryError
 from anyhook.model.definitions import HookDefinition as HookDefinition
+from anyhook.manage.health import HookHealth as HookHealth
 from anyhook.model.layers import Layer as Layer
 from anyhook.model.decisions import Message as Message
 from anyhook.model.events import Notification as Notification
@@ -49,6 +51,7 @@ from anyhook.errors import UsageError as UsageError
 from anyhook.model.answers import allow as allow
 from anyhook.model.answers import ask as ask
 from anyhook.model.answers import deny as deny
+from anyhook.manage.health import health as health
 
 __all__ = [
     "AfterAgent",
@@ -71,8 +74,10 @@ __all__ = [
     "EventError",
     "HandlerResult",
     "HandlerSpec",
+    "Health",
     "HistoryError",
     "HookDefinition",
+    "HookHealth",
     "Layer",
     "Message",
     "Notification",
@@ -100,4 +105,5 @@ __all__ = [
     "allow",
     "ask",
     "deny",
+    "health",
 ]

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from anyhook.engine.hook_files import path_variables
 from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.trust.scripts import named_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.engine.engine import Engine
@@ -43,6 +45,10 @@ class CheckedHook:
     def is_command(self) -> bool:
         """Whether it runs a command."""
         return self.handler.kind == "command"
+
+    def files(self) -> list[Path]:
+        """Return the files that its command names."""
+        return named_files(self.handler, self.engine.project_dir, self.variables)
 
     def diagnose(self, code: str, message: str, place: Place | None = None) -> Diagnostic:
         """Return a diagnostic about the hook.

@@ -16,7 +16,7 @@ from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place
 from anyhook.model.events import EVENTS
 from anyhook.settings.sources import SIZE_LIMIT
-from anyhook.trust.scripts import named_files, program
+from anyhook.trust.scripts import program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def read_scripts(hook: CheckedHook) -> Iterator[CheckedScript]:
     line = hook.handler.command
     if line and shell_syntax_problem(line) is None:
         yield CheckedScript(line, facts_of("shell", line), None, "shell")
-    for path in named_files(hook.handler, hook.engine.project_dir, hook.variables):
+    for path in hook.files():
         try:
             text = read_user_file(path, SIZE_LIMIT).decode("utf-8")
         except (OSError, ValueError):

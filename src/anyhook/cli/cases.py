@@ -11,6 +11,7 @@ from rich.text import Text
 
 from anyhook.agents.replies import answer_of
 from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.output import (
     RESULT_MARKS,
     console,
@@ -25,6 +26,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
+from anyhook.manage.tried import CaseRun, keep_cases
 from anyhook.model.answers import Audience
 from anyhook.model.decisions import Status
 from anyhook.model.status import CANNOT_START_CODES, trouble_of
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
+    from anyhook.model.events import Event
     from anyhook.sandbox.keeper import Run
     from anyhook.testing.cases import Case
 
@@ -68,6 +71,7 @@ class CaseResult:
         decided_by: The hooks that decided, with file and line.
         notes: Failures and warnings, for people.
         reason: The reason of the decision.
+        runs: The hooks that ran, if the case ended as it was expected.
     """
 
     case: Case
@@ -77,6 +81,7 @@ class CaseResult:
     decided_by: str = ""
     notes: tuple[str, ...] = ()
     reason: str = ""
+    runs: tuple[CaseRun, ...] = ()
 
 
 def run_case_file(
@@ -102,12 +107,17 @@ def run_case_file(
     untrusted: list[Diagnostic] = []
     with Sandbox.for_project(project) as sandbox:
         for name, agent_cases in _cases_by_agent(cases, project, agents).items():
-            untrusted_here = untrusted_hooks(load_engine(project, name, trust_once=trust_once))
+            engine = load_engine(project, name, trust_once=trust_once)
+            untrusted_here = untrusted_hooks(engine)
             # In a copy the project has another path, for which nothing is trusted.
             is_trusted = trust_once or not untrusted_here
             inside = sandbox.inside(str(project))
-            results += sandbox.run(run_cases, inside, name, agent_cases, is_trusted)
+            tried = sandbox.run(run_cases, inside, name, agent_cases, is_trusted)
+            results += tried
             untrusted += untrusted_here
+            runs = [run for result in tried for run in result.runs]
+            with evidence_may_be_lost():
+                keep_cases(engine, runs)
     # A file whose cases all belong to other agents has tested nothing.
     if not results:
         raise UsageError(
@@ -217,7 +227,19 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
         decided_by=_decided_by(decision),
         notes=(*failures, *warnings),
         reason=decision.reason or "",
+        runs=() if failures else _runs(case, event, decision),
     )
+
+
+def _runs(case: Case, event: Event, decision: Decision) -> tuple[CaseRun, ...]:
+    """Return what each hook answered that ran to its end."""
+    runs: list[CaseRun] = []
+    for result in decision.results:
+        if result.status is Status.RAN:
+            handler, answer = result.handler, result.answer
+            verdict = "stop" if answer.stop else str(answer.outcome)
+            runs.append(CaseRun(event.name, handler.label, handler.place.line, verdict, case.name))
+    return tuple(runs)
 
 
 def _failures(decision: Decision) -> list[str]:

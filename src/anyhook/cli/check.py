@@ -11,6 +11,7 @@ from rich.text import Text
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.ci_formats import github_lines, sarif_log
+from anyhook.cli.health import health_json, print_health
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
 from anyhook.cli.output import (
     confirm,
@@ -21,6 +22,7 @@ from anyhook.cli.output import (
     print_diagnostics,
     print_json,
 )
+from anyhook.manage.health import Word, health_of
 from anyhook.manage.hooks import configured_handlers
 from anyhook.manage.paths import show_path
 from anyhook.manage.problems import find_problems
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from anyhook.engine.engine import Engine
+    from anyhook.manage.health import Health
     from anyhook.manage.problems import Finding
     from anyhook.manage.remedies import Remedy
     from anyhook.manage.scope import Scope
@@ -51,7 +54,9 @@ class Format(StrEnum):
 def check(
     project: Project = HERE,
     agent: AgentName = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail on warnings and unknown hooks too.")
+    ] = False,
     report_format: Annotated[
         Format,
         typer.Option(
@@ -68,7 +73,8 @@ def check(
 
     No hook is run. It reports mistakes in settings, matchers that match nothing, missing or broken
     scripts, hooks that are switched off or not trusted, and common mistakes in scripts. It covers
-    every agent that has hooks here. Exits with 1 if there are errors.
+    every agent that has hooks here. The last lines say which hooks are broken, and of which it is
+    unknown whether they work. Exits with 1 if there are errors or broken hooks.
 
     `--fix` makes scripts executable, renews files without which an agent runs no hooks, sets a
     switch that an agent needs, and removes names of hooks that are gone.
@@ -87,11 +93,15 @@ def check(
         for engine in engines:
             engine.reload()
         findings = find_problems(engines)
+    healths = [_health_of(engine, findings) for engine in engines]
     diagnostics = [finding.diagnostic for finding in findings]
     severities = {diagnostic.severity for diagnostic in diagnostics}
-    failed = Severity.ERROR in severities or (strict and Severity.WARNING in severities)
+    failed = Severity.ERROR in severities or any(health.is_broken for health in healths)
+    if strict:
+        has_unknown = any(health.counts[Word.UNKNOWN] for health in healths)
+        failed = failed or Severity.WARNING in severities or has_unknown
     if as_json or report_format is Format.JSON:
-        print_json(_report_json(scope, engines, findings, failed=failed))
+        print_json(_report_json(scope, engines, findings, healths, failed=failed))
     elif report_format is Format.GITHUB:
         for line in github_lines(diagnostics, strict=strict):
             typer.echo(printable(line))
@@ -99,7 +109,13 @@ def check(
         print_json(sarif_log(diagnostics, scope.project))
     else:
         _print_report(console(), scope, engines, findings)
+        print_health(console(), scope.project, healths)
     return PROBLEMS if failed else OK
+
+
+def _health_of(engine: Engine, findings: list[Finding]) -> Health:
+    name = engine.agent.name
+    return health_of(engine, [one.diagnostic for one in findings if one.agent == name])
 
 
 # -- remedies
@@ -185,7 +201,7 @@ def _print_untrusted(out: Console, engine: Engine, labels: list[str]) -> None:
 def _print_summary(out: Console, findings: list[Finding]) -> None:
     counts = Counter(finding.diagnostic.severity for finding in findings)
     if not counts:
-        out.print("no problems", style="bold green")
+        out.print("no problems in settings and scripts", style="bold green")
         return
     nouns = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     parts = [
@@ -195,7 +211,12 @@ def _print_summary(out: Console, findings: list[Finding]) -> None:
 
 
 def _report_json(
-    scope: Scope, engines: list[Engine], findings: list[Finding], *, failed: bool
+    scope: Scope,
+    engines: list[Engine],
+    findings: list[Finding],
+    healths: list[Health],
+    *,
+    failed: bool,
 ) -> dict[str, Any]:
     files: dict[str, None] = {}
     hooks = 0
@@ -210,5 +231,15 @@ def _report_json(
         "hooks": hooks,
         "diagnostics": [
             {"agent": finding.agent, **diagnostic_json(finding.diagnostic)} for finding in findings
+        ],
+        "health": [
+            {
+                "agent": health.agent,
+                "hook": hook.row.label,
+                "event": hook.row.event,
+                **(health_json(hook) or {}),
+            }
+            for health in healths
+            for hook in health.hooks
         ],
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from anyhook.cli import OK
+from anyhook.cli.health import WORD_STYLE, health_json, word_text
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, print_no_hooks, print_project
 from anyhook.cli.output import (
     WIDE,
@@ -16,6 +17,7 @@ from anyhook.cli.output import (
     print_json,
     show_place,
 )
+from anyhook.manage.health import Word, health
 from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
 from anyhook.manage.scope import scope_of
 from anyhook.model.diagnostics import Severity
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from anyhook.engine.engine import Engine
+    from anyhook.manage.health import Health, HookHealth
     from anyhook.manage.hooks import HookRow
     from anyhook.model.definitions import HookDefinition
 
@@ -41,11 +44,11 @@ STATE_STYLE = {
 
 
 def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson = False) -> int:
-    """List the hooks of every agent with their state and place.
+    """List the hooks of every agent with their state, health and place.
 
     A hook is on, a shadow (it runs and does not decide), off, not trusted, or changed since it was
-    trusted. A terminal of fewer than 100
-    columns shows neither layers nor descriptions.
+    trusted. It works if it was seen to do its work: in a probe, in the history or in a test. A
+    terminal of fewer than 100 columns shows neither timeouts nor descriptions.
 
     For example:
 
@@ -57,7 +60,8 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
     if as_json:
         items: list[dict[str, Any]] = []
         for engine in engines:
-            items += [_row_json(engine, row) for row in hook_rows(engine)]
+            engine_health = health(engine)
+            items += [_row_json(engine, row, engine_health.of(row)) for row in hook_rows(engine)]
         print_json(items)
         return OK
     out = console()
@@ -69,7 +73,9 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
             has_rows = True
             if len(engines) > 1:
                 out.print(Text(engine.agent.title, style="bold"))
-            _print_table(out, engine, rows)
+            engine_health = health(engine)
+            _print_table(out, engine, rows, engine_health)
+            _print_broken(out, engine, engine_health)
             _print_inactive(out, engine, rows)
         errors = [d for d in engine.hooks.diagnostics if d.severity is Severity.ERROR]
         print_diagnostics(out, errors, engine.project_dir)
@@ -78,24 +84,34 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
     return OK
 
 
-def _print_table(out: Console, engine: Engine, rows: list[HookRow]) -> None:
+def _print_broken(out: Console, engine: Engine, engine_health: Health) -> None:
+    """Print why hooks are broken."""
+    for hook in engine_health.hooks:
+        if hook.word is Word.BROKEN:
+            text = f"  {hook.row.label}: {hook.evidence}  "
+            place = show_place(hook.place, engine.project_dir)
+            line = Text.assemble(("broken", WORD_STYLE[hook.word]), text, (place, "dim"))
+            out.print(line, soft_wrap=True)
+
+
+def _print_table(out: Console, engine: Engine, rows: list[HookRow], engine_health: Health) -> None:
     """Print the hooks; the recorder, which runs on every event, has one line for all of them."""
     shown, recorder = split_recorder(rows)
     if shown:
-        out.print(_table(out, engine, shown))
+        out.print(_table(out, engine, shown, engine_health))
     if recorder is not None:
         text = f"and the recorder on {recorder.event}; see: anyhook record status"
         out.print(Text(text, style="dim"))
 
 
-def _table(out: Console, engine: Engine, rows: list[HookRow]) -> Table:
+def _table(out: Console, engine: Engine, rows: list[HookRow], engine_health: Health) -> Table:
     if out.width < WIDE:
-        return _narrow_table(rows)
-    headings = ["event", "hook", "matcher", "state", "timeout", "layer", "place"]
+        return _narrow_table(rows, engine_health)
+    headings = ["event", "hook", "matcher", "state", "health", "timeout", "layer", "place"]
     has_descriptions = any(row.handler.description for row in rows)
     if has_descriptions:
         headings.append("about")
-    table = make_table(*headings, no_wrap=("event", "state", "timeout", "layer"))
+    table = make_table(*headings, no_wrap=("event", "state", "health", "timeout", "layer"))
     previous_event = ""
     for row in rows:
         event = row.event
@@ -106,6 +122,7 @@ def _table(out: Console, engine: Engine, rows: list[HookRow]) -> Table:
             Text(row.label, style="bold"),
             Text(_matcher(row.definition)),
             Text(row.state, style=STATE_STYLE[row.state]),
+            word_text(engine_health.of(row)),
             Text(f"{handler.timeout:g} s", style="dim"),
             Text(layer, style="dim"),
             Text(show_place(handler.place, engine.project_dir), style="dim"),
@@ -117,10 +134,10 @@ def _table(out: Console, engine: Engine, rows: list[HookRow]) -> Table:
     return table
 
 
-def _narrow_table(rows: list[HookRow]) -> Table:
+def _narrow_table(rows: list[HookRow], engine_health: Health) -> Table:
     """Return a table for 80 columns: the name of an event stands above its hooks."""
-    no_wrap = ("hook", "state", "timeout", "place")
-    table = make_table("hook", "matcher", "state", "timeout", "place", no_wrap=no_wrap)
+    no_wrap = ("hook", "state", "health", "place")
+    table = make_table("hook", "matcher", "state", "health", "place", no_wrap=no_wrap)
     previous_event = ""
     for row in rows:
         event = row.event
@@ -130,7 +147,7 @@ def _narrow_table(rows: list[HookRow]) -> Table:
             Text(f"  {row.label}", style="bold"),
             Text(_matcher(row.definition)),
             Text(row.state, style=STATE_STYLE[row.state]),
-            Text(f"{row.handler.timeout:g} s", style="dim"),
+            word_text(engine_health.of(row)),
             Text(f"{row.handler.layer} {show_place(row.handler.place, short=True)}", style="dim"),
         )
         previous_event = event
@@ -172,7 +189,7 @@ def print_native(out: Console, engine: Engine, rows: list[HookRow]) -> None:
         out.print(Text(f"   {native.review}"))
 
 
-def _row_json(engine: Engine, row: HookRow) -> dict[str, Any]:
+def _row_json(engine: Engine, row: HookRow, hook_health: HookHealth | None) -> dict[str, Any]:
     handler, definition = row.handler, row.definition
     return {
         "agent": engine.agent.name,
@@ -181,6 +198,7 @@ def _row_json(engine: Engine, row: HookRow) -> dict[str, Any]:
         "identifier": handler.shown_identifier,
         "state": row.state,
         "switched_off_by": row.switched_off_by,
+        "health": health_json(hook_health),
         "kind": handler.kind,
         "command": handler.command or (list(handler.argv) if handler.argv else None),
         "description": handler.description,

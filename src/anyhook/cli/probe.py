@@ -17,6 +17,7 @@ from rich.text import Text
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.program import get_program
 from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.options import (
     HERE,
     AgentNames,
@@ -41,6 +42,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.manage.scope import existing_project, scope_of
+from anyhook.manage.tried import keep_probe
 from anyhook.model.text import printable
 from anyhook.probe.plan import CallRequest
 from anyhook.probe.probing import SECONDS, ProbeOptions, probe_in_sandbox
@@ -149,6 +151,9 @@ def probe(
     with _progress(quiet=as_json) as progress:
         settings = RunSettings(program, requests, timeout, progress)
         reports = [_probe_one(name, directory, settings) for name in names]
+    with evidence_may_be_lost():
+        for report in reports:
+            keep_probe(directory, report)
     is_broken = any(report.is_broken for report in reports)
     if as_json:
         print_json(_report_json(directory, reports))

@@ -14,6 +14,7 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.run import log_text
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.cases import run_case_file
+from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.first_cases import write_first_cases
 from anyhook.cli.options import HERE, AgentNames, AsJson, Project, TrustOnce, Yes
 from anyhook.cli.output import RESULT_MARKS, UNWRAPPED, console, make_table, print_json
@@ -21,6 +22,7 @@ from anyhook.cli.sandboxed import confirm_limits
 from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
 from anyhook.errors import UsageError
 from anyhook.manage.scope import existing_project
+from anyhook.manage.tried import keep_examples
 from anyhook.model.text import printable, shorten
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.testing.cases import is_case_file
@@ -91,6 +93,8 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
         path = sandbox.inside(str(file.resolve()))
         tried = sandbox.run(try_file, path, agent_names)
     results, warnings = tried.results, tried.warnings
+    with evidence_may_be_lost():
+        keep_examples(file.resolve(), results)
     for result in results:
         if result.traceback:
             log_text(result.traceback)

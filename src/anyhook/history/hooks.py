@@ -340,18 +340,43 @@ def used_versions(
     return sorted(used, key=lambda version: -version.last)
 
 
-def hook_runs(history: History, hook_ids: Iterable[int]) -> list[HookRun]:
+def versions_with_digests(history: History, digests: Iterable[str]) -> list[int]:
+    """Return the numbers of the versions of hooks that have one of some content hashes."""
+    wanted = [*digests]
+    places = ", ".join("?" * len(wanted))
+    rows = history.connection.execute(f"SELECT id FROM hooks WHERE digest IN ({places})", wanted)
+    return [number for (number,) in rows]
+
+
+def hook_runs(
+    history: History,
+    hook_ids: Iterable[int],
+    *,
+    agent: str = "",
+    event: str = "",
+    project: str = "",
+) -> list[HookRun]:
     """Return the latest runs of some versions of a hook, the newest first.
 
     The runs of each version are read backwards in the index and put together as far as they are
     needed: SQLite would sort all runs of all versions.
+
+    Args:
+        history: The store.
+        hook_ids: Numbers of the versions.
+        agent: Name of the only agent; empty for all.
+        event: Canonical name of the only event; empty for all.
+        project: Directory of the only project, with those below it; empty for all.
     """
     versions = [
         history.connection.execute(
             "SELECT hook_id, event_id, time, results.verdict, trouble, duration, shadow"
             " FROM results CROSS JOIN events ON events.id = event_id"
-            " WHERE hook_id = ? ORDER BY event_id DESC",
-            (number,),
+            " CROSS JOIN sessions ON sessions.id = session_id"
+            " WHERE hook_id = ? AND (? = '' OR agent = ?) AND (? = '' OR event = ?)"
+            " AND (? = '' OR project = ? OR substr(project, 1, length(?) + 1) = ? || '/')"
+            " ORDER BY event_id DESC",
+            (number, agent, agent, event, event, *[project] * 4),
         )
         for number in hook_ids
     ]

@@ -80,6 +80,23 @@ CREATE TABLE results (
 CREATE INDEX results_event ON results (event_id);
 CREATE INDEX results_hook ON results (hook_id, event_id);
 
+-- What a hook did when it was tried; `anyhook.history.trials` says more.
+CREATE TABLE trials (
+    kind        TEXT NOT NULL,
+    agent       TEXT NOT NULL,
+    release     TEXT NOT NULL,
+    event       TEXT NOT NULL,
+    hook        TEXT NOT NULL,
+    entry       TEXT NOT NULL,
+    content     TEXT NOT NULL,
+    file        TEXT NOT NULL,
+    time        REAL NOT NULL,
+    is_good     INTEGER NOT NULL,
+    has_decided INTEGER NOT NULL,
+    detail      TEXT NOT NULL,
+    PRIMARY KEY (agent, event, entry, file, content, kind, hook)
+);
+
 -- Which numbers the events of a time have; `anyhook.history.spans` says more.
 CREATE TABLE spans (
     number   INTEGER PRIMARY KEY,

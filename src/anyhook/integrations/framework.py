@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
+
+from anyio import to_thread
 
 from anyhook.agents.capabilities import ABILITIES, Support, can_express, support
 from anyhook.errors import RequiredHooksError
+from anyhook.manage.health import Word, health
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.record import Record
+from anyhook.model.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -71,6 +76,23 @@ def missing_for(framework: Framework, engine: Engine) -> Iterator[str]:
         places = dict.fromkeys(str(definition.place) for definition in definitions)
         problem = f"has no {ability.replace('_', ' ')} on" if ability else "does not fire"
         yield f"{framework.title} {problem} {spec.wire} ({instead}): hooks in {', '.join(places)}"
+
+
+async def problems_at_start(framework: Framework, engine: Engine) -> list[str]:
+    """Return, for people, what the framework cannot do, and which hooks cannot do their work.
+
+    What the engine has said already is left out. What was recorded last may not be in the history
+    yet: a session does not wait for that.
+    """
+    texts = [*missing_for(framework, engine)]
+    found = await to_thread.run_sync(partial(health, engine, stores_first=False))
+    reported = [diagnostic.message for diagnostic in engine.diagnostics]
+    for hook in found.hooks:
+        is_known = any(hook.evidence in message for message in reported)
+        if hook.word is Word.BROKEN and not is_known:
+            label = printable(hook.row.label)
+            texts.append(f"{hook.place}: {label!r} does not work: {printable(hook.evidence)}")
+    return texts
 
 
 def require_events(framework: Framework, engine: Engine) -> None:

@@ -17,7 +17,7 @@ import anyio
 from anyhook.agents.spec import Denial
 from anyhook.engine.messages import MessageChannel
 from anyhook.integrations.dispatch import EventDispatcher
-from anyhook.integrations.framework import UNLIMITED, missing_for, require_events
+from anyhook.integrations.framework import UNLIMITED, problems_at_start, require_events
 from anyhook.integrations.host_tools import HostTools, text_of
 from anyhook.integrations.options import SessionOptions, check_names
 from anyhook.integrations.results import (
@@ -157,7 +157,7 @@ class Session:
             if self._is_started:
                 return
             self.engine.report_problems(self.messages)
-            for text in missing_for(self._framework, self.engine):
+            for text in await problems_at_start(self._framework, self.engine):
                 self.messages.send(text)
             require_events(self._framework, self.engine)
             self._is_started = True

@@ -15,7 +15,8 @@ from anyhook.errors import AnyhookError, UsageError
 from anyhook.history import hooks as hook_history
 from anyhook.history.hooks import HookRun, percentile
 from anyhook.history.verdicts import NO_VERDICT
-from anyhook.manage.hooks import hook_rows, split_recorder
+from anyhook.manage.health import health
+from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
 from anyhook.manage.problems import find_problems
 from anyhook.manage.scope import scope_of
 from anyhook.manage.switching import switch_hook
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from anyhook.manage.health import HookHealth
     from anyhook.manage.hooks import HookRow
     from anyhook.manage.problems import Finding
 
@@ -50,24 +52,26 @@ class HookViews:
         """Show the hooks of the settings, and what hooks did."""
         with self.page.history() as history:
             summaries = hook_history.hook_summaries(history)
+        configured = self._configured_hooks()
         return self.page.show(
             "hooks.html",
             "/hooks",
             hooks=summaries.hooks,
-            configured=self._configured_hooks(),
+            configured=configured,
+            has_untrusted=any(row.state in UNTRUSTED for row, _health in configured),
             is_limited=summaries.is_limited,
             latest_runs=sum(hook.runs for hook in summaries.hooks),
             notice=request.query_params.get("notice", ""),
         )
 
-    def _configured_hooks(self) -> list[HookRow]:
-        """Return the hooks of every agent; the recorder of an agent is one of them."""
-        hooks: list[HookRow] = []
+    def _configured_hooks(self) -> list[tuple[HookRow, HookHealth | None]]:
+        """Return the hooks of every agent with their health; the recorder of an agent has none."""
+        hooks: list[tuple[HookRow, HookHealth | None]] = []
         for engine in scope_of(self.page.project, None).engines(default=True):
-            rows, recorder = split_recorder(hook_rows(engine))
-            hooks += rows
+            hooks += [(one.row, one) for one in health(engine).hooks]
+            _rows, recorder = split_recorder(hook_rows(engine))
             if recorder is not None:
-                hooks.append(recorder)
+                hooks.append((recorder, None))
         return hooks
 
     def show_hook(self, request: Request) -> Response:

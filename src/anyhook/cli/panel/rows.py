@@ -10,6 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
+from anyhook.cli.health import WORD_STYLE, word_text
 from anyhook.cli.listing import STATE_STYLE
 from anyhook.cli.output import count_of
 from anyhook.cli.panel.actions import shadow_command, switch_command
@@ -26,9 +27,20 @@ if TYPE_CHECKING:
     from anyhook.cli.panel.snapshot import PanelHook
     from anyhook.history.events import RecordedEvent, RecordedResult
     from anyhook.history.hooks import RunCounts
+    from anyhook.manage.health import HookHealth
 
-MARKS = {"on": "●", "shadow": "◌", "off": "○", "not trusted": "!", "changed": "!"}
-"""State to its mark, which shows it without colour too."""
+MARKS = {
+    "on": "●",
+    "works": "●",
+    "unknown": "?",
+    "broken": "✗",
+    "shadow": "◌",
+    "off": "○",
+    "not trusted": "!",
+    "changed": "!",
+}
+"""State, or health of a hook that is on, to its mark, which shows it without colour too."""
+STYLES = {**STATE_STYLE, **{str(word): style for word, style in WORD_STYLE.items()}}
 STATE_WIDTH = 11
 RUNS_WIDTH = 19
 MIN_LABEL_WIDTH = 14
@@ -68,14 +80,14 @@ def columns_of(width: int) -> Columns:
 def row_text(hook: PanelHook, counts: RunCounts | None, columns: Columns) -> Text:
     """Return the line of a hook in the list."""
     row = hook.row
-    style = STATE_STYLE[row.state]
+    style = STYLES[hook.word]
     label_style = "dim" if row.state == "off" else "bold"
     text = Text(no_wrap=True, overflow="crop")
-    text.append(f"{MARKS[row.state]} ", style=style)
+    text.append(f"{MARKS[hook.word]} ", style=style)
     cells = (
         (row.label, columns.label, label_style),
         (hook.matcher, columns.matcher, ""),
-        (row.state, columns.state, style),
+        (hook.word, columns.state, style),
         (_runs(counts), columns.runs, _runs_style(counts)),
         (_end_of(hook.place, columns.place), columns.place, "dim"),
     )
@@ -157,6 +169,8 @@ def print_details(
     table.add_column(overflow="fold")
     place = f"{hook.place}  {handler.layer} {printable(handler.origin or '')}".rstrip()
     table.add_row("place", Text(place))
+    if hook.health is not None:
+        table.add_row("health", _health(hook.health))
     table.add_row("runs", Text(_command(hook, out.width, full=full)))
     table.add_row("on", _conditions(hook, out.width, full=full))
     if handler.description:
@@ -173,6 +187,13 @@ def print_details(
     if row.state in ("not trusted", "changed"):
         table.add_row("t", Text(trust_command(engine.agent.name, engine.project_dir)))
     out.print(table)
+
+
+def _health(health: HookHealth) -> Text:
+    text = Text.assemble(word_text(health), f"  {health.evidence}")
+    if health.settle:
+        text.append(f"; to settle it: {health.settle}", style="dim")
+    return text
 
 
 def _print_recorder(out: Console, hook: PanelHook) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.cli.options import HERE
 from anyhook.cli.output import show_place
+from anyhook.manage.health import health_of
 from anyhook.manage.hooks import hook_rows, split_recorder
 from anyhook.manage.problems import find_problems
 from anyhook.manage.scope import scope_of
@@ -19,6 +20,7 @@ from anyhook.settings.detect import find_project
 
 if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
+    from anyhook.manage.health import HookHealth
     from anyhook.manage.hooks import HookRow
     from anyhook.manage.problems import Finding
     from anyhook.manage.scope import Scope
@@ -37,11 +39,13 @@ class PanelHook:
         engine: The hooks of its agent.
         row: Its row in `anyhook list`.
         key: What it is found by after its file was edited.
+        health: Whether it does its work; `None` of the recorder.
     """
 
     engine: Engine
     row: HookRow
     key: HookKey
+    health: HookHealth | None = None
 
     @property
     def handler(self) -> HandlerSpec:
@@ -73,6 +77,13 @@ class PanelHook:
         """Whether no settings file switches it off."""
         return self.row.switched_off_by is None
 
+    @property
+    def word(self) -> str:
+        """Whether it does its work if it is on; otherwise its state."""
+        if self.row.state == "on" and self.health is not None:
+            return str(self.health.word)
+        return self.row.state
+
     def facts(self) -> tuple[object, ...]:
         """Return everything that the list and the details show of it."""
         row = self.row
@@ -84,6 +95,7 @@ class PanelHook:
             row.switched_off_by,
             row.native,
             row.handler,
+            self.word,
         )
 
     def matches(self, words: list[str]) -> bool:
@@ -97,6 +109,7 @@ class PanelHook:
             self.row.definition.event,
             self.matcher,
             self.row.state,
+            self.word,
             self.place,
             str(handler.layer),
             handler.command or " ".join(handler.argv or ()),
@@ -155,21 +168,25 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
     """
     scope = scope_of(project, agent)
     engines = tuple(scope.engines(default=True))
+    findings = sorted(find_problems(engines), key=_severity_order)
     hooks: list[PanelHook] = []
     numbers: dict[HookKey, int] = {}
     for engine in engines:
         of_agent: list[PanelHook] = []
         rows, recorder = split_recorder(hook_rows(engine))
+        name_of_agent = engine.agent.name
+        known = [one.diagnostic for one in findings if one.agent == name_of_agent]
+        engine_health = health_of(engine, known)
         for row in rows:
             definition = row.definition
             name = row.handler.identifier
             key = (engine.agent.name, definition.event, name, definition.matcher or "")
             number = numbers[key] = numbers.get(key, 0) + 1
-            of_agent.append(PanelHook(engine, row, (*key, str(number))))
+            of_health = engine_health.of(row)
+            of_agent.append(PanelHook(engine, row, (*key, str(number)), of_health))
         hooks += _by_event(engine, of_agent)
         if recorder is not None:
             hooks.append(PanelHook(engine, recorder, (engine.agent.name, "recorder")))
-    findings = sorted(find_problems(engines), key=_severity_order)
     return Snapshot(scope, engines, tuple(hooks), tuple(findings))
 
 

@@ -1,0 +1,92 @@
+"""Results of trials: what a hook did when `probe` or `test` tried it.
+
+The newest trial of a kind stands for each hook, agent, entry and content.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from anyhook.history.store import History
+
+PROBE = "probe"
+"""Kind of a trial in the program of the agent."""
+TEST = "test"
+"""Kind of a trial with examples or cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The result of a trial of one hook.
+
+    Attributes:
+        kind: `PROBE` or `TEST`.
+        agent: Name of the agent.
+        release: Version of its program; empty if none ran.
+        event: Canonical name of the event.
+        hook: Label of the hook.
+        entry: Digest of its entry in the settings; empty if it was tried without one.
+        content: Digest of its files.
+        file: Its first file; empty if it has none.
+        time: Unix timestamp.
+        is_good: Whether it did what it should.
+        has_decided: Whether it was seen to deny, ask or stop.
+        detail: What was seen, for people.
+    """
+
+    kind: str
+    agent: str
+    release: str
+    event: str
+    hook: str
+    entry: str
+    content: str
+    file: str
+    time: float
+    is_good: bool
+    has_decided: bool
+    detail: str
+
+
+_NAMES = ", ".join(field.name for field in fields(Trial))
+_PLACES = ", ".join("?" for _ in fields(Trial))
+
+
+def keep_trials(history: History, trials: Iterable[Trial]) -> None:
+    """Store trials in place of earlier ones of the same hooks.
+
+    Raises:
+        HistoryError: If the store cannot be written.
+    """
+    with history.transaction():
+        history.connection.executemany(
+            f"INSERT OR REPLACE INTO trials ({_NAMES}) VALUES ({_PLACES})",
+            [astuple(trial) for trial in trials],
+        )
+
+
+def trials_of(history: History, agent: str, event: str, *, entry: str, file: str) -> list[Trial]:
+    """Return the trials of a hook with any content, the newest first.
+
+    Args:
+        history: The store.
+        agent: Name of the agent.
+        event: Canonical name of the event.
+        entry: Digest of its entry in the settings.
+        file: Its first file; empty if it has none.
+    """
+    rows = history.connection.execute(
+        f"SELECT {_NAMES} FROM trials WHERE agent = ? AND event = ?"
+        " AND (entry = ? OR (file <> '' AND file = ?)) ORDER BY time DESC",
+        (agent, event, entry, file),
+    )
+    trials: list[Trial] = []
+    for row in rows:
+        trial = Trial(*row)
+        is_good, has_decided = bool(trial.is_good), bool(trial.has_decided)
+        trials.append(replace(trial, is_good=is_good, has_decided=has_decided))
+    return trials

@@ -1,0 +1,310 @@
+"""What is known about a configured hook from its runs: trials, and recorded events.
+
+A hook is recognized by its entry (event, matcher, command, …) and by the content of its files, so
+that what was seen of another version does not count.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.agents.output import ProcessExit, decode_exit
+from anyhook.agents.payloads import decode_event
+from anyhook.authoring.inspect import scan
+from anyhook.checks.scripts import read_scripts
+from anyhook.engine.hook_files import files_of
+from anyhook.errors import HistoryError
+from anyhook.files import read_user_file
+from anyhook.history.digests import content_digest, hook_digest
+from anyhook.history.events import RecordedResult
+from anyhook.history.hooks import hook_runs, versions_with_digests
+from anyhook.history.ingest import ingest
+from anyhook.history.reached import Reach, ReachQuestion, reach_of
+from anyhook.history.recording import switch_path
+from anyhook.history.store import FILE, History
+from anyhook.history.stored import get_event
+from anyhook.history.trials import trials_of
+from anyhook.history.verdicts import FAILURES, NO_VERDICT
+from anyhook.journal.lines import history_directory, is_recording
+from anyhook.journal.records import version_record
+from anyhook.model.answers import Outcome
+from anyhook.model.layers import Layer
+from anyhook.trust.trees import LARGEST_SCRIPT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from anyhook.checks.hook import CheckedHook
+    from anyhook.engine.engine import Engine
+    from anyhook.history.hooks import HookRun
+    from anyhook.history.trials import Trial
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
+
+DECIDING = frozenset({"deny", "stop", "ask", "defer"})
+"""Verdicts by which a guard is seen to decide; also the abilities of a function that is one."""
+LAST_RUNS = 3
+"""Runs that count for whether a hook fails now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which hook with which content a trial or a run was of.
+
+    Attributes:
+        entry: Digest of its entry in the settings.
+        content: Digest of its files.
+        file: Its first file; empty if it has none.
+    """
+
+    entry: str
+    content: str
+    file: str
+
+
+@dataclass(slots=True)
+class Runs:
+    """What recorded runs show of a hook with its present content.
+
+    Attributes:
+        count: Number of runs, up to `anyhook.history.hooks.MAX_RUNS`.
+        first: Unix timestamp of the first of them; 0 if there is none.
+        last: Unix timestamp of the last of them; 0 if there is none.
+        decided: How many of them decided.
+        last_decided: Unix timestamp of the last one that decided; 0 if none did.
+        quiet: How many of them ended without trouble.
+        trouble: What was wrong with each of the last three; empty if one of them had none.
+        lost_denial: Exit code of the latest run if it printed a denial that does not count.
+    """
+
+    count: int = 0
+    first: float = 0.0
+    last: float = 0.0
+    decided: int = 0
+    last_decided: float = 0.0
+    quiet: int = 0
+    trouble: tuple[str, ...] = ()
+    lost_denial: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was seen of a hook.
+
+    Attributes:
+        runs: Its recorded runs.
+        trials: Trials of its present entry and content, the newest first.
+        old_trials: Trials of another entry or content, the newest first.
+        reach: How many events should have reached it, and how many did.
+    """
+
+    runs: Runs = field(default_factory=Runs)
+    trials: tuple[Trial, ...] = ()
+    old_trials: tuple[Trial, ...] = ()
+    reach: Reach = field(default_factory=Reach)
+
+
+# -- the hook
+
+
+def identity_of(engine: Engine, definition: HookDefinition, handler: HandlerSpec) -> Identity:
+    """Return which hook with which content is configured."""
+    members = {
+        "event": definition.event,
+        "matcher": definition.matcher,
+        "kind": handler.kind,
+        "command": handler.command or list(handler.argv or ()),
+        "options": dict(handler.options),
+        "if": handler.condition,
+        "background": handler.background,
+        "env": dict(handler.env),
+        "timeout": handler.timeout,
+    }
+    entry = content_digest(json.dumps(members, sort_keys=True, default=str).encode())
+    files = files_of(engine, handler)
+    return Identity(entry, digest_of_files(files), str(files[0]) if files else "")
+
+
+def digest_of_files(files: Sequence[Path]) -> str:
+    """Return a digest of the contents of files; a file that cannot be read counts as empty."""
+    digests: list[str] = []
+    for file in files:
+        try:
+            digests.append(content_digest(read_user_file(file, LARGEST_SCRIPT)))
+        except (OSError, ValueError):
+            digests.append("")
+    return content_digest("\0".join(digests).encode())
+
+
+def recorded_digests(engine: Engine, handler: HandlerSpec) -> set[str]:
+    """Return the content hashes under which the present version of a hook is recorded.
+
+    Engines and recorders around commands know the command line; a hook file knows only itself.
+    """
+    line = handler.command or shlex.join(handler.argv or ())
+    files = [str(file) for file in files_of(engine, handler)]
+    file = files[0] if files else None
+    digests: set[str] = set()
+    for command in (line, ""):
+        version = version_record(command, file)
+        digest = hook_digest(RecordedResult(handler.label, version=version))
+        if digest is not None:
+            digests.add(digest)
+    return digests
+
+
+def is_guard(hook: CheckedHook) -> bool:
+    """Return whether a hook is there to deny, to ask or to stop, as its text shows.
+
+    A command whose text cannot be read, and a hook without a text, may be a guard.
+    """
+    has_text = False
+    for script in read_scripts(hook):
+        if script.path is not None:
+            uses = [use for use in scan(script.path) if use.event == hook.spec.canonical]
+            if any(DECIDING.intersection(use.abilities) for use in uses):
+                return True
+            if uses:
+                return False
+        has_text = has_text or script.language is not None
+        if script.facts.blocks:
+            return True
+    return not has_text
+
+
+# -- what was seen
+
+
+@contextmanager
+def open_history(*, stores_first: bool) -> Iterator[History | None]:
+    """Open the history; `None` if there is none.
+
+    Args:
+        stores_first: Store first what was recorded and is not in the history yet.
+
+    Raises:
+        HistoryError: If it cannot be read.
+    """
+    directory = history_directory()
+    if not (Path(directory) / FILE).exists() and not is_recording(directory):
+        yield None
+        return
+    try:
+        with History.open(directory) as history:
+            if stores_first:
+                ingest(history)
+            yield history
+    except sqlite3.Error as error:
+        raise HistoryError(f"the history cannot be read: {error}") from error
+
+
+def evidence_of(
+    history: History, engine: Engine, definition: HookDefinition, handler: HandlerSpec
+) -> Evidence:
+    """Return what was seen of a hook."""
+    identity = identity_of(engine, definition, handler)
+    trials = trials_of(
+        history,
+        engine.agent.name,
+        definition.event,
+        entry=identity.entry,
+        file=identity.file,
+    )
+    current: list[Trial] = []
+    old: list[Trial] = []
+    for trial in trials:
+        has_same_entry = trial.entry in ("", identity.entry)
+        is_current = has_same_entry and trial.content == identity.content
+        (current if is_current else old).append(trial)
+    runs = _runs_of(history, engine, definition, handler)
+    reach = _reach_of(history, engine, definition, handler, identity)
+    return Evidence(runs, tuple(current), tuple(old), reach)
+
+
+def _reach_of(
+    history: History,
+    engine: Engine,
+    definition: HookDefinition,
+    handler: HandlerSpec,
+    identity: Identity,
+) -> Reach:
+    """Return how many events reached a hook since recording is on and its entry is as it is.
+
+    Only hook files record themselves, so that a run of another hook may have gone unseen.
+    """
+    if handler.condition is not None or not identity.file or not scan(Path(identity.file)):
+        return Reach()
+    try:
+        recording_since = switch_path().stat().st_mtime
+        entry_since = Path(handler.place.file).stat().st_mtime
+    except OSError:  # recording is off
+        return Reach()
+    question = ReachQuestion(
+        agent=engine.agent.name,
+        event=definition.event,
+        since=max(recording_since, entry_since),
+        project=str(engine.project_dir) if handler.layer is Layer.PROJECT else "",
+        file=identity.file,
+        label=Path(identity.file).name,
+    )
+
+    def listens_to(number: int) -> bool:
+        payload = get_event(history, number).payload
+        event, _diagnostics = decode_event(engine.agent, payload)
+        return any(one is handler for one in engine.plan(event).handlers)
+
+    return reach_of(history, question, listens_to)
+
+
+def _runs_of(
+    history: History, engine: Engine, definition: HookDefinition, handler: HandlerSpec
+) -> Runs:
+    is_of_project = handler.layer is Layer.PROJECT
+    digests = recorded_digests(engine, handler)
+    found = hook_runs(
+        history,
+        versions_with_digests(history, digests),
+        agent=engine.agent.name,
+        event=definition.event,
+        project=str(engine.project_dir) if is_of_project else "",
+    )
+    counted = [run for run in found if not run.shadow]
+    if not counted:
+        return Runs()
+    decided = [run for run in counted if run.verdict in DECIDING]
+    last = counted[:LAST_RUNS]
+    has_only_failures = all(run.trouble in FAILURES for run in last)
+    return Runs(
+        count=len(counted),
+        first=min(run.time for run in counted),
+        last=max(run.time for run in counted),
+        decided=len(decided),
+        last_decided=max((run.time for run in decided), default=0.0),
+        quiet=sum(not run.trouble for run in counted),
+        trouble=tuple(str(run.trouble) for run in last) if has_only_failures else (),
+        lost_denial=_lost_denial(history, engine, handler, digests, counted[0]),
+    )
+
+
+def _lost_denial(
+    history: History, engine: Engine, handler: HandlerSpec, digests: set[str], run: HookRun
+) -> int | None:
+    """Return the exit code of a run that printed a denial and ended so that it does not count."""
+    if run.trouble != "warned" or run.verdict != NO_VERDICT:
+        return None
+    event = get_event(history, run.event_id)
+    for result in event.results:
+        if result.digest not in digests or not result.exit_code:
+            continue
+        spec = engine.rules.by_canonical[event.event]
+        # What the agent would have read if the command had ended with 0.
+        end = ProcessExit(0, None, result.stdout, "")
+        answer = decode_exit(engine.agent, engine.rules, spec, handler, end).answer
+        if answer.outcome is Outcome.DENY or answer.stop:
+            return result.exit_code
+    return None

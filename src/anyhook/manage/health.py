@@ -1,0 +1,344 @@
+"""Does my hook work? One word for every configured hook, and on what evidence.
+
+Every view asks here: `list`, `check`, `hooks`, the panel, the page, reports and integrations.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.agents.program import get_program
+from anyhook.checks.hook import HookReader
+from anyhook.checks.rules import check_settings
+from anyhook.engine.absent import UNREADABLE
+from anyhook.errors import HistoryError
+from anyhook.history.trials import PROBE, TEST
+from anyhook.manage.evidence import Evidence, evidence_of, is_guard, open_history
+from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
+from anyhook.manage.paths import show_path
+from anyhook.model.diagnostics import Severity
+from anyhook.settings.detect import trust_command
+from anyhook.trust.native import RUNNING, native_states
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from anyhook.engine.engine import Engine
+    from anyhook.history.store import History
+    from anyhook.history.trials import Trial
+    from anyhook.manage.hooks import HookRow
+    from anyhook.model.diagnostics import Diagnostic, Place
+
+BREAKING = frozenset(
+    "dead-matcher condition-not-here type-not-here unsupported-type never-runs not-executable "
+    "no-shebang missing-program missing-script missing-module missing-shell command-syntax "
+    "script-syntax background-guard companion-missing companion-changed switch-missing".split()
+)
+"""Codes of diagnostics with which a hook cannot do its work."""
+
+
+MIN_MISSED = 3
+"""Events that a hook must have missed: the latest one may not be recorded by all hooks yet."""
+
+
+class Word(StrEnum):
+    """Whether a hook does its work."""
+
+    WORKS = "works"
+    """This content, under this entry, was seen to decide, or, if it is no guard, to run."""
+    BROKEN = "broken"
+    """It cannot do its work: a fact."""
+    UNKNOWN = "unknown"
+    """Neither was seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookHealth:
+    """Whether a configured hook does its work.
+
+    Attributes:
+        row: The hook.
+        word: `works`, `broken` or `unknown`.
+        evidence: Why, for people.
+        place: Where that is: file and line; of the hook in its settings by default.
+        settle: The command line that would settle it; empty unless it is unknown.
+        old: What was seen of another content or entry, which does not count.
+    """
+
+    row: HookRow
+    word: Word
+    evidence: str
+    place: Place
+    settle: str = ""
+    old: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether the configured hooks of an agent do their work.
+
+    Attributes:
+        agent: Name of the agent.
+        hooks: Every configured hook but the recorder, in the order of `anyhook list`.
+        unreadable: Files whose hooks cannot be read, which count as broken.
+    """
+
+    agent: str
+    hooks: tuple[HookHealth, ...]
+    unreadable: tuple[Diagnostic, ...] = ()
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a hook is broken, or a file of hooks cannot be read."""
+        return bool(self.unreadable) or bool(self.counts[Word.BROKEN])
+
+    @property
+    def counts(self) -> Counter[Word]:
+        """Word to the number of hooks."""
+        return Counter(hook.word for hook in self.hooks)
+
+    def of(self, row: HookRow) -> HookHealth | None:
+        """Return the health of a hook; `None` of the recorder."""
+        # Labels are unique for an agent.
+        for hook in self.hooks:
+            if (hook.row.label, hook.row.event) == (row.label, row.event):
+                return hook
+        return None
+
+
+def health(engine: Engine, *, stores_first: bool = True) -> Health:
+    """Return whether the configured hooks of an engine do their work, and on what evidence.
+
+    No hook is run.
+
+    ```python
+    for hook in anyhook.health(Engine.load(".")).hooks:
+        print(hook.row.label, hook.word, hook.evidence)
+    ```
+
+    Args:
+        engine: The hooks of one agent.
+        stores_first: Store first what was recorded and is not in the history yet; it can take
+            seconds after many events.
+    """
+    return health_of(engine, check_settings(engine), stores_first=stores_first)
+
+
+def health_of(
+    engine: Engine, diagnostics: Iterable[Diagnostic], *, stores_first: bool = True
+) -> Health:
+    """Return the same as `health` for diagnostics that are known already.
+
+    Args:
+        engine: The hooks of one agent.
+        diagnostics: What `check_settings` reports about them.
+        stores_first: Store first what was recorded and is not in the history yet.
+    """
+    found = [*dict.fromkeys(diagnostics)]
+    rows, _recorder = split_recorder(hook_rows(engine))
+    judge = _Judge(engine, found)
+    try:
+        with open_history(stores_first=stores_first) as history:
+            hooks = tuple([judge.health_of(row, history) for row in rows])
+    except HistoryError as error:
+        judge.problem = str(error)
+        hooks = tuple([judge.health_of(row, None) for row in rows])
+    unreadable = [one for one in found if one.code in UNREADABLE and one.severity is Severity.ERROR]
+    return Health(engine.agent.name, hooks, tuple(unreadable))
+
+
+class _Judge:
+    """Finds the word for each hook of an engine.
+
+    Args:
+        engine: The hooks of one agent.
+        diagnostics: What is wrong with them.
+
+    Attributes:
+        problem: Why the history cannot be read; empty if it can.
+    """
+
+    def __init__(self, engine: Engine, diagnostics: list[Diagnostic]) -> None:
+        self.problem = ""
+        self._engine = engine
+        self._facts = [one for one in diagnostics if one.code in BREAKING]
+        reader = HookReader(engine)
+        self._hooks = {
+            id(hook.handler): hook
+            for definition in engine.definitions
+            for hook in reader.hooks_of(definition)
+        }
+
+    def health_of(self, row: HookRow, history: History | None) -> HookHealth:
+        """Return the health of a hook."""
+        inactive = self._inactive(row)
+        if inactive is not None:
+            return inactive
+        fact = self._fact_about(row)
+        if fact is not None:
+            place = fact.place or row.handler.place
+            text = fact.message.removeprefix(f"{row.handler.label!r}: ")
+            return HookHealth(row, Word.BROKEN, text, place)
+        if row.native is not None and row.native not in RUNNING:
+            return self._not_run_by_the_agent(row)
+        if row.state in UNTRUSTED:
+            # What anyhook does not run decides nothing here, whatever was seen before.
+            command = trust_command(self._engine.agent.name, self._engine.project_dir)
+            text = f"anyhook does not run it: it is {row.state}"
+            return HookHealth(row, Word.UNKNOWN, text, row.handler.place, command)
+        if history is None:
+            reason = self.problem or "nothing was recorded or tried yet"
+            return self._unknown(row, reason)
+        evidence = evidence_of(history, self._engine, row.definition, row.handler)
+        return self._weigh(row, evidence)
+
+    def _inactive(self, row: HookRow) -> HookHealth | None:
+        """Return the health of a hook that is there and does not decide, as the user knows."""
+        place = row.handler.place
+        name = shlex.quote(row.label)
+        if row.state == "off":
+            text = f"it is switched off by {show_path(str(row.switched_off_by))}"
+            return HookHealth(row, Word.UNKNOWN, text, place, f"anyhook enable {name}")
+        if row.state == "shadow":
+            text = "it is a shadow: it runs and does not decide"
+            return HookHealth(row, Word.UNKNOWN, text, place, f"anyhook promote {name}")
+        return None
+
+    def _fact_about(self, row: HookRow) -> Diagnostic | None:
+        """Return the first fact because of which a hook cannot do its work."""
+        handler = row.handler
+        places = (handler.place, row.definition.place)
+        for fact in self._facts:
+            is_here = fact.place in places
+            is_of_hook = fact.handler == handler.label and (
+                is_here or fact.place is None or fact.place.file != handler.place.file
+            )
+            if is_of_hook or (fact.handler is None and self._concerns(fact, row)):
+                return fact
+        return None
+
+    def _concerns(self, fact: Diagnostic, row: HookRow) -> bool:
+        """Return whether a fact that names no hook is about the file or the script of one."""
+        if fact.place is None:
+            return False
+        if fact.place in (row.handler.place, row.definition.place):
+            return True
+        if fact.place.line is None and fact.place.file == row.handler.place.file:
+            return True
+        hook = self._hooks.get(id(row.handler))
+        return hook is not None and Path(fact.place.file) in hook.files()
+
+    def _not_run_by_the_agent(self, row: HookRow) -> HookHealth:
+        title = self._engine.agent.title
+        native = native_states(self._engine.agent, self._engine.hooks)
+        review = f"; {native.review}" if native is not None else ""
+        text = f"{title} does not run it: it is {row.native} there{review}"
+        return HookHealth(row, Word.BROKEN, text, row.handler.place)
+
+    # -- what was seen
+
+    def _weigh(self, row: HookRow, evidence: Evidence) -> HookHealth:
+        """Return what the runs and trials of a hook show, the strongest first."""
+        place = row.handler.place
+        old = tuple([_old_text(trial) for trial in evidence.old_trials[:1]])
+        broken = _broken_by(evidence)
+        if broken:
+            return HookHealth(row, Word.BROKEN, broken, place, old=old)
+        hook = self._hooks.get(id(row.handler))
+        is_guard_here = hook is None or is_guard(hook)
+        works = _works_by(evidence, is_guard_here=is_guard_here)
+        if works:
+            return HookHealth(row, Word.WORKS, works, place, old=old)
+        runs = evidence.runs
+        if runs.count:
+            text = f"it ran {runs.count:,} times since {_day(runs.first)} and denied nothing"
+        else:
+            text = "it was not seen to run with its present content"
+        return self._unknown(row, text, old)
+
+    def _unknown(self, row: HookRow, evidence: str, old: tuple[str, ...] = ()) -> HookHealth:
+        place = row.handler.place
+        return HookHealth(row, Word.UNKNOWN, evidence, place, self._settle(row), old)
+
+    def _settle(self, row: HookRow) -> str:
+        """Return the command line that would settle whether a hook works."""
+        agent = self._engine.agent.name
+        hook = self._hooks.get(id(row.handler))
+        for path in hook.files() if hook is not None else ():
+            if _has_examples(path):
+                return f"anyhook test {shlex.quote(show_path(path, self._engine.project_dir))}"
+        if get_program(agent) is not None:
+            return f"anyhook probe --agent {agent}"
+        return "anyhook test --init"
+
+
+def _broken_by(evidence: Evidence) -> str:
+    """Return what shows that a hook is broken; empty if nothing does."""
+    runs = evidence.runs
+    if runs.lost_denial is not None:
+        return (
+            f"on {_day(runs.last)} it printed a denial and ended with {runs.lost_denial}, so that "
+            "the denial did not count; end with 0, or with 2"
+        )
+    if runs.trouble:
+        times = "its last run" if len(runs.trouble) == 1 else f"its last {len(runs.trouble)} runs"
+        words = {"timed_out": "ran into the timeout", "failed": "failed or was killed"}
+        what = " and ".join(dict.fromkeys(words.get(word, word) for word in runs.trouble))
+        return f"it {what} in {times}, until {_day(runs.last)}"
+    reach = evidence.reach
+    if reach.matched >= MIN_MISSED and not reach.reached:
+        since = _day(reach.first)
+        return f"{reach.matched:,} events since {since} matched it, and none reached it"
+    for trial in evidence.trials:
+        if not trial.is_good and trial.time >= runs.last_decided:
+            return f"{_trial_text(trial)}: {trial.detail}"
+    return ""
+
+
+def _works_by(evidence: Evidence, *, is_guard_here: bool) -> str:
+    """Return what shows that a hook works, the strongest evidence; empty if nothing does."""
+    good = [trial for trial in evidence.trials if trial.is_good]
+    if is_guard_here:
+        good = [trial for trial in good if trial.has_decided]
+    runs = evidence.runs
+    by_kind: Mapping[str, Trial] = {trial.kind: trial for trial in reversed(good)}
+    if PROBE in by_kind:
+        return f"{_trial_text(by_kind[PROBE])}: {by_kind[PROBE].detail}"
+    if is_guard_here and runs.decided:
+        return f"it decided {_times(runs.decided)}, at last on {_day(runs.last_decided)}"
+    if not is_guard_here and runs.quiet:
+        return f"it ran {_times(runs.quiet)}, at last on {_day(runs.last)}"
+    if TEST in by_kind:
+        return f"{_trial_text(by_kind[TEST])}: {by_kind[TEST].detail}"
+    return ""
+
+
+def _trial_text(trial: Trial) -> str:
+    where = f" in {trial.release}" if trial.release else ""
+    return f"{trial.kind}{where} on {_day(trial.time)}"
+
+
+def _old_text(trial: Trial) -> str:
+    return f"before it changed: {_trial_text(trial)}: {trial.detail}"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:,} times"
+
+
+def _day(timestamp: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(timestamp))
+
+
+def _has_examples(path: Path) -> bool:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+    return ".example(" in text

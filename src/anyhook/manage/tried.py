@@ -1,0 +1,172 @@
+"""Keep what `probe` and `test` have seen of hooks, as evidence that they work."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
+from anyhook.history.store import History
+from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
+from anyhook.manage.evidence import DECIDING, digest_of_files, identity_of
+from anyhook.probe.report import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
+    from anyhook.probe.report import AgentReport, HookReport
+    from anyhook.testing.examples import ExampleResult
+
+JUDGED = frozenset({"ok", "failed"})
+"""Results of examples that say something about the hook: the others are about the agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRun:
+    """A run of a configured hook in a case that ended as it was expected.
+
+    Attributes:
+        event: Canonical name of the event.
+        label: Label of the hook.
+        line: Its line in the settings.
+        verdict: What it answered.
+        case: Name of the case.
+    """
+
+    event: str
+    label: str
+    line: int | None
+    verdict: str
+    case: str
+
+
+def keep_probe(project: Path, report: AgentReport) -> None:
+    """Keep what a probe has seen of the hooks of an agent.
+
+    Raises:
+        HistoryError: If the history cannot be written.
+    """
+    engine = Engine.load(project, agent=report.name, on_message=discard)
+    by_place = {}
+    for definition in engine.definitions:
+        for handler in definition.handlers:
+            by_place[handler.place.file, handler.place.line, handler.label] = (definition, handler)
+    trials: list[Trial] = []
+    for hook in report.hooks:
+        place = hook.hook.place
+        found = by_place.get((place.file, place.line, hook.hook.label))
+        if found is not None and hook.verdict in (Verdict.WORKS, Verdict.BROKEN):
+            trials.append(_probe_trial(engine, report.version, hook, *found))
+    _keep(trials)
+
+
+def _probe_trial(
+    engine: Engine,
+    release: str,
+    report: HookReport,
+    definition: HookDefinition,
+    handler: HandlerSpec,
+) -> Trial:
+    identity = identity_of(engine, definition, handler)
+    has_held = report.held() is True
+    detail = "its denial held" if has_held else "it ran"
+    if report.verdict is Verdict.BROKEN:
+        detail = "; ".join(report.reasons)
+    return Trial(
+        kind=PROBE,
+        agent=engine.agent.name,
+        release=f"{engine.agent.title} {release}".strip(),
+        event=definition.event,
+        hook=handler.label,
+        entry=identity.entry,
+        content=identity.content,
+        file=identity.file,
+        time=time.time(),
+        is_good=report.verdict is Verdict.WORKS,
+        has_decided=has_held,
+        detail=detail,
+    )
+
+
+def keep_examples(file: Path, results: Iterable[ExampleResult]) -> None:
+    """Keep what the examples of a hook file have shown, for each agent and event.
+
+    Raises:
+        HistoryError: If the history cannot be written.
+    """
+    groups: dict[tuple[str, str], list[ExampleResult]] = {}
+    for result in results:
+        if result.status in JUDGED:
+            groups.setdefault((result.agent, result.example.event), []).append(result)
+    content = digest_of_files([file])
+    trials: list[Trial] = []
+    for (agent, event), group in groups.items():
+        failed = [result for result in group if result.status == "failed"]
+        detail = _count(len(group), "example")
+        if failed:
+            detail = f"{len(failed)} of {detail} failed, the first at {failed[0].example.place}"
+        trials.append(
+            Trial(
+                kind=TEST,
+                agent=agent,
+                release="",
+                event=event,
+                hook=file.name,
+                entry="",
+                content=content,
+                file=str(file),
+                time=time.time(),
+                is_good=not failed,
+                has_decided=any(result.example.expect in DECIDING for result in group),
+                detail=detail,
+            )
+        )
+    _keep(trials)
+
+
+def keep_cases(engine: Engine, runs: Sequence[CaseRun]) -> None:
+    """Keep which configured hooks have run in cases that ended as it was expected.
+
+    Raises:
+        HistoryError: If the history cannot be written.
+    """
+    trials: dict[str, Trial] = {}
+    for definition in engine.definitions:
+        for handler in definition.handlers:
+            name = (definition.event, handler.label, handler.place.line)
+            own = [run for run in runs if (run.event, run.label, run.line) == name]
+            if not own:
+                continue
+            decided = [run for run in own if run.verdict in DECIDING]
+            shown = decided or own
+            what = "decided" if decided else "ran in"
+            identity = identity_of(engine, definition, handler)
+            trials[identity.entry] = Trial(
+                kind=TEST,
+                agent=engine.agent.name,
+                release="",
+                event=definition.event,
+                hook=handler.label,
+                entry=identity.entry,
+                content=identity.content,
+                file=identity.file,
+                time=time.time(),
+                is_good=True,
+                has_decided=bool(decided),
+                detail=f"it {what} {_count(len(shown), 'case')}, the first {shown[0].case!r}",
+            )
+    _keep([*trials.values()])
+
+
+def _keep(trials: list[Trial]) -> None:
+    if trials:
+        with History.open() as history:
+            keep_trials(history, trials)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
