@@ -14,6 +14,7 @@ import time
 
 from anyhook._compat import caller
 from anyhook.files import TICK, FileIdentity, identity_of
+from anyhook.worker.byte_code import is_installed, remove_doubtful_byte_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,11 +35,6 @@ SIDE_EFFECTS = {
     "os.chdir": "changes the working directory",
 }
 """Audit events of what every event of a cold hook would repeat, with the reason to stay cold."""
-INSTALLED = (
-    os.path.dirname(os.__file__) + os.sep,
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
-)
-"""Directories of the standard library and of this package."""
 CHECK_INTERVAL = 1.0
 """Seconds between two checks of what is installed: there may be hundreds of files."""
 EDITED_WHILE_LOADING: FileIdentity = (0, 0, -1, 0, 0)
@@ -94,12 +90,14 @@ class LoadTrace:
         if sys.argv is not self._traced_argv or self._argv != list.copy(self._traced_argv):
             self.side_effect = self.side_effect or "changes sys.argv"
         sys.argv = self._argv.copy()
+        if not all(map(os.path.isabs, filter(None, sys.path))):
+            self._reads_cwd = True  # `import` looks below it
         modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
         interpreter = (sys.executable, os.path.join(sys.prefix, "pyvenv.cfg"))
         self._own: dict[str, FileIdentity] = {}
         self._installed = {path: identity_of(path) for path in interpreter}
         for path in (*self._paths, *(path for path in modules if isinstance(path, str))):
-            kind = self._installed if _is_installed(path) else self._own
+            kind = self._installed if is_installed(path) else self._own
             kind[path] = self._identity_before(path)
         self._offers = {path: _Offer(path) for path in _search_path()}
         self._checked = time.monotonic()
@@ -142,6 +140,7 @@ class LoadTrace:
             changed = next(_changed(self._installed), None)
             self._checked = now
         if changed is not None:
+            remove_doubtful_byte_code(changed)  # the cold run would load it
             return f"was loaded before {changed} changed"
         for directory, offer in self._offers.items():
             if offer.has_changed(directory):
@@ -167,8 +166,16 @@ class LoadTrace:
                 text = os.fsdecode(path)
                 self._reads_cwd = self._reads_cwd or not text.startswith("/")
                 self._paths.add(os.path.normpath(os.path.join(self._cwd, text)))
+        elif event == "exec":
+            # A module that a function loads by its path is not in sys.modules.
+            self._add_code_file(arguments[0])
         elif event in SIDE_EFFECTS and not self.side_effect:
             self.side_effect = SIDE_EFFECTS[event]
+
+    def _add_code_file(self, code: object) -> None:
+        name = getattr(code, "co_filename", None)
+        if isinstance(name, str) and os.path.isabs(name):
+            self._paths.add(name)
 
     def read_variable(self, name: object) -> None:
         """Record that a variable was looked up."""
@@ -262,12 +269,7 @@ def _importable(directory: str) -> frozenset[str]:
 
 def _search_path() -> list[str]:
     """List the directories whose modules may come and go: not those of the interpreter."""
-    return [path for path in dict.fromkeys(sys.path) if path and not _is_installed(path + os.sep)]
-
-
-def _is_installed(path: str) -> bool:
-    """Return whether a file belongs to the interpreter or to an installed package."""
-    return path.startswith(INSTALLED) or "/site-packages/" in path
+    return [path for path in dict.fromkeys(sys.path) if path and not is_installed(path + os.sep)]
 
 
 def _changed(identities: Mapping[str, FileIdentity]) -> Iterator[str]:

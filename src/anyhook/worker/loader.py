@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 from anyhook._compat import count_threads
 from anyhook.authoring.process_exit import file_identity, flush_streams
 from anyhook.files import identity_of
+from anyhook.worker.byte_code import ignore_doubtful_byte_code
 from anyhook.worker.child import (
     LoadedHookFile,
     accept,
@@ -104,6 +105,7 @@ class Loader:
         self._descriptors = _descriptors()
         sys.orig_argv = [sys.executable, *argv]
         authoring.on_run.append(self._serve)
+        ignore_doubtful_byte_code()
         self._trace.start(self._hook_file, self._cwd, argv)
         try:
             with open(self._hook_file, "rb") as file:
