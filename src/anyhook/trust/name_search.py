@@ -24,7 +24,8 @@ from anyhook.trust.languages import (
     SHELL,
     language_of_file,
 )
-from anyhook.trust.trees import LARGEST_FILE, PACKAGE_DIRECTORIES, read_script
+from anyhook.trust.loaded_code import PACKAGE_DIRECTORIES
+from anyhook.trust.trees import LARGEST_FILE, read_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -145,7 +145,12 @@ class Records:
         no_longer_named = [read_script(Path(path)) for path in before if path not in named]
         for script in (*subject.scripts, *no_longer_named):
             path = str(script.path)
-            yield from _file_difference(path, before.get(path, ABSENT), _recorded(script))
+            date = subject.observed.get(path)
+            recorded = before.get(path, ABSENT)
+            if date is not None and recorded.digest is None and script.digest is not None:
+                yield f"{path}: was loaded in a run on {date}; not seen before"
+                recorded = RecordedFile(None, "")
+            yield from _file_difference(path, recorded, _recorded(script))
         yield from self._tree_differences(object_member(entry, "trees"), subject, named)
 
     def _tree_differences(

@@ -14,12 +14,8 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import cache_from_source
 
 from anyhook.files import TICK
+from anyhook.trust.loaded_code import is_installed
 
-INSTALLED = (
-    os.path.dirname(os.__file__) + os.sep,
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
-)
-"""Directories of the standard library and of this package."""
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,8 +66,3 @@ def remove_doubtful_byte_code(source: str) -> bool:
     with contextlib.suppress(OSError):  # in a read-only directory, only this process ignores it
         os.unlink(byte_code)
     return True
-
-
-def is_installed(path: str) -> bool:
-    """Return whether a file belongs to the interpreter or to an installed package."""
-    return path.startswith(INSTALLED) or "/site-packages/" in path

@@ -14,7 +14,8 @@ import time
 
 from anyhook._compat import caller
 from anyhook.files import TICK, FileIdentity, identity_of
-from anyhook.worker.byte_code import is_installed, remove_doubtful_byte_code
+from anyhook.trust.loaded_code import LoadedCode, is_installed
+from anyhook.worker.byte_code import remove_doubtful_byte_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,10 +47,12 @@ class LoadTrace:
 
     Attributes:
         side_effect: What it did that cannot be done once for all events; empty if nothing.
+        code: The files that it loads as code, also while it answers events.
     """
 
     def __init__(self) -> None:
         self.side_effect = ""
+        self.code = LoadedCode()
         self._paths: set[str] = set()
         self._variables: set[bytes] = set()
         self._reads_all_variables = False
@@ -96,6 +99,8 @@ class LoadTrace:
         interpreter = (sys.executable, os.path.join(sys.prefix, "pyvenv.cfg"))
         self._own: dict[str, FileIdentity] = {}
         self._installed = {path: identity_of(path) for path in interpreter}
+        # A module that was loaded by its path need not be in sys.modules.
+        self._paths |= self.code.code_files
         for path in (*self._paths, *(path for path in modules if isinstance(path, str))):
             kind = self._installed if is_installed(path) else self._own
             kind[path] = self._identity_before(path)
@@ -156,6 +161,7 @@ class LoadTrace:
         return self._real_getcwd[1]()
 
     def _on_audit_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+        self.code.note(event, arguments)
         if not self._is_loading:
             return
         if event in READ_EVENTS and not _is_importing():
@@ -166,16 +172,8 @@ class LoadTrace:
                 text = os.fsdecode(path)
                 self._reads_cwd = self._reads_cwd or not text.startswith("/")
                 self._paths.add(os.path.normpath(os.path.join(self._cwd, text)))
-        elif event == "exec":
-            # A module that a function loads by its path is not in sys.modules.
-            self._add_code_file(arguments[0])
         elif event in SIDE_EFFECTS and not self.side_effect:
             self.side_effect = SIDE_EFFECTS[event]
-
-    def _add_code_file(self, code: object) -> None:
-        name = getattr(code, "co_filename", None)
-        if isinstance(name, str) and os.path.isabs(name):
-            self._paths.add(name)
 
     def read_variable(self, name: object) -> None:
         """Record that a variable was looked up."""
