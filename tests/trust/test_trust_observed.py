@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from anyhook import BeforeTool, TrustStore
-from anyhook.trust.observed import observed_file, read_observed
+from anyhook.trust.observed import MAX_CODE, add_observed, observed_file, read_observed
 from tests.waiting import until
 from tests.warm import CLIENTS, FOOTER, HEADER, Warm
 
@@ -127,4 +129,98 @@ def test_code_that_a_warm_hook_has_loaded_is_bound(world, store, warm, way):
     assert loaded in [script.path for script in trust(world, store).scripts]
     assert result(world, store).answer.reason == "first"
     write_loaded(world, "other")
+    assert result(world, store).status == "withheld"
+
+
+@pytest.mark.parametrize("way", COMPUTED_WAYS)
+def test_code_that_a_registered_file_has_loaded_is_bound(world, store, way):
+    path = configure(world, COMPUTED_WAYS[way])
+    trust(world, store)
+    loaded = world.project / LOADED
+    program = """
+import asyncio, sys
+from anyhook import BeforeTool, Engine
+async def main():
+    engine = Engine.load(sys.argv[1], agent="gemini")
+    engine.register_file(sys.argv[2])
+    decision = await engine.dispatch(BeforeTool(tool_name="write_file", tool_input={}))
+    print(decision.reason)
+asyncio.run(main())
+"""
+
+    words = [sys.executable, "-c", program, world.root, path]
+    run = subprocess.run(words, check=False, capture_output=True, text=True)
+
+    assert run.stdout == "first\n", run.stderr
+    assert is_kept(path, loaded)
+    assert result(world, store).status == "withheld"
+    assert loaded in [script.path for script in trust(world, store).scripts]
+    write_loaded(world, "other")
+    assert result(world, store).status == "withheld"
+
+
+def test_code_that_the_examples_of_a_file_load_is_bound(world, store, run):
+    example = "hooks.example(tool='write_file', input={}, expect='deny')\n"
+    path = configure(world, COMPUTED_WAYS["runpy"] + example)
+    loaded = world.project / LOADED
+
+    run("test", str(path), "--yes")
+
+    assert loaded in [script.path for script in trust(world, store).scripts]
+    assert result(world, store).answer.reason == "first"
+    write_loaded(world, "other")
+    assert result(world, store).status == "withheld"
+
+
+def test_data_is_listed_and_not_bound(world, store, warm):
+    body = ROOT + SAYS + "    return deny((ROOT / ('wo' + 'rds')).read_text())\n"
+    path = configure(world, body)
+    words = world.write(world.project / "words", "first")
+    assert "first" in warm.warm(path)[1]
+    until(lambda: read_observed(observed_file(str(path))).data, "what the hook read was not kept")
+
+    subject = trust(world, store)
+
+    assert f"{words}, which guard.py was seen to read as data" in subject.unclear
+    world.write(words, "other")
+    assert result(world, store).answer.reason == "other"
+
+
+def test_observations_only_add_files(world, store):
+    path = configure(world, ROOT + SAYS + "    return deny('no')\n")
+    loaded = world.project / LOADED
+    elsewhere = world.write(world.root / "elsewhere" / "x.py", "")
+    package = world.write(world.project / ".venv" / "x.py", "")
+    add_observed(str(path), [str(loaded), str(elsewhere), str(package), sys.executable], [])
+    add_observed(str(path), [], [str(loaded)])
+    subject = trust(world, store)
+
+    names = [script.path for script in subject.scripts]
+
+    assert loaded in names
+    assert elsewhere not in names
+    assert package not in names
+    assert f"{elsewhere}, which guard.py was seen to load" in subject.unclear
+    Path(observed_file(str(path))).write_text("nonsense")
+    assert result(world, store).status == "withheld"
+
+
+def test_the_kept_files_are_bounded(world, store):
+    path = configure(world, SAYS + "    return deny('no')\n")
+    files = [str(world.project / f"{number}.py") for number in range(MAX_CODE + 1)]
+    add_observed(str(path), files, files)
+
+    assert len(read_observed(observed_file(str(path))).code) == MAX_CODE
+    assert f"more than {MAX_CODE} files that guard.py loads" in trust(world, store).unclear
+
+
+def test_a_file_that_is_gone_is_bound_to_that(world, store):
+    path = configure(world, SAYS + "    return deny('no')\n")
+    trust(world, store)
+    gone = world.project / "gone.py"
+    add_observed(str(path), [str(gone)], [])
+    assert result(world, store).answer.reason == "no"
+
+    world.write(gone, "")
+
     assert result(world, store).status == "withheld"

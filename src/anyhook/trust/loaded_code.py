@@ -135,27 +135,17 @@ _installed: list[bool] = []
 """Holds an item once the audit hook is there; Python cannot remove one."""
 
 
-class CodeObserver:
-    """Notes what this process loads within `with` blocks, in whichever thread or task they are.
-
-    Attributes:
-        code: What was noted.
-    """
-
-    def __init__(self) -> None:
-        self.code = LoadedCode()
-
-    @contextmanager
-    def observe(self) -> Iterator[None]:
-        """Note what is loaded within the block."""
-        if not _installed:
-            _installed.append(True)
-            sys.addaudithook(_on_audit_event)
-        token = _current.set(self.code)
-        try:
-            yield
-        finally:
-            _current.reset(token)
+@contextmanager
+def noting(code: LoadedCode) -> Iterator[None]:
+    """Note what this process loads within the block, in the same thread or task."""
+    if not _installed:
+        _installed.append(True)
+        sys.addaudithook(_on_audit_event)
+    token = _current.set(code)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 def _on_audit_event(event: str, arguments: tuple[Any, ...]) -> None:

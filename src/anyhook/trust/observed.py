@@ -100,8 +100,8 @@ def add_observed(
         OSError: If they cannot be written, or another process holds them.
     """
     own = _OwnFiles(hook_file)
-    new_code = own.among(code)
-    new_data = own.among(data)
+    new_code = own.code(code)
+    new_data = own.data(data)
     if not new_code and not new_data:
         return
     file = observed_file(hook_file, environ)
@@ -160,7 +160,7 @@ def _make_room(directory: Path) -> None:
 
 
 class _OwnFiles:
-    """Decides which files may belong to the project of a hook file, whose directory is not known.
+    """Decides which files are kept of a hook file, the directory of whose project is not known.
 
     Args:
         hook_file: The hook file.
@@ -168,26 +168,36 @@ class _OwnFiles:
 
     def __init__(self, hook_file: str) -> None:
         self._hook_file = os.path.realpath(hook_file)
-        # Files that have no more than these in common belong to different projects.
-        shared = map(os.path.realpath, (os.path.expanduser("~"), tempfile.gettempdir()))
-        self._shared = tuple(f"{path.rstrip(os.sep)}{os.sep}" for path in shared)
+        self._temporary = _with_separator(os.path.realpath(tempfile.gettempdir()))
+        self._home = _with_separator(os.path.realpath(os.path.expanduser("~")))
 
-    def among(self, paths: Iterable[str]) -> list[str]:
-        """Return those files, with their real paths, in order."""
+    def code(self, paths: Iterable[str]) -> list[str]:
+        """Return the code that a project may hold, with real paths, in order."""
         own: set[str] = set()
         for path in paths:
             real = os.path.realpath(path)
-            if real != self._hook_file and self._is_own(real):
+            if real != self._hook_file and not is_installed(real) and not self._is_scratch(real):
                 own.add(real)
         return sorted(own)
 
-    def _is_own(self, path: str) -> bool:
-        if is_installed(path):
-            return False
+    def data(self, paths: Iterable[str]) -> list[str]:
+        """Return the data near the hook file, with real paths, in order."""
+        return [path for path in self.code(paths) if not self._home.startswith(self._common(path))]
+
+    def _is_scratch(self, path: str) -> bool:
+        """Return whether a file is one of a package, or a temporary one of no project."""
+        common = self._common(path)
+        if not _IGNORED_PARTS.isdisjoint(path.removeprefix(common).split(os.sep)):
+            return True
+        return path.startswith(self._temporary) and self._temporary.startswith(common)
+
+    def _common(self, path: str) -> str:
+        """Return the directory that the hook file and another file have in common."""
         try:
-            common = os.path.join(os.path.commonpath((self._hook_file, path)), "")
+            return _with_separator(os.path.commonpath((self._hook_file, path)))
         except ValueError:  # on different drives
-            return False
-        if any(shared.startswith(common) for shared in self._shared):
-            return False
-        return _IGNORED_PARTS.isdisjoint(path.removeprefix(common).split(os.sep))
+            return ""
+
+
+def _with_separator(directory: str) -> str:
+    return os.path.join(directory, "")
