@@ -50,7 +50,8 @@ class FileObserver:
     def _keep(self) -> None:
         with self._lock:
             self._kept = self._counts()
+            files = self._code.files()
             try:
-                add_observed(self._hook_file, self._code.loaded(), self._code.read())
+                add_observed(self._hook_file, files.code, files.data)
             except OSError as error:
                 _logger.debug("what %s loads is not kept: %s", self._hook_file, error)

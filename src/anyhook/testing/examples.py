@@ -87,8 +87,8 @@ def try_file(_run: Run, path: str, agents: Sequence[str]) -> TriedFile:
         hooks = load_hooks(path)
         results = run_examples(hooks, agents)
     warnings = endless_denials(hooks, agents)
-    files = sorted(code.loaded())
-    return TriedFile(hooks.examples, results, warnings, files, sorted(code.read()))
+    files = code.files()
+    return TriedFile(hooks.examples, results, warnings, sorted(files.code), sorted(files.data))
 
 
 def run_examples(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list[ExampleResult]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from anyhook._compat import ContextVar, caller
 
@@ -37,6 +38,18 @@ MAX_TEXTS = 50
 """Executed texts whose files are looked for."""
 MAX_TEXT = 1024 * 1024
 """Bytes of a file that is compared with them."""
+
+
+class LoadedFiles(NamedTuple):
+    """Files that a process has loaded.
+
+    Attributes:
+        code: Those that code was loaded from.
+        data: Others that were read.
+    """
+
+    code: set[str]
+    data: set[str]
 
 
 class LoadedCode:
@@ -79,17 +92,13 @@ class LoadedCode:
         if not is_installed(text) and not text.endswith(".pyc"):
             paths.add(text if os.path.isabs(text) else os.path.abspath(text))
 
-    def loaded(self) -> set[str]:
-        """Return the existing files that code was loaded from."""
-        files = {path for path in self.code_files if os.path.isfile(path)}
+    def files(self) -> LoadedFiles:
+        """Return the existing files that were noted."""
+        code = set(self.code_files)
         if self._texts:
-            files.update(filter(self._is_executed, self.read_files))
-        return files
-
-    def read(self) -> set[str]:
-        """Return the existing files that were read and not loaded as code."""
-        files = self.read_files - self.loaded()
-        return {path for path in files if os.path.isfile(path)}
+            code.update(filter(self._is_executed, self.read_files))
+        data = self.read_files - code
+        return LoadedFiles(set(filter(os.path.isfile, code)), set(filter(os.path.isfile, data)))
 
     def _is_executed(self, path: str) -> bool:
         """Return whether one of the executed texts is the content of a file."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from anyhook.trust.observed import add_observed
+from anyhook.files import data_path
 from anyhook.worker.endpoint import LOCK_FD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.trust.loaded_code import LoadedCode
+
+MARKS = 1 << 20
+"""Bytes of memory, one for each hash of a path. Only the pages that are used exist."""
 
 
 class CodeReport:
@@ -26,11 +30,11 @@ class CodeReport:
     def __init__(self, hook_file: str, code: LoadedCode) -> None:
         self._hook_file = hook_file
         self._code = code
-        self._known_code: set[str] = set()
-        self._known_data: set[str] = set()
+        # Shared with all children: what one of them has kept, the next ones need not look up.
+        self._marks = mmap.mmap(-1, MARKS)
 
     def keep_in_background(self, environ: Mapping[bytes, bytes]) -> None:
-        """Keep what loading has loaded, in a process that nobody waits for."""
+        """Keep what the hook file has loaded, in a process that nobody waits for."""
         child = os.fork()
         if child == 0:
             try:
@@ -43,11 +47,9 @@ class CodeReport:
             finally:
                 os._exit(0)
         os.waitpid(child, 0)
-        self._known_code = set(self._code.code_files)
-        self._known_data = set(self._code.read_files)
 
     def keep(self, environ: Mapping[bytes, bytes]) -> None:
-        """Keep what was loaded since the hook file was.
+        """Keep what was loaded and is not kept yet.
 
         Args:
             environ: Variables of the event, which name the data directory.
@@ -55,9 +57,16 @@ class CodeReport:
         Raises:
             OSError: If it cannot be written.
         """
-        has_new_code = not self._code.code_files <= self._known_code
-        has_new_data = not self._code.read_files <= self._known_data
-        if not has_new_code and not has_new_data:
-            return
         variables = {os.fsdecode(name): os.fsdecode(value) for name, value in environ.items()}
-        add_observed(self._hook_file, self._code.loaded(), self._code.read(), variables)
+        directory = data_path(variables)
+        files = self._code.files()
+        marks = [hash((directory, "code", path)) % MARKS for path in files.code]
+        marks += [hash((directory, "data", path)) % MARKS for path in files.data]
+        if all(self._marks[mark] for mark in marks):
+            return
+        # It imports much, which the server and most of its children do not need.
+        from anyhook.trust.observed import add_observed
+
+        add_observed(self._hook_file, files.code, files.data, variables)
+        for mark in marks:
+            self._marks[mark] = 1
