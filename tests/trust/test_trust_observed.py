@@ -125,7 +125,9 @@ def test_code_that_a_warm_hook_has_loaded_is_bound(world, store, warm, way):
     (change,) = load(world, store).guard.changes()
     assert change.what == "script"
     assert f"{loaded}: was loaded in a run on 20" in "\n".join(change.difference)
-    assert result(world, store).status == "withheld"
+    withheld = result(world, store)
+    assert withheld.status == "withheld"
+    assert f"it loaded {loaded} in a run" in withheld.diagnostics[0].message
     assert loaded in [script.path for script in trust(world, store).scripts]
     assert result(world, store).answer.reason == "first"
     write_loaded(world, "other")

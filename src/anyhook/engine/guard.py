@@ -138,6 +138,10 @@ class Guard:
 
     def _report(self, change: Change) -> Diagnostic:
         handler = change.subject.handler
+        if change.what == "script" and change.newly_loaded:
+            reason = f"it loaded {change.newly_loaded[0]} in a run, which was not trusted"
+            text = self._not_run(handler, reason)
+            return diagnose("trust-changed", text, handler.place, handler=handler.label)
         if change.what == "script":
             return self._report_changed_file(handler)
         if change.what == "definition":

@@ -60,6 +60,16 @@ class Change:
     records: Records | None = field(default=None, repr=False)
     key: str = ""
 
+    @property
+    def newly_loaded(self) -> tuple[str, ...]:
+        """The files that the hook was seen to load, and that were not known when it was trusted."""
+        if self.records is None:
+            return ()
+        before = object_member(self.records.entries.get(self.key), "scripts")
+        scripts = self.subject.scripts
+        files = [str(script.path) for script in scripts if script.digest is not None]
+        return tuple(path for path in files if path in self.subject.observed and path not in before)
+
     @cached_property
     def difference(self) -> tuple[str, ...]:
         """Lines of a unified difference, computed on first use because that takes time."""
