@@ -226,3 +226,25 @@ def test_a_file_that_is_gone_is_bound_to_that(world, store):
     world.write(gone, "")
 
     assert result(world, store).status == "withheld"
+
+
+def test_an_engine_that_is_loaded_notices_what_a_run_has_loaded(world, store):
+    path = configure(world, SAYS + "    return deny('no')\n")
+    loaded = world.project / LOADED
+    trust(world, store)
+    engine = load(world, store)
+    (before,) = asyncio.run(engine.dispatch(WRITE)).results
+    assert before.answer.reason == "no"
+
+    add_observed(str(path), [str(loaded)], [])
+
+    (after,) = asyncio.run(engine.dispatch(WRITE)).results
+    assert after.status == "withheld"
+    assert f"it loaded {loaded} in a run" in after.diagnostics[0].message
+
+
+def test_a_hook_that_raises_audit_events_of_its_own_runs(world, store, warm):
+    body = SAYS + "    import sys\n    for name in ('exec', 'open', 'import'): sys.audit(name)\n"
+    path = configure(world, body + "    return deny('no')\n")
+
+    assert '"no"' in warm.warm(path)[1]

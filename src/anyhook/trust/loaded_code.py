@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from anyhook._compat import ContextVar, caller
@@ -67,12 +67,14 @@ class LoadedCode:
 
     def note(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Take an audit event; only a function that is an audit hook may call this."""
-        if event == "exec":
-            self._note_code(arguments[0])
-        elif event == "import":
-            self._add(self.code_files, arguments[1])  # of an extension module, else None
-        elif event == "open" and _is_reading(arguments):
-            self._add(self.read_files, arguments[0])
+        # An error would be one of the program, which can also raise events with other arguments.
+        with suppress(Exception):
+            if event == "exec":
+                self._note_code(arguments[0])
+            elif event == "import":
+                self._add(self.code_files, arguments[1])  # of an extension module, else None
+            elif event == "open" and _is_reading(arguments):
+                self._add(self.read_files, arguments[0])
 
     def _note_code(self, code: CodeType) -> None:
         name = code.co_filename
@@ -96,7 +98,7 @@ class LoadedCode:
         """Return the existing files that were noted."""
         code = set(self.code_files)
         if self._texts:
-            code.update(filter(self._is_executed, self.read_files))
+            code.update(filter(self._is_executed, list(self.read_files)))
         data = self.read_files - code
         return LoadedFiles(set(filter(os.path.isfile, code)), set(filter(os.path.isfile, data)))
 
@@ -136,7 +138,8 @@ def _is_reading(arguments: tuple[Any, ...]) -> bool:
     mode, flags = arguments[1:3]
     if isinstance(mode, str):
         return not set(mode) & set("wax")
-    return not (isinstance(flags, int) and flags & os.O_ACCMODE == os.O_WRONLY)
+    is_written_only = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR) == os.O_WRONLY
+    return not is_written_only
 
 
 _current: ContextVar[LoadedCode | None] = ContextVar("loaded_code", default=None)

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec, HookDefinition
 
 
+MAX_SHOWN_DATA = 3
+"""Files that a hook was seen to read and that are listed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """One handler of a project, and what it is made of.
@@ -162,8 +166,12 @@ class SubjectReader:
                     runs.unclear.append(f"{path}, which {script.name} was seen to load")
             if observed.is_full:
                 runs.unclear.append(f"more than {MAX_CODE} files that {script.name} loads")
-            for path in observed.data:
-                runs.unclear.append(f"{path}, which {script.name} was seen to read as data")
+            if observed.data:
+                # A guard may read every file that an agent edits.
+                shown = ", ".join(list(observed.data)[:MAX_SHOWN_DATA])
+                more = len(observed.data) - MAX_SHOWN_DATA
+                files = f"{shown} and {more} more" if more > 0 else shown
+                runs.unclear.append(f"{files}, which {script.name} was seen to read as data")
         return runs
 
     def follow(
