@@ -126,6 +126,12 @@ PERL_WAYS = {
     "do": "do './{place}/{name}.pm';\n",
     "push": "unshift @INC, '{place}'; require {name};\n",
 }
+SPACED_WAYS = {
+    "quoted": '. "my lib/a g.sh"\n',
+    "variable": 'bash "$GEMINI_PROJECT_DIR/my lib/a g.sh"\n',
+    "escaped": "bash my\\ lib/a\\ g.sh\n",
+    "assigned": 'D="my lib"; . "$D/a g.sh"\n',
+}
 COMMAND_WAYS = {
     "bash {place}/{name}.sh": (".sh", ()),
     ". ./{place}/{name}.sh": (".sh", ()),
@@ -328,6 +334,19 @@ def odd_layouts():
         "make-include",
         Layout("make -s -f x.mk guard", "inc.mk", {"x.mk": "include inc.mk\n"}, ("make",)),
     )
+    for way, text in SPACED_WAYS.items():
+        yield (
+            f"shell-blanks-{way}",
+            Layout(f"bash {hook}.sh", "my lib/a g.sh", {f"{hook}.sh": text}),
+        )
+    yield (
+        "python-blanks",
+        Layout(
+            f"python3 {hook}.py",
+            "my lib/a g.py",
+            {f"{hook}.py": "exec(open('my lib/a g.py').read())\n"},
+        ),
+    )
     yield (
         "node-worker",
         Layout(
@@ -461,6 +480,27 @@ def test_code_that_changed_does_not_run_or_was_listed(world, store, layout):
     world.write(loaded, layout.content(world, "second"))
 
     assert status(world, store) == "withheld" or is_named(subject, layout.loaded), subject.unclear
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f'bash "$GEMINI_PROJECT_DIR/{HOOKS}/my guard.sh"',
+        f"bash '{HOOKS}/my guard.sh'",
+        f"{HOOKS}/my\\ guard.sh",
+        f"bash {HOOKS}/outer.sh",
+    ],
+)
+def test_a_script_whose_name_has_blanks_is_not_listed_when_it_is_bound(world, store, command):
+    script = world.write(world.project / HOOKS / "my guard.sh", "exit 0\n")
+    world.write(world.project / HOOKS / "outer.sh", f'bash "$PWD/{HOOKS}/my guard.sh"\n')
+    configure(world, command)
+
+    subject = trust(world, store)
+
+    assert not subject.unclear
+    world.write(script, "exit 2\n")
+    assert load(world, store).guard.changes()
 
 
 @pytest.mark.parametrize("name", UNTESTED)

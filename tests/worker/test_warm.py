@@ -408,6 +408,18 @@ def test_a_variable_that_the_file_looked_at_while_loading_makes_it_load_again(wa
 EDITS = {
     "the file": ("hook.py", "", "'{}'"),
     "a module": ("words.py", "import words\n", "words.WORD"),
+    "a module that is not kept": (
+        "words.py",
+        """
+from importlib.util import module_from_spec, spec_from_file_location
+import os
+path = os.path.join(os.path.dirname(__file__), "words.py")
+spec = spec_from_file_location("words", path)
+words = module_from_spec(spec)
+spec.loader.exec_module(words)
+""",
+        "words.WORD",
+    ),
     "a module that a function imports": ("words.py", "", "__import__('words').WORD"),
     "data": ("words.py", "with open('words.py') as f: TEXT = f.read()\n", 'TEXT.split("\'")[1]'),
     "data by its descriptor": (
@@ -435,6 +447,30 @@ def test_an_edit_counts_at_once(warm, what):
 
     assert reason_of(warm.run(path)) == "after it"
     assert reason_of(warm.warm(path)) == "after it"
+
+
+def test_an_edit_counts_at_once_where_byte_code_does_not_show_it(warm):
+    module = warm.root / "lib" / "words.py"
+    module.parent.mkdir()
+    body = f"import sys\nsys.path.insert(0, {str(module.parent)!r})\nfrom words import WORD\n"
+    path = warm.hook(body + SAYS + "    return deny(WORD)", ".anyhook/hook.py")
+    env = {"PYTHONDONTWRITEBYTECODE": ""}
+
+    def write(word):
+        # as if the file had been written, run and written again within one second
+        module.write_text(f"WORD = '{word}'")
+        for file in (module, *module.parent.glob("__pycache__/*")):
+            os.utime(file, (1_000_000_000, 1_000_000_000))
+
+    write("first")
+    assert reason_of(warm.cold(path, env=env)) == "first"
+    assert list(module.parent.glob("__pycache__/*"))
+    write("other")
+
+    assert reason_of(warm.warm(path, env=env)) == "other"
+    write("third")
+    assert reason_of(warm.run(path, env=env)) == "third"
+    assert reason_of(warm.warm(path, env=env)) == "third"
 
 
 def test_a_database_that_was_read_while_loading_counts_when_it_changes(warm):

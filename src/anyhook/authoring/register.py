@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,10 +14,13 @@ from anyhook.model.layers import Layer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.authoring.functions import HookFunction, HookFunctions
     from anyhook.model.answers import Answer
+
+    Around = Callable[[], AbstractContextManager[None]]
 
 
 class Host(Protocol):
@@ -29,12 +33,15 @@ class Host(Protocol):
         ...
 
 
-def register(hooks: HookFunctions, host: Host) -> tuple[HandlerSpec, ...]:
+def register(
+    hooks: HookFunctions, host: Host, around: Around = nullcontext
+) -> tuple[HandlerSpec, ...]:
     """Add the functions of a hook file to an engine; those of one event run in order.
 
     Args:
         hooks: The functions.
         host: The engine. Functions for events that its agent does not have are left out.
+        around: Makes a context in which each function is called.
 
     Returns:
         A handler for each function that was added.
@@ -46,7 +53,7 @@ def register(hooks: HookFunctions, host: Host) -> tuple[HandlerSpec, ...]:
         if spec is None:
             continue
         seconds = hooks.timeout or spec.default_timeouts.get("command", host.agent.default_timeout)
-        handlers = tuple(_handler(hooks, f, host.agent, seconds) for f in functions)
+        handlers = tuple(_handler(hooks, f, host.agent, seconds, around) for f in functions)
         place = Place(functions[0].file, functions[0].line)
         host.define(HookDefinition(event, Layer.RUNTIME, place, None, True, handlers))
         registered += handlers
@@ -54,14 +61,18 @@ def register(hooks: HookFunctions, host: Host) -> tuple[HandlerSpec, ...]:
 
 
 def _handler(
-    hooks: HookFunctions, function: HookFunction, agent: AgentSpec, seconds: float
+    hooks: HookFunctions,
+    function: HookFunction,
+    agent: AgentSpec,
+    seconds: float,
+    around: Around,
 ) -> HandlerSpec:
     return HandlerSpec(
         kind="function",
         layer=Layer.RUNTIME,
         place=Place(function.file, function.line),
         name=function.name,
-        function=_checked_call(function, agent),
+        function=_checked_call(function, agent, around),
         description=function.about or None,
         timeout=seconds,
         origin=hooks.name,
@@ -70,21 +81,22 @@ def _handler(
     )
 
 
-def _checked_call(function: HookFunction, agent: AgentSpec) -> Callable[[Any], Any]:
+def _checked_call(function: HookFunction, agent: AgentSpec, around: Around) -> Callable[[Any], Any]:
     """Return a function that answers the events that a hook function is for, and checks it."""
     if iscoroutinefunction(function.function):
 
         async def call_async(event: Any) -> Any:
             if not _covers(function, event, agent):
                 return None
-            return await _await_answer(function, function.function(event))
+            with around():
+                return await _await_answer(function, function.function(event))
 
         return call_async
 
     def call(event: Any) -> Any:
         if not _covers(function, event, agent):
             return None
-        with StderrRecord() as stderr:
+        with around(), StderrRecord() as stderr:
             try:
                 answer: Any = function.function(event)
             except SystemExit as end:

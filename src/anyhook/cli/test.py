@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +28,7 @@ from anyhook.model.text import printable, shorten
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.testing.cases import is_case_file
 from anyhook.testing.examples import try_file
+from anyhook.trust.observed import add_observed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,6 +94,10 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
     with Sandbox.for_project(Path()) as sandbox:
         path = sandbox.inside(str(file.resolve()))
         tried = sandbox.run(try_file, path, agent_names)
+        code, data = sandbox.outside(tried.code), sandbox.outside(tried.data)
+    # A data directory that cannot be written is no reason not to test.
+    with suppress(OSError):
+        add_observed(str(file.resolve()), code, data)
     results, warnings = tried.results, tried.warnings
     with evidence_may_be_lost():
         keep_examples(file.resolve(), results)

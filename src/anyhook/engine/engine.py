@@ -557,8 +557,12 @@ class Engine:
         """
         from anyhook.authoring.load import load_hooks as load_hook_file
         from anyhook.authoring.register import register
+        from anyhook.engine.file_observer import FileObserver
 
-        return register(load_hook_file(path), self)
+        observer = FileObserver(path)
+        with observer.observe():
+            hooks = load_hook_file(path)
+        return register(hooks, self, observer.observe)
 
     def define(self, definition: HookDefinition) -> None:
         """Add a definition at run time; `Hooks.register` uses it."""

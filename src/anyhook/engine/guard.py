@@ -15,6 +15,7 @@ from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.settings.detect import trust_command
 from anyhook.settings.directories import find_root
+from anyhook.trust.records import Change
 from anyhook.trust.scripts import command_files
 from anyhook.trust.subjects import Subject, SubjectReader, definition_key
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.files import FileIdentity
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.trust.records import Change, Records
+    from anyhook.trust.records import Records
     from anyhook.trust.store import TrustStore
 
 _SHIM = " shim --as "
@@ -138,6 +139,10 @@ class Guard:
 
     def _report(self, change: Change) -> Diagnostic:
         handler = change.subject.handler
+        if change.what == "script" and change.newly_loaded:
+            reason = f"it loaded {change.newly_loaded[0]} in a run, which was not trusted"
+            text = self._not_run(handler, reason)
+            return diagnose("trust-changed", text, handler.place, handler=handler.label)
         if change.what == "script":
             return self._report_changed_file(handler)
         if change.what == "definition":
@@ -179,8 +184,11 @@ class Guard:
         if change is not None and not self._was_restored(change):
             return _withheld(handler, self._report(change))
         subject = self._trusted.get(id(handler))
-        if subject is None or not self._is_as_trusted(subject):
+        if subject is None:
             return _withheld(handler, self._report_changed_file(handler))
+        change = self._change_of(subject)
+        if change is not None:
+            return _withheld(handler, self._report(change))
         untrusted = self._untrusted_file(subject, cwd)
         if untrusted is not None:
             return _withheld(handler, self._report_changed_file(handler, untrusted))
@@ -189,26 +197,25 @@ class Guard:
     def _was_restored(self, change: Change) -> bool:
         """Return whether the files of a handler are by now what was trusted."""
         subject = change.subject
-        if change.what != "script" or subject.is_unchanged() or not self._is_as_trusted(subject):
+        if change.what != "script" or subject.is_unchanged() or self._change_of(subject):
             return False
         del self._changes[id(subject.handler)]
         return True
 
-    def _is_as_trusted(self, subject: Subject) -> bool:
+    def _change_of(self, subject: Subject) -> Change | None:
         """Compare the files of a trusted handler with what was trusted, if one was touched."""
         if subject.is_unchanged():
-            return True
+            return None
         handler = subject.handler
         # Files were touched, so read all of them again and compare their content.
         definition = next(d for d in self._definitions if handler in d.handlers)
         current = self._reader().read(definition, handler)
-        if (
-            self._records is None
-            or self._records.compare(current, agent=self._agent.name) is not None
-        ):
-            return False
-        self._trusted[id(handler)] = current
-        return True
+        if self._records is None:
+            return Change(current, "script")
+        change = self._records.compare(current, agent=self._agent.name)
+        if change is None:
+            self._trusted[id(handler)] = current
+        return change
 
     def _untrusted_file(self, subject: Subject, cwd: str) -> Path | None:
         """Return a file that the command runs where it starts, and that was not trusted.

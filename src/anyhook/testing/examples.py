@@ -17,6 +17,7 @@ from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 from anyhook.model.tools import TOOLS
 from anyhook.testing.running import run_hook
+from anyhook.trust.loaded_code import LoadedCode, noting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,11 +64,15 @@ class TriedFile:
         examples: The examples.
         results: Their results for each agent.
         warnings: Events that hooks deny so that the agent never ends.
+        code: Files that were loaded as code, as they are named in the sandbox.
+        data: Other files that were read.
     """
 
     examples: list[Example]
     results: list[ExampleResult]
     warnings: list[str]
+    code: list[str]
+    data: list[str]
 
 
 def try_file(_run: Run, path: str, agents: Sequence[str]) -> TriedFile:
@@ -77,9 +82,13 @@ def try_file(_run: Run, path: str, agents: Sequence[str]) -> TriedFile:
         UsageError: If it is not a hook file, or cannot be imported.
         UnknownNameError: If there is no such agent.
     """
-    hooks = load_hooks(path)
-    results = run_examples(hooks, agents)
-    return TriedFile(hooks.examples, results, endless_denials(hooks, agents))
+    code = LoadedCode()
+    with noting(code):
+        hooks = load_hooks(path)
+        results = run_examples(hooks, agents)
+    warnings = endless_denials(hooks, agents)
+    files = code.files()
+    return TriedFile(hooks.examples, results, warnings, sorted(files.code), sorted(files.data))
 
 
 def run_examples(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list[ExampleResult]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from anyhook.shell.parser import Word
     from anyhook.trust.languages import Language
 
@@ -51,6 +53,14 @@ class Computed(NamedTuple):
     excerpt: str
     names: frozenset[str]
 
+    def names_any(self, matched: Iterable[str]) -> bool:
+        """Return whether the statement names one of some files."""
+        for name in matched:
+            pieces = names_in(name) if " " in name else {name}
+            if pieces <= self.names:
+                return True
+        return False
+
 
 @dataclass(slots=True)
 class CodeText:
@@ -85,6 +95,21 @@ class CodeText:
     runners: set[str] = field(default_factory=set)
     computed: dict[Computed, None] = field(default_factory=dict)
     searches_start: bool = False
+
+    def names_file(self, name: str) -> bool:
+        """Return whether the text holds a name; one with blanks also with escapes."""
+        if " " not in name:
+            return name in self.names
+        # The pieces are compared first, because searching a long text takes time.
+        if not names_in(name) <= self.names:
+            return False
+        return name in self.text or name.replace(" ", "\\ ") in self.text
+
+    def loads_file(self, name: str) -> bool:
+        """Return whether a statement that loads holds a name."""
+        if " " not in name:
+            return name in self.loaded
+        return self.names_file(name) and names_in(name) <= self.loaded
 
     def load(self, word: Word, source: str) -> None:
         """Note that a word of a command names what is loaded.

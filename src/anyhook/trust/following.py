@@ -125,7 +125,7 @@ class Follower:
         if holder.startswith(".."):
             holder = path
         for computed in code.computed:
-            if computed.names.isdisjoint(search.matched):
+            if not computed.names_any(search.matched):
                 mentioned = search.mentioned(computed.names) or search.mentioned(code.names)
                 also = f"; it names {', '.join(mentioned)}" if mentioned else ""
                 text = f"what {holder} loads with `{computed.excerpt}`{also}"

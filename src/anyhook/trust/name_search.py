@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyhook.trust.code_names import names_in
 from anyhook.trust.code_text import read_code
 from anyhook.trust.languages import (
     CODE_SUFFIXES,
@@ -23,7 +24,8 @@ from anyhook.trust.languages import (
     SHELL,
     language_of_file,
 )
-from anyhook.trust.trees import LARGEST_FILE, PACKAGE_DIRECTORIES, read_script
+from anyhook.trust.loaded_code import PACKAGE_DIRECTORIES
+from anyhook.trust.trees import LARGEST_FILE, read_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -54,12 +56,14 @@ class Listing:
         directories: Names of its directories.
         files: Names of its files.
         by_stem: The same files, by their names up to the first dot.
+        spaced: Names of files and directories that hold blanks.
         is_truncated: Whether there are more.
     """
 
     directories: frozenset[str]
     files: frozenset[str]
     by_stem: Mapping[str, list[str]]
+    spaced: frozenset[str]
     is_truncated: bool
 
 
@@ -123,7 +127,8 @@ def _list(directory: str) -> Listing:
         pass
     for name in files:
         by_stem.setdefault(name.partition(".")[0], []).append(name)
-    return Listing(frozenset(directories), frozenset(files), by_stem, is_truncated)
+    spaced = frozenset(name for name in directories | files if " " in name)
+    return Listing(frozenset(directories), frozenset(files), by_stem, spaced, is_truncated)
 
 
 class NameSearch:
@@ -192,9 +197,9 @@ class NameSearch:
             if self._is_loaded(directory, name, depth):
                 self.matched.add(name)
                 self.found[os.path.join(directory, name)] = None
-            elif name in self.code.names:
+            elif self.code.names_file(name):
                 self._mention(directory, name)
-        for name in sorted(listing.directories & self.code.names):
+        for name in sorted(listing.directories & self._names_in(listing)):
             self._enter(directory, name, depth)
         self._list_packages(directory, listing)
         if self._is_first_in_search(directory):
@@ -208,9 +213,9 @@ class NameSearch:
         if name in _INSTALLED:
             shown = os.path.relpath(path, self.project)
             self.unclear[f"what is installed in {shown}/"] = None
-        if name in self.code.searched:
+        if names_in(name) <= self.code.searched:
             self.added_roots[path] = None
-        if name in self.code.loaded:
+        if self.code.loads_file(name):
             self._add_entries(path)
         if depth < MAX_DEPTH:
             self._visit(path, depth + 1)
@@ -232,9 +237,14 @@ class NameSearch:
             self.unclear[f"what {shown}/ holds: it has more than {MAX_ENTRIES} entries"] = None
         return listing
 
+    def _names_in(self, listing: Listing) -> AbstractSet[str]:
+        """Return the names that the text holds, with those of a directory that hold blanks."""
+        spaced = set(filter(self.code.names_file, listing.spaced))
+        return self.code.names | spaced if spaced else self.code.names
+
     def _candidates(self, directory: str, listing: Listing) -> set[str]:
         """Return the files of a directory whose names the text may mean."""
-        names = set(listing.files & self.code.names)
+        names = set(listing.files & self._names_in(listing))
         stems = listing.by_stem.keys() & self.code.loaded
         if self._is_first_in_search(directory):
             stems = stems | (listing.by_stem.keys() & _LIBRARY)
@@ -251,15 +261,15 @@ class NameSearch:
         code = self.code
         stem, dot, _ = name.partition(".")
         if is_code(name):
-            if name in code.names:
+            if code.names_file(name):
                 return True
             is_library = stem in _LIBRARY and self._is_first_in_search(directory)
             is_module = is_library and name.endswith(_MODULE_SUFFIXES)
             is_module = is_module or self._is_path_file(directory, name)
             return is_module or (stem in code.loaded and self._offers_modules(directory, depth))
-        if name not in code.names:
+        if not code.names_file(name):
             return False
-        if name in code.loaded:
+        if code.loads_file(name):
             # Data that a module system reads is no code.
             is_data = os.path.splitext(name)[1] in DATA.suffixes
             return not (is_data and code.language is JAVASCRIPT)

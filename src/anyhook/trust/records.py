@@ -60,6 +60,16 @@ class Change:
     records: Records | None = field(default=None, repr=False)
     key: str = ""
 
+    @property
+    def newly_loaded(self) -> tuple[str, ...]:
+        """The files that the hook was seen to load, and that were not known when it was trusted."""
+        if self.records is None:
+            return ()
+        before = object_member(self.records.entries.get(self.key), "scripts")
+        scripts = self.subject.scripts
+        files = [str(script.path) for script in scripts if script.digest is not None]
+        return tuple(path for path in files if path in self.subject.observed and path not in before)
+
     @cached_property
     def difference(self) -> tuple[str, ...]:
         """Lines of a unified difference, computed on first use because that takes time."""
@@ -145,7 +155,12 @@ class Records:
         no_longer_named = [read_script(Path(path)) for path in before if path not in named]
         for script in (*subject.scripts, *no_longer_named):
             path = str(script.path)
-            yield from _file_difference(path, before.get(path, ABSENT), _recorded(script))
+            date = subject.observed.get(path)
+            recorded = before.get(path, ABSENT)
+            if date is not None and recorded.digest is None and script.digest is not None:
+                yield f"{path}: was loaded in a run on {date}; not seen before"
+                recorded = RecordedFile(None, "")
+            yield from _file_difference(path, recorded, _recorded(script))
         yield from self._tree_differences(object_member(entry, "trees"), subject, named)
 
     def _tree_differences(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from anyhook.files import changed_within_tick, identity_of
 from anyhook.trust.following import Followed, Follower
 from anyhook.trust.name_search import ProjectFiles
+from anyhook.trust.observed import MAX_CODE, observed_file, read_observed
 from anyhook.trust.scripts import command_files
 from anyhook.trust.trees import (
     LARGEST_SCRIPT,
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec, HookDefinition
 
 
+MAX_SHOWN_DATA = 3
+"""Files that a hook was seen to read and that are listed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """One handler of a project, and what it is made of.
@@ -44,6 +49,7 @@ class Subject:
         trees: The directories that belong to it, with all their files.
         unclear: What it may run and what is not bound.
         operands: Relative paths that it loads from the directory in which it runs.
+        observed: Files among the scripts that it was seen to load, with the date of the first time.
         looked_at: Identities of everything that this depends on.
         read_at: When it was read, in nanoseconds since the epoch.
     """
@@ -56,6 +62,7 @@ class Subject:
     trees: tuple[Tree, ...] = ()
     unclear: tuple[str, ...] = ()
     operands: frozenset[str] = frozenset()
+    observed: Mapping[str, str] = field(default_factory=dict)
     looked_at: Mapping[str, FileIdentity] = field(default_factory=dict)
     read_at: int = 0
 
@@ -116,13 +123,16 @@ class SubjectReader:
 
         scripts = _read_scripts(named.files)
         existing = [path for path, script in scripts.items() if script.digest]
+        runs = self._runs_of(existing)
+        existing += map(Path, runs.code)
         followed = self.follow(handler, existing, trees=trees)
+        scripts |= _read_scripts(map(Path, runs.code.keys() - map(str, scripts)))
         scripts |= _read_scripts(map(Path, followed.files.keys() - map(str, scripts)))
 
-        unclear = [*named.unclear, *followed.unclear]
+        unclear = [*named.unclear, *followed.unclear, *runs.unclear]
         unclear += self._unbound_files(scripts.values(), trees)
         unclear += [f"{root} (a directory)" for root in outermost[MAX_TREES:]]
-        looked_at = [*named.looked_at, *followed.directories, str(hooks_directory)]
+        looked_at = [*named.looked_at, *followed.directories, str(hooks_directory), *runs.files]
         return Subject(
             key=definition_key(definition, handler),
             handler=handler,
@@ -132,9 +142,37 @@ class SubjectReader:
             trees=trees,
             unclear=tuple(dict.fromkeys(unclear)),
             operands=frozenset(followed.operands),
+            observed=runs.code,
             looked_at={path: self._identity_of(path) for path in looked_at},
             read_at=self._started,
         )
+
+    def _runs_of(self, scripts: Iterable[Path]) -> _Runs:
+        """Return what the runs of some scripts were seen to load."""
+        runs = _Runs()
+        for script in scripts:
+            file = observed_file(str(script))
+            runs.files.append(file)
+            # Few hook files run warm, and a look costs less than an attempt to read.
+            if self._identity_of(file) is None:
+                continue
+            observed = read_observed(file)
+            beside = Path(os.path.realpath(script)).parent
+            for path, date in observed.code.items():
+                own = Path(path)
+                if own.is_relative_to(self.project) or own.is_relative_to(beside):
+                    runs.code[path] = date
+                else:
+                    runs.unclear.append(f"{path}, which {script.name} was seen to load")
+            if observed.is_full:
+                runs.unclear.append(f"more than {MAX_CODE} files that {script.name} loads")
+            if observed.data:
+                # A guard may read every file that an agent edits.
+                shown = ", ".join(list(observed.data)[:MAX_SHOWN_DATA])
+                more = len(observed.data) - MAX_SHOWN_DATA
+                files = f"{shown} and {more} more" if more > 0 else shown
+                runs.unclear.append(f"{files}, which {script.name} was seen to read as data")
+        return runs
 
     def follow(
         self,
@@ -189,6 +227,21 @@ class SubjectReader:
         for tree in trees:
             for name in tree.left_out:
                 yield f"{tree.root}: {name}"
+
+
+@dataclass(slots=True)
+class _Runs:
+    """What the runs of the scripts of a handler were seen to load.
+
+    Attributes:
+        code: Files with the date on which they were seen first.
+        unclear: What is not bound, for a person.
+        files: The files from which this was read.
+    """
+
+    code: dict[str, str] = field(default_factory=dict)
+    unclear: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
 
 
 def _read_scripts(paths: Iterable[Path]) -> dict[Path, Script]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.files import changed_within_tick, identity_of, read_user_file
 from anyhook.trust.languages import CODE_SUFFIXES
+from anyhook.trust.loaded_code import PACKAGE_DIRECTORIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
 
     from anyhook.files import FileIdentity
 
-# These are large or change by themselves, so they are listed as not bound; their appearance is a
-# change.
-PACKAGE_DIRECTORIES = frozenset(
-    "node_modules .git .hg .venv venv .mypy_cache .pytest_cache .ruff_cache".split()
-)
 OUTPUT_SUFFIXES = frozenset(".log .jsonl .pid .lock .tmp .swp".split())
 """Suffixes of files that hooks write beside themselves. They are listed as not bound."""
 MAX_TREES = 8

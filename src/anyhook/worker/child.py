@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from anyhook.authoring.hooks import Hooks
+    from anyhook.worker.code_report import CodeReport
     from anyhook.worker.load_trace import LoadTrace
     from anyhook.worker.protocol import Request
     from anyhook.worker.slots import Slot
@@ -82,6 +83,7 @@ class LoadedHookFile:
         hooks: Its functions.
         arguments: What it passes to `hooks.run()`; `None` for the arguments of each event.
         trace: What loading read.
+        report: Keeps the code that is loaded.
         set_variables: Variables that loading has set.
         removed_variables: Variables that loading has removed.
     """
@@ -89,6 +91,7 @@ class LoadedHookFile:
     hooks: Hooks
     arguments: Sequence[str] | None
     trace: LoadTrace
+    report: CodeReport
     set_variables: dict[bytes, bytes]
     removed_variables: frozenset[bytes]
 
@@ -187,6 +190,7 @@ class Child:
         except OSError:  # the client runs the hook itself, or is gone
             self._exit(FINISHED)
         self.slot.begin(self._pid)
+        self._environ = request.environ
         loaded = self._server.loaded
         arguments = sys.argv[1:] if loaded.arguments is None else loaded.arguments
         self._files = [file_identity(file) for file in (self._link.fileno(), self._output_file)]
@@ -230,9 +234,15 @@ class Child:
             # The client waits no longer, and the server replaces this process.
             self._control.send(self._message(ANSWERED))
             os.nice(LESS_URGENT)
+            self._keep_loaded_code()
             output.record()
         finally:  # the server may be gone
             exit_now(0)
+
+    def _keep_loaded_code(self) -> None:
+        """Keep what the functions have loaded and the file had not, for trust to be bound to it."""
+        with suppress(Exception):  # a full disk, or a hook that has replaced functions
+            self._server.loaded.report.keep(self._environ)
 
     def send(self, output: _Connection) -> None:
         """Send the reply, unless that was done.

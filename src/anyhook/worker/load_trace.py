@@ -14,6 +14,8 @@ import time
 
 from anyhook._compat import caller
 from anyhook.files import TICK, FileIdentity, identity_of
+from anyhook.trust.loaded_code import LoadedCode, is_installed
+from anyhook.worker.byte_code import remove_doubtful_byte_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,11 +36,6 @@ SIDE_EFFECTS = {
     "os.chdir": "changes the working directory",
 }
 """Audit events of what every event of a cold hook would repeat, with the reason to stay cold."""
-INSTALLED = (
-    os.path.dirname(os.__file__) + os.sep,
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
-)
-"""Directories of the standard library and of this package."""
 CHECK_INTERVAL = 1.0
 """Seconds between two checks of what is installed: there may be hundreds of files."""
 EDITED_WHILE_LOADING: FileIdentity = (0, 0, -1, 0, 0)
@@ -50,10 +47,12 @@ class LoadTrace:
 
     Attributes:
         side_effect: What it did that cannot be done once for all events; empty if nothing.
+        code: The files that it loads as code, also while it answers events.
     """
 
     def __init__(self) -> None:
         self.side_effect = ""
+        self.code = LoadedCode()
         self._paths: set[str] = set()
         self._variables: set[bytes] = set()
         self._reads_all_variables = False
@@ -94,12 +93,16 @@ class LoadTrace:
         if sys.argv is not self._traced_argv or self._argv != list.copy(self._traced_argv):
             self.side_effect = self.side_effect or "changes sys.argv"
         sys.argv = self._argv.copy()
+        if not all(map(os.path.isabs, filter(None, sys.path))):
+            self._reads_cwd = True  # `import` looks below it
         modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
         interpreter = (sys.executable, os.path.join(sys.prefix, "pyvenv.cfg"))
         self._own: dict[str, FileIdentity] = {}
         self._installed = {path: identity_of(path) for path in interpreter}
+        # A module that was loaded by its path need not be in sys.modules.
+        self._paths |= self.code.code_files
         for path in (*self._paths, *(path for path in modules if isinstance(path, str))):
-            kind = self._installed if _is_installed(path) else self._own
+            kind = self._installed if is_installed(path) else self._own
             kind[path] = self._identity_before(path)
         self._offers = {path: _Offer(path) for path in _search_path()}
         self._checked = time.monotonic()
@@ -142,6 +145,7 @@ class LoadTrace:
             changed = next(_changed(self._installed), None)
             self._checked = now
         if changed is not None:
+            remove_doubtful_byte_code(changed)  # the cold run would load it
             return f"was loaded before {changed} changed"
         for directory, offer in self._offers.items():
             if offer.has_changed(directory):
@@ -157,6 +161,7 @@ class LoadTrace:
         return self._real_getcwd[1]()
 
     def _on_audit_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+        self.code.note(event, arguments)
         if not self._is_loading:
             return
         if event in READ_EVENTS and not _is_importing():
@@ -262,12 +267,7 @@ def _importable(directory: str) -> frozenset[str]:
 
 def _search_path() -> list[str]:
     """List the directories whose modules may come and go: not those of the interpreter."""
-    return [path for path in dict.fromkeys(sys.path) if path and not _is_installed(path + os.sep)]
-
-
-def _is_installed(path: str) -> bool:
-    """Return whether a file belongs to the interpreter or to an installed package."""
-    return path.startswith(INSTALLED) or "/site-packages/" in path
+    return [path for path in dict.fromkeys(sys.path) if path and not is_installed(path + os.sep)]
 
 
 def _changed(identities: Mapping[str, FileIdentity]) -> Iterator[str]:

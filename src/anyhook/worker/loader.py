@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 from anyhook._compat import count_threads
 from anyhook.authoring.process_exit import file_identity, flush_streams
 from anyhook.files import identity_of
+from anyhook.worker.byte_code import ignore_doubtful_byte_code
 from anyhook.worker.child import (
     LoadedHookFile,
     accept,
@@ -39,6 +40,7 @@ from anyhook.worker.child import (
     status_frame,
 )
 from anyhook.worker.client import HEAD, RUN, SERVER_CODE, STOP, absolute, check_private
+from anyhook.worker.code_report import CodeReport
 from anyhook.worker.endpoint import LOCK_FD, Endpoint, holds_lock, log_traceback
 from anyhook.worker.load_trace import LoadTrace
 from anyhook.worker.protocol import frame, pack_cold, parse_request
@@ -104,6 +106,7 @@ class Loader:
         self._descriptors = _descriptors()
         sys.orig_argv = [sys.executable, *argv]
         authoring.on_run.append(self._serve)
+        ignore_doubtful_byte_code()
         self._trace.start(self._hook_file, self._cwd, argv)
         try:
             with open(self._hook_file, "rb") as file:
@@ -130,6 +133,8 @@ class Loader:
                 self._refuse(reason)
             given, loaded = self._request.environ, dict(os.environb)
             endpoint = Endpoint(self._base, self._hook_file, self._cwd, self._idle)
+            report = CodeReport(self._hook_file, self._trace.code)
+            report.keep_in_background(given)
             os.chdir("/")
             gc.collect()
             gc.freeze()  # children copy the pages that a collection writes
@@ -139,6 +144,7 @@ class Loader:
                     hooks,
                     arguments,
                     self._trace,
+                    report,
                     {n: value for n, value in loaded.items() if given.get(n) != value},
                     frozenset(given.keys() - loaded.keys()),
                 ),
