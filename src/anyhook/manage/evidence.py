@@ -31,7 +31,7 @@ from anyhook.history.store import FILE, History
 from anyhook.history.stored import get_event
 from anyhook.history.trials import trials_of
 from anyhook.history.verdicts import FAILURES, NO_VERDICT
-from anyhook.journal.lines import history_directory, is_recording
+from anyhook.journal.lines import DIRECTORY, history_directory
 from anyhook.journal.records import version_record
 from anyhook.model.answers import Outcome
 from anyhook.model.layers import Layer
@@ -190,8 +190,8 @@ def open_history(*, stores_first: bool) -> Iterator[History | None]:
     Raises:
         HistoryError: If it cannot be read.
     """
-    directory = history_directory()
-    if not (Path(directory) / FILE).exists() and not is_recording(directory):
+    directory = Path(history_directory())
+    if not (directory / FILE).exists() and not (directory / DIRECTORY).exists():
         yield None
         return
     try:

@@ -67,7 +67,7 @@ class HookHealth:
         word: `works`, `broken` or `unknown`.
         evidence: Why, for people.
         place: Where that is: file and line; of the hook in its settings by default.
-        settle: The command line that would settle it; empty unless it is unknown.
+        settle: What would settle it, mostly a command line; empty unless it is unknown.
         old: What was seen of another content or entry, which does not count.
     """
 
@@ -185,13 +185,13 @@ class _Judge:
             place = fact.place or row.handler.place
             text = fact.message.removeprefix(f"{row.handler.label!r}: ")
             return HookHealth(row, Word.BROKEN, text, place)
-        if row.native is not None and row.native not in RUNNING:
-            return self._not_run_by_the_agent(row)
         if row.state in UNTRUSTED:
             # What anyhook does not run decides nothing here, whatever was seen before.
             command = trust_command(self._engine.agent.name, self._engine.project_dir)
             text = f"anyhook does not run it: it is {row.state}"
             return HookHealth(row, Word.UNKNOWN, text, row.handler.place, command)
+        if row.native is not None and row.native not in RUNNING:
+            return self._not_run_by_the_agent(row)
         if history is None:
             reason = self.problem or "nothing was recorded or tried yet"
             return self._unknown(row, reason)
@@ -235,11 +235,11 @@ class _Judge:
         return hook is not None and Path(fact.place.file) in hook.files()
 
     def _not_run_by_the_agent(self, row: HookRow) -> HookHealth:
-        title = self._engine.agent.title
-        native = native_states(self._engine.agent, self._engine.hooks)
-        review = f"; {native.review}" if native is not None else ""
-        text = f"{title} does not run it: it is {row.native} there{review}"
-        return HookHealth(row, Word.BROKEN, text, row.handler.place)
+        agent = self._engine.agent
+        native = native_states(agent, self._engine.hooks)
+        review = native.review if native is not None else ""
+        text = f"{agent.title} does not run it: it is {row.native} there"
+        return HookHealth(row, Word.UNKNOWN, text, row.handler.place, review)
 
     # -- what was seen
 

@@ -1,0 +1,472 @@
+"""Whether hooks work: one word for each, the same in every view, and on what evidence."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import anyhook
+from anyhook import Engine
+from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.engine.sync import SyncEngine
+from anyhook.history.events import RecordedEvent
+from anyhook.history.recording import RecordingSwitch, write_switch
+from anyhook.history.store import History
+from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
+from anyhook.manage.evidence import identity_of
+from anyhook.manage.health import Word
+from anyhook.model.events import BeforeTool
+from anyhook.settings.changes import settings_file
+from anyhook.settings.entries import add_definitions
+
+HOOK_FILE = """
+from anyhook.authoring import Hooks, deny
+
+hooks = Hooks()
+
+
+@hooks.before_tool("shell")
+def guard(event):
+    if "rm" in event.text:
+        return deny("no")
+
+
+hooks.example(tool="shell", input={"command": "rm -r x"}, expect="deny")
+hooks.example(tool="shell", input={"command": "ls"}, expect="none")
+
+if __name__ == "__main__":
+    hooks.run()
+"""
+DENY = "echo no >&2; exit 2"
+FORMATTER = "exit 0"
+AGENTS = [name for name in CODING_AGENTS if name not in ("opencode", "codex")]
+"""Agents whose settings hold commands and need no trust of the agent itself."""
+
+
+@pytest.fixture(autouse=True)
+def programs(monkeypatch):
+    """Put the programs of this installation on the PATH, as an installed release has them."""
+    directory = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{directory}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.fixture
+def here(project, monkeypatch):
+    monkeypatch.chdir(project)
+    return project
+
+
+def configure(project, name, command, event="before_tool", **options):
+    """Configure a command for the shell tool of an agent; return its engine."""
+    agent = get_agent(name)
+    spec = agent.by_canonical[event]
+    handler = {"type": "command", "command": command, **options}
+    definition = {"hooks": [handler]}
+    if spec.subject == "tool_name" and spec.writes_matchers:
+        definition["matcher"] = options.pop("matcher", agent.vocabulary.name("shell"))
+        handler.pop("matcher", None)
+    path = settings_file(agent, project, "project")
+    text = add_definitions(agent, "", str(path), {spec.wire: [definition]})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return load(project, name)
+
+
+def load(project, name, **options):
+    options.setdefault("trust_once", True)
+    return Engine.load(project, agent=name, on_message=lambda _text: None, **options)
+
+
+def script(project, text, name="guard.sh"):
+    path = project / "hooks" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def fire(project, name, text="rm -r x", times=1):
+    """Let an engine that records decide a call of the shell tool."""
+    engine = load(project, name, record=True)
+    tool = engine.agent.vocabulary.name("shell")
+    with SyncEngine(engine) as sync:
+        for _ in range(times):
+            event = BeforeTool(tool_name=tool, tool_input={"command": text}, session_id="s")
+            sync.dispatch(engine.complete(event))
+
+
+def words(project, name, **options):
+    """Return the words for the hooks of an agent."""
+    return [hook.word for hook in anyhook.health(load(project, name, **options)).hooks]
+
+
+def only(project, name, **options):
+    """Return the health of the only hook of an agent."""
+    (hook,) = anyhook.health(load(project, name, **options)).hooks
+    return hook
+
+
+# -- works
+
+
+@pytest.mark.parametrize("name", [name for name in CODING_AGENTS if name != "codex"])
+def test_a_hook_file_whose_examples_pass_works(here, run, name):
+    (here / "guard.py").write_text(HOOK_FILE)
+    assert run("install", "guard.py", "--agent", name, "--yes")[0] == 0
+    assert run("trust", "--agent", name, "--yes")[0] == 0
+    before = run("check", "--agent", name, "--strict", "--json")
+    run("test", "guard.py", "--agent", name, "--yes")
+
+    code, out, _ = run("list", "--agent", name, "--json")
+    (hook,) = json.loads(out)
+
+    assert (before[0], code) == (1, 0)
+    assert hook["health"]["word"] == "works", hook
+    assert "2 examples" in hook["health"]["evidence"]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_guard_that_was_recorded_to_deny_works(here, name):
+    path = script(here, f"#!/bin/sh\n{DENY}\n")
+    configure(here, name, shlex.quote(str(path)))
+    assert words(here, name) == [Word.UNKNOWN]
+    fire(here, name)
+
+    hook = only(here, name)
+
+    assert (hook.word, hook.settle) == (Word.WORKS, "")
+    assert "decided once" in hook.evidence
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_hook_that_is_no_guard_works_if_it_ran(here, name):
+    path = script(here, "#!/bin/sh\nexit 0\n", "format.sh")
+    configure(here, name, shlex.quote(str(path)))
+    fire(here, name, times=2)
+
+    assert only(here, name).word is Word.WORKS
+
+
+def test_a_probe_is_the_strongest_evidence(here):
+    path = script(here, f"#!/bin/sh\n{DENY}\n")
+    engine = configure(here, "claude", shlex.quote(str(path)))
+    fire(here, "claude")
+    keep(engine, PROBE, release="Claude Code 2.1.0", detail="its denial held")
+
+    hook = only(here, "claude")
+
+    assert hook.evidence.startswith("probe in Claude Code 2.1.0 on ")
+
+
+def keep(engine, kind, *, release="", detail="", is_good=True, has_decided=True, at=None):
+    (definition,) = engine.definitions
+    (handler,) = definition.handlers
+    identity = identity_of(engine, definition, handler)
+    with History.open() as history:
+        keep_trials(
+            history,
+            [
+                Trial(
+                    kind=kind,
+                    agent=engine.agent.name,
+                    release=release,
+                    event=definition.event,
+                    hook=handler.label,
+                    entry=identity.entry,
+                    content=identity.content,
+                    file=identity.file,
+                    time=at or time.time(),
+                    is_good=is_good,
+                    has_decided=has_decided,
+                    detail=detail,
+                )
+            ],
+        )
+
+
+# -- broken
+
+BROKEN_COMMANDS = {
+    "a script that is not there": ("sh hooks/missing.sh", "missing.sh"),
+    "a program that is not there": ("no-such-program-x --check", "no-such-program-x"),
+    "a file that may not be executed": ("./plain.sh", "plain.sh"),
+    "a command line that no shell reads": ("echo 'x; exit 2", "shell"),
+}
+
+
+@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("what", BROKEN_COMMANDS)
+def test_a_command_that_cannot_run_is_broken(here, run, name, what):
+    command, cause = BROKEN_COMMANDS[what]
+    (here / "plain.sh").write_text(f"#!/bin/sh\n{DENY}\n")
+    configure(here, name, command)
+
+    hook = only(here, name)
+
+    assert hook.word is Word.BROKEN
+    assert cause in hook.evidence
+    assert run("check", "--agent", name)[0] == 1
+
+
+@pytest.mark.parametrize("name", ["claude", "gemini", "qwen"])
+def test_a_matcher_that_hits_nothing_is_broken(here, name):
+    path = script(here, f"#!/bin/sh\n{DENY}\n")
+    configure(here, name, shlex.quote(str(path)), matcher="Bashh")
+
+    assert only(here, name).word is Word.BROKEN
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_guard_that_was_killed_in_its_last_runs_is_broken(here, name):
+    path = script(here, "#!/bin/sh\nkill -9 $$\nexit 2\n")
+    configure(here, name, shlex.quote(str(path)))
+    fire(here, name, times=3)
+
+    hook = only(here, name)
+
+    assert hook.word is Word.BROKEN
+    assert "failed or was killed in its last 3 runs" in hook.evidence
+
+
+def test_a_guard_that_runs_into_its_timeout_is_broken(here):
+    path = script(here, "#!/bin/sh\nsleep 30\nexit 2\n")
+    configure(here, "gemini", shlex.quote(str(path)), timeout=200)
+    fire(here, "gemini")
+
+    assert "ran into the timeout in its last run" in only(here, "gemini").evidence
+
+
+def test_a_denial_with_an_exit_code_that_does_not_block_is_broken(here):
+    text = """#!/bin/sh\necho '{"decision": "deny", "reason": "no"}'\nexit 1\n"""
+    path = script(here, text)
+    configure(here, "gemini", shlex.quote(str(path)))
+    fire(here, "gemini")
+
+    hook = only(here, "gemini")
+
+    assert hook.word is Word.BROKEN
+    assert "printed a denial and ended with 1" in hook.evidence
+
+
+def test_a_settings_file_that_cannot_be_read_is_broken(here, run):
+    path = settings_file(get_agent("claude"), here, "project")
+    path.parent.mkdir()
+    path.write_text('{"hooks": {')
+
+    found = anyhook.health(load(here, "claude"))
+
+    assert found.is_broken
+    assert [one.code for one in found.unreadable] == ["settings-syntax"]
+    assert run("check", "--agent", "claude")[0] == 1
+
+
+def test_a_trial_that_failed_is_broken(here):
+    path = script(here, f"#!/bin/sh\n{DENY}\n")
+    engine = configure(here, "claude", shlex.quote(str(path)))
+    keep(engine, PROBE, is_good=False, detail="Claude Code did not run it")
+
+    hook = only(here, "claude")
+
+    assert hook.word is Word.BROKEN
+    assert "Claude Code did not run it" in hook.evidence
+
+
+# -- what should have reached it
+
+SINCE = 3600.0
+
+
+def recorded(number, *, hook_file=None, tool="shell"):
+    """Return an event of a session that began after recording was switched on."""
+    from anyhook.history.events import RecordedResult
+
+    results = ()
+    if hook_file is not None:
+        results = (RecordedResult(hook_file.name, kind="command", version={}, status="ran"),)
+    return RecordedEvent(
+        agent="claude",
+        session="imported",
+        event="before_tool",
+        time=time.time() + SINCE + number,
+        payload={
+            "hook_event_name": "PreToolUse",
+            "tool_name": get_agent("claude").vocabulary.name(tool),
+            "tool_input": {"command": f"rm {number}"},
+        },
+        source="import" if hook_file is None else "hook",
+        project=str(Path.cwd()),
+        tool=tool,
+        results=results,
+    )
+
+
+@pytest.fixture
+def recording(here):
+    """Return a guard that is a hook file, in a project that is recorded."""
+    path = here / "guard.py"
+    path.write_text(HOOK_FILE)
+    configure(here, "claude", f"python3 {path}")
+    directory = Path(os.environ["ANYHOOK_DATA_DIR"]) / "history"
+    directory.mkdir(parents=True, exist_ok=True)
+    write_switch(RecordingSwitch(), str(directory))
+    return path
+
+
+def store(*events):
+    with History.open() as history:
+        history.add(events)
+
+
+def test_a_guard_that_no_call_reached_is_broken(here, recording):
+    store(*map(recorded, range(214)), *[recorded(n, tool="read_file") for n in range(300, 310)])
+
+    hook = only(here, "claude")
+
+    assert hook.word is Word.BROKEN
+    assert hook.evidence.startswith("214 events since ")
+    assert hook.evidence.endswith("matched it, and none reached it")
+
+
+def test_a_guard_that_some_calls_reached_is_not(here, recording):
+    store(*map(recorded, range(5)), recorded(9, hook_file=recording))
+
+    assert only(here, "claude").word is Word.UNKNOWN
+
+
+def test_calls_from_before_the_entry_was_written_do_not_count(here, recording):
+    store(*map(recorded, range(5)))
+    later = time.time() + 2 * SINCE
+    os.utime(settings_file(get_agent("claude"), here, "project"), (later, later))
+
+    assert only(here, "claude").word is Word.UNKNOWN
+
+
+def test_calls_count_only_while_recording_is_on(here, recording):
+    store(*map(recorded, range(5)))
+    (Path(os.environ["ANYHOOK_DATA_DIR"]) / "history" / "recording.json").unlink()
+
+    assert only(here, "claude").word is Word.UNKNOWN
+
+
+# -- unknown
+
+
+def test_a_guard_that_never_denied_is_unknown(here):
+    path = script(here, '#!/bin/sh\ngrep -q "git push" && exit 2\nexit 0\n')
+    configure(here, "claude", shlex.quote(str(path)))
+    fire(here, "claude", times=4)
+
+    hook = only(here, "claude")
+
+    assert hook.word is Word.UNKNOWN
+    assert hook.evidence.startswith("it ran 4 times since ")
+    assert hook.settle == "anyhook probe --agent claude"
+
+
+def test_what_was_seen_of_another_content_is_old(here):
+    path = script(here, f"#!/bin/sh\n{DENY}\n")
+    engine = configure(here, "claude", shlex.quote(str(path)))
+    keep(engine, TEST, detail="2 examples")
+    assert only(here, "claude").word is Word.WORKS
+    path.write_text(f"#!/bin/sh\n# edited\n{DENY}\n")
+
+    hook = only(here, "claude")
+
+    assert hook.word is Word.UNKNOWN
+    assert hook.old
+    assert "2 examples" in hook.old[0]
+
+
+def test_what_was_seen_under_another_entry_is_old(here):
+    path = script(here, f"#!/bin/sh\n{DENY}\n")
+    engine = configure(here, "claude", shlex.quote(str(path)))
+    keep(engine, PROBE, detail="its denial held")
+
+    configure(here, "claude", shlex.quote(str(path)), timeout=5)
+
+    assert only(here, "claude").word is Word.UNKNOWN
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_hook_that_is_not_trusted_is_unknown(here, name):
+    path = script(here, f"#!/bin/sh\n{DENY}\n")
+    configure(here, name, shlex.quote(str(path)))
+    fire(here, name)
+
+    hook = only(here, name, trust_once=False)
+
+    assert hook.word is Word.UNKNOWN
+    assert hook.settle == f"anyhook trust --agent {name}"
+
+
+def test_a_hook_that_is_switched_off_is_unknown(here, run):
+    path = script(here, f"#!/bin/sh\n{DENY}\n")
+    configure(here, "gemini", shlex.quote(str(path)))
+    fire(here, "gemini")
+    run("disable", "guard.sh", "--agent", "gemini")
+
+    hook = only(here, "gemini")
+
+    assert hook.word is Word.UNKNOWN
+    assert "switched off" in hook.evidence
+    assert hook.settle == "anyhook enable guard.sh"
+
+
+def test_a_hook_that_its_agent_does_not_trust_is_unknown(here):
+    path = script(here, f"#!/bin/sh\n{DENY}\n")
+    configure(here, "codex", shlex.quote(str(path)))
+    fire(here, "codex")
+
+    hook = only(here, "codex")
+
+    assert hook.word is Word.UNKNOWN
+    assert "Codex CLI does not run it: it is untrusted there" in hook.evidence
+    assert "/hooks" in hook.settle
+
+
+def test_without_a_history_every_hook_is_unknown_or_broken(here):
+    path = script(here, f"#!/bin/sh\n{DENY}\n")
+    configure(here, "claude", shlex.quote(str(path)))
+    data = Path(os.environ["ANYHOOK_DATA_DIR"])
+    data.mkdir(exist_ok=True)
+    (data / "history").write_text("no directory")
+
+    assert only(here, "claude").word is Word.UNKNOWN
+
+
+# -- the same in every view
+
+
+def test_every_view_says_the_same(here, run):
+    good = script(here, f"#!/bin/sh\n{DENY}\n", "good.sh")
+    agent = get_agent("claude")
+    handlers = [
+        {"type": "command", "command": str(good)},
+        {"type": "command", "command": "sh hooks/missing.sh"},
+        {"type": "command", "command": "sh hooks/idle.sh"},
+    ]
+    script(here, "#!/bin/sh\ngrep -q never && exit 2\nexit 0\n", "idle.sh")
+    path = settings_file(agent, here, "project")
+    path.parent.mkdir()
+    definition = {"matcher": "Bash", "hooks": handlers}
+    path.write_text(add_definitions(agent, "", str(path), {"PreToolUse": [definition]}))
+    run("trust", "--yes")
+    fire(here, "claude")
+    expected = {"good.sh": "works", "missing.sh": "broken", "idle.sh": "unknown"}
+
+    found = anyhook.health(load(here, "claude")).hooks
+    listed = json.loads(run("list", "--json")[1])
+    checked = json.loads(run("check", "--json")[1])["health"]
+    text = run("check")[1]
+
+    assert {hook.row.label: str(hook.word) for hook in found} == expected
+    assert {item["name"]: item["health"]["word"] for item in listed} == expected
+    assert {item["hook"]: item["word"] for item in checked} == expected
+    assert "hooks: 1 works, 1 broken, 1 unknown" in text
+    assert "to settle it: anyhook probe --agent claude" in text
