@@ -6,6 +6,7 @@ import asyncio
 import json
 from typing import Any
 
+import anyio
 import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
@@ -173,3 +174,50 @@ class TestAnEngineOfTheProgram:
 
         (message,) = messages
         assert "settings-syntax" in message
+
+
+class TestBrokenHooks:
+    """Hooks that cannot do their work are reported when a session starts."""
+
+    @pytest.fixture
+    def engine(self, project):
+        handler = {"type": "command", "command": "sh hooks/guard.sh"}
+        path = project / ".claude" / "settings.json"
+        path.parent.mkdir(parents=True)
+        definition = {"matcher": "Bash", "hooks": [handler]}
+        path.write_text(json.dumps({"hooks": {"PreToolUse": [definition]}}))
+        return Engine.load(project, agent="claude", trust_once=True, on_message=lambda _text: None)
+
+    def assert_reported(self, messages):
+        (message,) = messages
+        assert "'guard.sh' does not work: " in message
+        assert "settings.json:1" in message
+
+    @pytest.mark.parametrize("backend", ["asyncio", "trio"])
+    def test_of_a_session(self, engine, backend):
+        messages = []
+
+        async def run():
+            async with Session(engine, on_message=messages.append):
+                pass
+
+        anyio.run(run, backend=backend)
+
+        self.assert_reported(messages)
+
+    def test_of_the_claude_sdk(self, engine):
+        messages = []
+
+        hooks_of(engine, on_message=messages.append)
+
+        self.assert_reported(messages)
+
+    def test_are_not_reported_if_they_work(self, engine, project):
+        messages = []
+        script = project / "hooks" / "guard.sh"
+        script.parent.mkdir()
+        script.write_text("exit 2\n")
+
+        hooks_of(engine, on_message=messages.append)
+
+        assert messages == []

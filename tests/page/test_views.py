@@ -477,3 +477,13 @@ def assert_recorded(page, number):
     from tests.waiting import until
 
     until(lambda: page.client.get(f"/event/{number}").status_code == 200)
+
+
+def test_the_hooks_of_the_settings_have_their_health(page, world):
+    handler = {"type": "command", "command": "sh hooks/missing.sh"}
+    world.settings("user", {"hooks": {"BeforeTool": [{"hooks": [handler]}]}})
+
+    text = text_of(page.get("/hooks"))
+
+    assert "missing.sh" in text
+    assert "broken" in text

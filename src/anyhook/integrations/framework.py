@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
@@ -79,15 +78,19 @@ def missing_for(framework: Framework, engine: Engine) -> Iterator[str]:
 
 
 async def problems_at_start(framework: Framework, engine: Engine) -> list[str]:
-    """Return, for people, what the framework cannot do, and which hooks cannot do their work.
+    """Return, for people, what the framework cannot do, and which hooks do not work."""
+    broken = await to_thread.run_sync(broken_hooks, engine)
+    return [*missing_for(framework, engine), *broken]
 
-    What the engine has said already is left out. What was recorded last may not be in the history
-    yet: a session does not wait for that.
+
+def broken_hooks(engine: Engine) -> list[str]:
+    """Return, for people, which hooks cannot do their work, where the engine has not said it.
+
+    What was recorded last may not be in the history yet: a session does not wait for that.
     """
-    texts = [*missing_for(framework, engine)]
-    found = await to_thread.run_sync(partial(health, engine, stores_first=False))
     reported = [diagnostic.message for diagnostic in engine.diagnostics]
-    for hook in found.hooks:
+    texts: list[str] = []
+    for hook in health(engine, stores_first=False).hooks:
         is_known = any(hook.evidence in message for message in reported)
         if hook.word is Word.BROKEN and not is_known:
             label = printable(hook.row.label)

@@ -26,6 +26,7 @@ from anyhook.integrations.diagnostics import (
 from anyhook.integrations.factory import load_engine
 from anyhook.integrations.framework import (
     Framework,
+    broken_hooks,
     can_be_requested,
     missing_for,
     require_events,
@@ -130,7 +131,8 @@ def hooks_of(engine: Engine, **options: Unpack[HostOptions]) -> dict[HookEvent, 
         if _is_relevant(engine.agent, key)
     }
     engine.report_problems(callback.messages)
-    for text in missing_for(CLAUDE_SDK.replace(missing=relevant), engine):
+    missing = missing_for(CLAUDE_SDK.replace(missing=relevant), engine)
+    for text in (*missing, *broken_hooks(engine)):
         callback.messages.send(text)
     require_events(CLAUDE_SDK, engine)
     matcher = HookMatcher(hooks=[callback.answer], timeout=TIMEOUT)
