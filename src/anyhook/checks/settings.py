@@ -41,9 +41,7 @@ def switched_off(engine: Engine) -> Iterator[Diagnostic]:
 def no_hooks(engine: Engine) -> Iterator[Diagnostic]:
     """Report that nothing is configured, so that nothing was checked."""
     if not engine.definitions:
-        title = engine.agent.title
-        text = f"no hook of {title} is configured here; nothing was checked"
-        yield diagnose("no-hooks", text)
+        yield diagnose("no-hooks", "no hook is configured here, so that nothing was checked")
 
 
 def same_names(engine: Engine) -> Iterator[Diagnostic]:

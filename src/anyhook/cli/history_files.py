@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from anyhook.agents import get_agent
+from anyhook.agents.transcripts import transcript_formats
 from anyhook.atomic_write import replacing
 from anyhook.cli import (
     OK,
@@ -65,6 +67,11 @@ def import_sessions(
             f" ({done.size / MEGABYTE:.1f} MB); {done.known:,} were known,"
             f" {count_of(done.unchanged, 'transcript')} unchanged"
         )
+        if not files:
+            names = [agent] if agent else transcript_formats()
+            titles = ", ".join(get_agent(name).title for name in names)
+            home = "your home directory"
+            out.print(f"No transcript is in {home} where these agents write them: {titles}")
         if done.events:
             out.print("To see them: anyhook history", style="dim")
     return 1 if done.problems else OK

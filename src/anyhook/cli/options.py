@@ -102,17 +102,13 @@ def print_project(out: Console, project: Path) -> None:
 
 
 def print_no_hooks(out: Console, scope: Scope) -> None:
-    """Report that no hooks are configured, and which files were looked for."""
-    out.print("No hooks are configured here. These files were looked for:")
-    table = make_table("agent", "layer", "file", "", no_wrap=("agent", "layer"))
-    for name in scope.agents or CODING_AGENTS:
-        agent = get_agent(name)
-        location = Location.of(scope.project, home_variable=agent.home_variable)
-        for layer, path in places(agent, location):
-            shown = Text(show_path(str(path), scope.project))
-            state = "" if path.exists() else "not found"
-            table.add_row(agent.title, str(layer), shown, state)
-    out.print(table)
+    """Report that no hooks are configured; of named agents, which files were looked for."""
+    if scope.agents:
+        out.print("No hooks are configured here. These files were looked for:")
+        _print_files(out, scope)
+    else:
+        names = ", ".join(CODING_AGENTS)
+        out.print(f"No hooks of any agent are configured here ({names}).", soft_wrap=True)
     out.print("To write a hook and configure it for your agent: anyhook init")
     for settings in scope.with_hooks:
         if settings.agent not in scope.agents:
@@ -121,3 +117,16 @@ def print_no_hooks(out: Console, scope: Scope) -> None:
                 f"{settings.title} has hooks here, in {file}; add: --agent {settings.agent}",
                 markup=False,
             )
+
+
+def _print_files(out: Console, scope: Scope) -> None:
+    """Print the settings files of the agents."""
+    table = make_table("agent", "layer", "file", "", no_wrap=("agent", "layer"))
+    for name in scope.agents:
+        agent = get_agent(name)
+        location = Location.of(scope.project, home_variable=agent.home_variable)
+        for layer, path in places(agent, location):
+            shown = Text(show_path(str(path), scope.project))
+            state = "" if path.exists() else "not found"
+            table.add_row(agent.title, str(layer), shown, state)
+    out.print(table)

@@ -10,7 +10,8 @@ STARTER_TEXT = '''"""Hooks of this project, for every agent. Try: anyhook test .
 
 from anyhook.authoring import Hooks, context, deny
 
-hooks = Hooks()
+# A crash denies the call: a guard with a mistake in it must not let everything pass.
+hooks = Hooks(on_crash="deny")
 
 SECRETS = ("AKIA", "-----BEGIN PRIVATE KEY-----", "ghp_")
 
