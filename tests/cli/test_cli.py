@@ -380,13 +380,15 @@ def test_list_shows_every_hook_with_its_place_and_state(world, run):
 
     assert code == 0
     lines = [" ".join(line.split()) for line in out.splitlines()]
-    assert lines[0] == "event hook matcher state timeout layer place about"
-    assert lines[1].startswith("SessionStart e * on 60 s extension ext ~/.gemini/extensions/ext")
+    assert lines[0] == "event hook matcher state health timeout layer place about"
+    assert lines[1].startswith(
+        "SessionStart e * on ? unknown 60 s extension ext ~/.gemini/extensions/ext"
+    )
     assert lines[1].endswith("from outside")
     assert lines[2].startswith(
-        "BeforeTool p write_file (in order) not trusted 60 s project .gemini/settings.json:"
+        "BeforeTool p write_file (in order) not trusted ? unknown 60 s project .gemini/settings."
     )
-    assert lines[3].startswith("u * off 1.5 s user ~/.gemini/settings.json:")
+    assert lines[3].startswith("u * off ? unknown 1.5 s user ~/.gemini/settings.json:")
     assert any(line.endswith("switches off: u") for line in lines)
     listed = {row["name"]: row for row in json.loads(as_json)}
     assert listed["p"]["state"] == "not trusted"
@@ -409,7 +411,7 @@ def test_list_fits_a_terminal_of_80_columns(world, run, monkeypatch):
 
     lines = run("list")[1].splitlines()
 
-    assert lines[0].split() == ["hook", "matcher", "state", "timeout", "place"]
+    assert lines[0].split() == ["hook", "matcher", "state", "health", "place"]
     assert lines[1] == "BeforeTool"
     assert "a-hook-with-a-long-name" in lines[2]
     assert "settings.json:" in lines[2]
@@ -420,7 +422,8 @@ def test_list_without_hooks_shows_where_it_looked(world, run):
     _, out, _ = run("list")
 
     assert "No hooks are configured here" in out
-    assert ".gemini/settings.json" in out
+    assert ".gemini/settings.json" not in out
+    assert ".gemini/settings.json" in run("list", "--agent", "gemini")[1]
     assert run("list", "--json")[1] == "[]\n"
 
 
@@ -883,7 +886,7 @@ def test_a_command_imports_no_other_command_and_no_library_of_one(world, command
     )
     modules = {*done.stdout.splitlines()[-1].split()}
 
-    expected = {f"anyhook.cli.{name}" for name in own | {"app", "options", "output"}}
+    expected = {f"anyhook.cli.{name}" for name in own | {"app", "health", "options", "output"}}
     assert {name for name in modules if name.startswith("anyhook.cli.")} == expected
     assert modules.isdisjoint(LIBRARIES), modules & LIBRARIES
 

@@ -217,9 +217,19 @@ def test_a_command_that_cannot_run_is_broken(here, run, name, what):
 @pytest.mark.parametrize("name", ["claude", "gemini", "qwen"])
 def test_a_matcher_that_hits_nothing_is_broken(here, name):
     path = script(here, f"#!/bin/sh\n{DENY}\n")
-    configure(here, name, shlex.quote(str(path)), matcher="Bashh")
+    shell = get_agent(name).vocabulary.name("shell")
+    configure(here, name, shlex.quote(str(path)), matcher=f"{shell}{shell[-1]}")
 
     assert only(here, name).word is Word.BROKEN
+
+
+@pytest.mark.parametrize("name", ["claude", "gemini", "qwen"])
+def test_a_matcher_of_which_a_part_hits_something_is_not(here, name):
+    path = script(here, f"#!/bin/sh\n{DENY}\n")
+    shell = get_agent(name).vocabulary.name("shell")
+    configure(here, name, shlex.quote(str(path)), matcher=f"{shell}|Bashh")
+
+    assert only(here, name).word is Word.UNKNOWN
 
 
 @pytest.mark.parametrize("name", AGENTS)

@@ -107,8 +107,9 @@ def print_no_hooks(out: Console, scope: Scope) -> None:
         out.print("No hooks are configured here. These files were looked for:")
         _print_files(out, scope)
     else:
-        names = ", ".join(CODING_AGENTS)
-        out.print(f"No hooks of any agent are configured here ({names}).", soft_wrap=True)
+        titles = ", ".join(get_agent(name).title for name in CODING_AGENTS)
+        text = f"No hooks are configured here; anyhook looked for those of {titles}."
+        out.print(text, soft_wrap=True)
     out.print("To write a hook and configure it for your agent: anyhook init")
     for settings in scope.with_hooks:
         if settings.agent not in scope.agents:

@@ -191,10 +191,16 @@ def open_history(*, stores_first: bool) -> Iterator[History | None]:
         HistoryError: If it cannot be read.
     """
     directory = Path(history_directory())
-    if not (directory / FILE).exists() and not (directory / DIRECTORY).exists():
-        yield None
-        return
     try:
+        if (directory / FILE).exists():
+            # A store that cannot be read stays as it is: looking at hooks repairs nothing.
+            readable = History.open_to_read(directory)
+            if readable is None:
+                raise HistoryError("the history is of another release; see: anyhook history")
+            readable.close()
+        elif not (directory / DIRECTORY).exists():
+            yield None
+            return
         with History.open(directory) as history:
             if stores_first:
                 ingest(history)

@@ -17,6 +17,7 @@ from anyhook.agents.program import get_program
 from anyhook.checks.hook import HookReader
 from anyhook.checks.rules import check_settings
 from anyhook.engine.absent import UNREADABLE
+from anyhook.engine.dead_matchers import check_never_matches
 from anyhook.errors import HistoryError
 from anyhook.history.trials import PROBE, TEST
 from anyhook.manage.evidence import Evidence, evidence_of, is_guard, open_history
@@ -33,10 +34,11 @@ if TYPE_CHECKING:
     from anyhook.history.store import History
     from anyhook.history.trials import Trial
     from anyhook.manage.hooks import HookRow
+    from anyhook.model.definitions import HookDefinition
     from anyhook.model.diagnostics import Diagnostic, Place
 
 BREAKING = frozenset(
-    "dead-matcher condition-not-here type-not-here unsupported-type never-runs not-executable "
+    "condition-not-here type-not-here unsupported-type never-runs not-executable "
     "no-shebang missing-program missing-script missing-module missing-shell command-syntax "
     "script-syntax background-guard companion-missing companion-changed switch-missing".split()
 )
@@ -214,6 +216,9 @@ class _Judge:
         """Return the first fact because of which a hook cannot do its work."""
         handler = row.handler
         places = (handler.place, row.definition.place)
+        never = self._never_matches(row.definition)
+        if never is not None:
+            return never
         for fact in self._facts:
             is_here = fact.place in places
             is_of_hook = fact.handler == handler.label and (
@@ -222,6 +227,12 @@ class _Judge:
             if is_of_hook or (fact.handler is None and self._concerns(fact, row)):
                 return fact
         return None
+
+    def _never_matches(self, definition: HookDefinition) -> Diagnostic | None:
+        """Return that a matcher hits nothing; one with a part that hits something is no fact."""
+        form = self._engine.agent.form(definition.form)
+        spec = form.by_canonical[definition.event]
+        return check_never_matches(form, spec, definition, self._engine.guard.may_match)
 
     def _concerns(self, fact: Diagnostic, row: HookRow) -> bool:
         """Return whether a fact that names no hook is about the file or the script of one."""

@@ -9,9 +9,8 @@ import time
 
 import pytest
 
-from anyhook.cli.listing import STATE_STYLE
 from anyhook.cli.panel.help import STATES
-from anyhook.cli.panel.rows import MARKS
+from anyhook.cli.panel.rows import MARKS, STYLES
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.store import History
 from anyhook.trust.store import TrustStore
@@ -107,12 +106,12 @@ async def test_the_list_has_the_hooks_of_every_agent_by_event(hooks):
     async with panel() as driver:
         await driver.shows("Gemini CLI  BeforeTool", "Gemini CLI  SessionStart")
         await driver.shows("Claude Code  Stop", "pytest", "greet", "log.sh")
-        await driver.shows("! guard.sh", "write_file", "not trusted", "● log.sh")
+        await driver.shows("! guard.sh", "write_file", "not trusted", "? log.sh")
         await driver.shows("4 hooks, 3 not trusted")
 
 
 def test_every_state_has_a_mark_and_a_meaning():
-    assert MARKS.keys() == STATES.keys() == STATE_STYLE.keys()
+    assert MARKS.keys() == STATES.keys() == STYLES.keys()
 
 
 def test_a_shadow_is_shown_as_one(world, run):
@@ -137,7 +136,7 @@ def test_the_recorder_has_one_row_however_many_events_it_is_on(trusted, run):
     @in_loop
     async def check():
         async with panel(size=(80, 40)) as driver:
-            await driver.shows("4 hooks", "● guard.sh", "Gemini CLI  11 events")
+            await driver.shows("4 hooks", "? guard.sh", "Gemini CLI  11 events")
             assert driver.text.count("● recorder.py") == 2  # for two agents
             await driver.select("recorder.py")
             await driver.shows("answers nothing", "anyhook record status", "anyhook record off")
@@ -161,7 +160,7 @@ async def test_an_option_limits_the_list_to_one_agent(hooks):
 @in_loop
 async def test_without_hooks_the_files_that_were_looked_for_are_shown(world):
     async with panel() as driver:
-        await driver.shows("No hooks are configured here", ".gemini/settings.json", "anyhook init")
+        await driver.shows("No hooks are configured here", "anyhook init")
         # No key has an effect on nothing.
         await driver.press("space", "t", "f", "e", "enter", "down", "up")
         await driver.shows("No hooks are configured here")
@@ -313,7 +312,7 @@ async def test_a_hook_that_is_taken_out_stays_in_its_place_of_the_list(trusted):
         assert "pytest" not in file.read_text()
 
         await driver.press("space")
-        await driver.shows("● pytest")
+        await driver.shows("? pytest")
         assert file.read_text() == before
 
 
@@ -521,7 +520,7 @@ async def test_t_shows_what_is_not_trusted_and_y_trusts_it(hooks):
         await driver.shows("trusted: 2 hooks", "$ anyhook trust --yes --agent gemini")
 
         await driver.press("escape")
-        await driver.shows("● guard.sh", "4 hooks, 1 not trusted")
+        await driver.shows("? guard.sh", "4 hooks, 1 not trusted")
 
 
 @in_loop
@@ -538,7 +537,7 @@ async def test_escape_trusts_nothing(hooks):
 @in_loop
 async def test_a_changed_script_is_shown_with_its_difference(trusted):
     async with panel() as driver:
-        await driver.shows("● guard.sh")
+        await driver.shows("? guard.sh")
         trusted.write(trusted.project / "guard.sh", GUARD.replace("exit 2", "exit 0"))
         await driver.shows("! guard.sh", "changed")
 
@@ -845,7 +844,7 @@ async def test_an_agent_that_gets_hooks_meanwhile_is_shown(hooks):
 @in_loop
 async def test_a_file_that_breaks_meanwhile_is_a_problem_and_no_end(trusted):
     async with panel() as driver:
-        await driver.shows("● guard.sh")
+        await driver.shows("? guard.sh")
         trusted.files["project"].write_text('{"hooks": {')
         await driver.shows("problem")
         await driver.hides("guard.sh")
@@ -923,7 +922,7 @@ async def test_texts_of_any_length_leave_room_for_the_rest(world):
         {"hooks": {"BeforeTool": [{"matcher": f"write_file|{long}", "hooks": [hook, other]}]}},
     )
     async with panel() as driver:
-        await driver.shows("● xxxxxxxxx", "● other.sh", "2 hooks")
+        await driver.shows("? xxxxxxxxx", "✗ other.sh", "2 hooks")
         details = [line for line in driver.lines if "xxxxxxxxxx" in line]
         assert len(details) < 16
         await driver.press("end")

@@ -37,7 +37,7 @@ def terminal(world, monkeypatch, tmp_path_factory):
 
 def test_the_panel_starts_answers_keys_and_leaves_the_terminal_as_it_was(terminal):
     terminal.start("hooks")
-    terminal.shows("● log.sh", "on/off")
+    terminal.shows("? log.sh", "on/off")
 
     terminal.keys("Space")
     terminal.shows("log.sh is off now", "$ anyhook disable log.sh")
@@ -67,19 +67,19 @@ def test_the_editor_gets_the_terminal_and_the_line(terminal, world):
     )
     terminal.environ["EDITOR"] = str(editor)
     terminal.start("hooks")
-    terminal.shows("● log.sh")
+    terminal.shows("? log.sh")
 
     terminal.keys("e")
     terminal.shows("EDITS +3", ".gemini/settings.json")
     terminal.keys("yes", "Enter")
-    terminal.shows("● log.sh", "edited ~/.gemini/settings.json")
+    terminal.shows("? log.sh", "edited ~/.gemini/settings.json")
     assert (world.project / "answer").read_text() == "yes\n"
 
 
 def test_an_editor_that_is_missing_is_reported(terminal):
     terminal.environ["EDITOR"] = "/nowhere/editor"
     terminal.start("hooks")
-    terminal.shows("● log.sh")
+    terminal.shows("? log.sh")
 
     terminal.keys("e")
     terminal.shows("/nowhere/editor cannot be started")
@@ -88,7 +88,7 @@ def test_an_editor_that_is_missing_is_reported(terminal):
 def test_without_colour_the_terminal_gets_none(terminal):
     terminal.environ["NO_COLOR"] = "1"
     terminal.start("hooks")
-    terminal.shows("● log.sh", "on/off")
+    terminal.shows("? log.sh", "on/off")
 
     screen = terminal.tmux("capture-pane", "-p", "-e")
 
@@ -98,7 +98,7 @@ def test_without_colour_the_terminal_gets_none(terminal):
 
 def test_with_colour_the_terminal_gets_some(terminal):
     terminal.start("hooks")
-    terminal.shows("● log.sh", "on/off")
+    terminal.shows("? log.sh", "on/off")
 
     assert COLOUR.search(terminal.tmux("capture-pane", "-p", "-e"))
 
@@ -108,7 +108,7 @@ def test_a_signal_ends_the_panel_and_the_hooks_and_restores_the_terminal(termina
     pid_file = world.project / "pid"
     world.write(world.project / "log.sh", f"echo $$ > {pid_file}; sleep 1000\n")
     terminal.start("hooks")
-    terminal.shows("● log.sh")
+    terminal.shows("? log.sh")
     terminal.keys("f")
     terminal.shows("Enter fires this event")
     terminal.keys("Enter")
@@ -130,7 +130,7 @@ def test_the_end_of_the_terminal_ends_the_panel_and_the_hooks(terminal, world):
     pid_file = world.project / "pid"
     world.write(world.project / "log.sh", f"echo $$ > {pid_file}; sleep 1000\n")
     terminal.start("hooks")
-    terminal.shows("● log.sh")
+    terminal.shows("? log.sh")
     terminal.keys("f")
     terminal.shows("Enter fires this event")
     terminal.keys("Enter")

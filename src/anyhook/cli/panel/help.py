@@ -34,6 +34,9 @@ KEYS = (
 """Key, what it does, and the command that does the same."""
 STATES = {
     "on": "it runs",
+    "works": "it is on, and was seen to do its work",
+    "unknown": "it is on, and was not seen to do its work; the details say what would settle it",
+    "broken": "it is on, and cannot do its work; the details say why",
     "shadow": "it runs, and does not decide",
     "off": "a settings file switches it off; the details name the line",
     "not trusted": "it does not run until you trust it",
