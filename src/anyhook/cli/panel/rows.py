@@ -47,6 +47,8 @@ MIN_LABEL_WIDTH = 14
 MATCHER_WIDTH = 24
 WIDE_ENOUGH_FOR_PLACE = 96
 """Columns of the list from which on it shows places."""
+HEALTH_WIDTH = 26
+"""Columns that the name of the row and the word take before the evidence."""
 RECORD_OFF = "anyhook record off"
 MAX_LINES = 3
 """Lines of a command, a matcher or a description in the details beside the list."""
@@ -170,7 +172,7 @@ def print_details(
     place = f"{hook.place}  {handler.layer} {printable(handler.origin or '')}".rstrip()
     table.add_row("place", Text(place))
     if hook.health is not None:
-        table.add_row("health", _health(hook.health))
+        table.add_row("health", _health(hook.health, out.width, full=full))
     table.add_row("runs", Text(_command(hook, out.width, full=full)))
     table.add_row("on", _conditions(hook, out.width, full=full))
     if handler.description:
@@ -189,11 +191,14 @@ def print_details(
     out.print(table)
 
 
-def _health(health: HookHealth) -> Text:
-    text = Text.assemble(word_text(health), f"  {health.evidence}")
+def _health(health: HookHealth, width: int, *, full: bool) -> Text:
+    why = printable(health.evidence)
     if health.settle:
-        text.append(f"; to settle it: {health.settle}", style="dim")
-    return text
+        why += f"; to settle it: {printable(health.settle)}"
+    room = max(width - HEALTH_WIDTH, 20)
+    if not full and len(why) > room:
+        why = f"{why[: room - 1]}…"
+    return Text.assemble(word_text(health), f"  {why}")
 
 
 def _print_recorder(out: Console, hook: PanelHook) -> None:
