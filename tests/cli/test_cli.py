@@ -178,7 +178,7 @@ def test_fire_does_not_run_an_untrusted_project(world, run):
 
     code, out, _ = run("fire", "BeforeTool", "--tool", "t")
 
-    assert code == 0
+    assert code == 4
     assert "not trusted" in out
     assert not (world.project / "ran").exists()
 
