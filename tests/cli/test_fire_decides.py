@@ -149,3 +149,21 @@ async def test_a_host_sees_that_a_decision_is_not_decided(project):
     assert [result.handler.label for result in decision.withheld] == ["echo"]
     assert decision.explain().startswith("not decided, because hooks were not run")
     assert trusted.decided
+
+
+def test_people_are_warned_that_hooks_run_for_real(project, capsys):
+    configure(project, "true")
+    words = ["fire", *CALL, "--project", str(project), "--trust-once"]
+
+    main(words)
+    shown = capsys.readouterr()
+    main([*words, "--json"])
+    for_programs = capsys.readouterr()
+    main(["fire", "PreToolUse", "--tool", "Read", "--project", str(project), "--trust-once"])
+    without_hooks = capsys.readouterr()
+
+    assert shown.err == (
+        "Hooks run for real, as in the agent. To try them in a sandbox: anyhook test\n"
+    )
+    assert for_programs.err == ""
+    assert without_hooks.err == ""

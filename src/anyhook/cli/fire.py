@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from anyhook.agents import get_agent, recognize
 from anyhook.cli import DENIED, NOT_DECIDED, OK, RULES_DIFFER
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 PROGRESS_FROM = 20
 """Events from which on a progress bar is shown."""
+RUNS_FOR_REAL = "Hooks run for real, as in the agent. To try them in a sandbox: anyhook test"
 BACKGROUND_TIMEOUT = 30.0
 """Seconds that the command waits for hooks in the background."""
 
@@ -183,6 +185,8 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
         print_project(out, engine.project_dir)
         print_settings_problems(out, settings_diagnostics, engine.project_dir)
         print_native(out, engine, hook_rows(engine))
+        if any(engine.plan(decoded.event).handlers for decoded in events):
+            console(stderr=True).print(Text(RUNS_FOR_REAL, style="dim"))
     exit_codes: set[int] = set()
     with SyncEngine(engine) as sync:
         for decoded in _with_progress(events):
