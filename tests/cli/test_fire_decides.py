@@ -167,3 +167,16 @@ def test_people_are_warned_that_hooks_run_for_real(project, capsys):
     )
     assert for_programs.err == ""
     assert without_hooks.err == ""
+
+
+@pytest.mark.parametrize("event", ["SessionEnd", "SessionStart", "Notification"])
+@pytest.mark.parametrize("rules", ["documented", "observed"])
+def test_a_denial_that_denies_nothing_is_no_denial_in_the_exit_code(project, run, event, rules):
+    configure(project, DENY, agent="gemini", event=event, matcher="*")
+    words = [event, "--agent", "gemini", "--rules", rules, "--trust-once", "--exit-code"]
+
+    code, out = run("fire", *words)
+
+    assert code == 0
+    assert "goes on" in out
+    assert json.loads(run("fire", *words, "--json")[1])["verdicts"][0]["denied"] is False

@@ -27,7 +27,8 @@ class Verdict:
         word: The outcome in capitals, like `DENY` or `STOP + ASK`; `UNKNOWN` if it is not decided.
         effect: What the agent does, without a subject: `runs this call`; if it is not decided, a
             sentence with the reason.
-        denied: Whether the hooks that ran deny the event or end the agent.
+        denied: Whether the hooks that ran deny the event or end the agent; a denial of an event
+            that cannot be denied does not count.
         decided: Whether every hook that listens to the event had the chance to decide it.
         style: Style of the word.
     """
@@ -101,7 +102,7 @@ def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -
             release=rules.release,
             word="UNKNOWN",
             effect=effect,
-            denied=decision.denied,
+            denied=_is_denied(spec, decision),
             decided=False,
             style="bold black on yellow",
         )
@@ -110,10 +111,17 @@ def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -
         release=rules.release,
         word=_word(decision),
         effect=_effect(spec, decision),
-        denied=decision.denied,
+        denied=_is_denied(spec, decision),
         decided=True,
         style="bold white on red" if decision.stop else STYLES[decision.outcome],
     )
+
+
+def _is_denied(spec: EventSpec, decision: Decision) -> bool:
+    """Return whether the agent does not go on with the action."""
+    has_effect = spec.denial is not Denial.NOTHING
+    is_stopped = decision.stop and not decision.stops_after
+    return is_stopped or (decision.outcome is Outcome.DENY and has_effect)
 
 
 def _word(decision: Decision) -> str:
