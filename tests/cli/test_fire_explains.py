@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 
 import pytest
@@ -198,20 +199,41 @@ class TestTheEventIsPlausible:
         assert first["cwd"] == str(project)
 
     @pytest.mark.parametrize(
-        ("agent", "event", "member"),
+        ("agent", "event", "member", "part"),
         [
-            ("gemini", "AfterTool", "tool_response"),
-            ("claude", "PostToolUse", "tool_response"),
-            ("gemini", "Notification", "details"),
+            ("gemini", "AfterTool", "tool_response", "llmContent"),
+            ("claude", "PostToolUse", "tool_response", "type"),
+            ("gemini", "Notification", "details", "title"),
         ],
     )
     def test_members_that_the_reference_requires_are_there(
-        self, project, fired, agent, event, member
+        self, project, fired, agent, event, member, part
     ):
         configure(project, agent, {event: [definition("true")]})
         tool = ["--tool", "read_file"] if "Tool" in event else []
 
-        assert fired(event, *tool, "--agent", agent)["event"][member] == {}
+        assert part in fired(event, *tool, "--agent", agent)["event"][member]
+
+    @pytest.mark.parametrize(
+        ("agent", "event", "names"),
+        [
+            ("claude", "PreCompact", ["custom_instructions", "prompt_id"]),
+            ("claude", "PreToolUse", ["permission_mode", "tool_use_id", "prompt_id", "effort"]),
+            ("codex", "PreToolUse", ["turn_id", "model", "tool_use_id"]),
+        ],
+    )
+    def test_members_that_the_agent_always_sends_are_there(
+        self, project, fired, agent, event, names
+    ):
+        tool = ["--tool", "Bash"] if "Tool" in event else []
+
+        assert fired(event, *tool, "--agent", agent)["event"].keys() >= set(names)
+
+    def test_the_time_is_the_present(self, project, fired):
+        payload = fired("BeforeAgent", "--agent", "gemini")["event"]
+
+        moment = datetime.datetime.fromisoformat(payload["timestamp"])
+        assert abs(datetime.datetime.now(datetime.UTC) - moment) < datetime.timedelta(hours=1)
 
 
 def test_hooks_that_the_agent_itself_does_not_trust_are_named(project, fire):

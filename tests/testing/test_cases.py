@@ -95,16 +95,18 @@ def test_a_wrong_answer_fails_with_the_line_of_its_case(world, run, write):
     assert f"✗ gemini  {path}:10: expected deny, got none" in out
 
 
-def test_hooks_that_are_not_trusted_fail_and_are_reported(world, run, write):
+def test_cases_are_not_decided_if_hooks_are_not_trusted(world, run, write):
     hooks(world)
     path = write(CASES)
 
     code, out, _ = run("test", path)
     _, text, _ = run("test", path, "--json")
 
-    assert code == 1
+    assert code == 4
     assert "project-untrusted" in out
+    assert "1 hook was not run because it is not trusted here" in out
     assert json.loads(text)["untrusted"]
+    assert {result["status"] for result in json.loads(text)["results"]} == {"unknown"}
     run("trust", "--yes")
     assert run("test", path)[0] == 0
 

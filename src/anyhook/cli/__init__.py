@@ -22,6 +22,7 @@ PROBLEMS = 1
 # Agents read exit code 2 of a hook as a denial, so that no failure of this program may use it.
 DENIED = 2
 RULES_DIFFER = 3
+NOT_DECIDED = 4
 USAGE = 64
 BUG = 70
 
@@ -43,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: 0 success, 1 a check found problems, 2 an event was denied and 3 the rule
-        sets differ about it (`fire --exit-code`), 64 usage, 70 a bug of anyhook, 130 interrupted.
+        sets differ about it (`fire --exit-code`), 4 an event was not decided, because a hook that
+        listens to it was not run, 64 usage, 70 a bug of anyhook, 130 interrupted.
     """
     _prepare_streams()
     _limit_terminal_size()

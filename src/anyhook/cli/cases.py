@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from anyhook.agents.replies import answer_of
-from anyhook.cli import OK, PROBLEMS
+from anyhook.cli import NOT_DECIDED, OK, PROBLEMS
 from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.output import (
     RESULT_MARKS,
@@ -24,6 +24,7 @@ from anyhook.cli.output import (
 from anyhook.cli.own_edits import accept_own_edits
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
+from anyhook.engine.not_run import why_not_decided
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.manage.tried import CaseRun, keep_cases
@@ -53,10 +54,8 @@ UNTRUSTED_CODES = frozenset({"project-untrusted", "trust-changed", "trust-store"
 FAILURE_TEXT = {
     Status.FAILED: "failed",
     Status.TIMED_OUT: "ran into its timeout",
-    Status.WITHHELD: "was not run: it is not trusted",
 }
 """Status of a hook that answered nothing, for people."""
-"""Exit codes of a shell that cannot run a program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,8 @@ class CaseResult:
     Attributes:
         case: The case.
         agent: Name of the agent.
-        status: `ok`, `failed`, or `absent` if the agent has no such event or tool.
+        status: `ok`, `failed`, `unknown` if a hook that listens was not run, or `absent` if the
+            agent has no such event or tool.
         got: What the hooks answered; what the agent lacks if it is absent.
         decided_by: The hooks that decided, with file and line.
         notes: Failures and warnings, for people.
@@ -127,11 +127,18 @@ def run_case_file(
     results.sort(key=lambda result: order[result.case.place])
     not_run = _cases_not_run(cases, results)
     has_failed_case = any(result.status == "failed" for result in results)
-    is_ok = not (has_failed_case or untrusted or not_run)
+    has_undecided_case = any(result.status == "unknown" for result in results)
+    exit_code = OK
+    if has_failed_case or not_run:
+        exit_code = PROBLEMS
+    elif has_undecided_case:
+        exit_code = NOT_DECIDED
+    elif untrusted:
+        exit_code = PROBLEMS
     if as_json:
         print_json(
             {
-                "ok": is_ok,
+                "ok": exit_code == OK,
                 "results": [_result_json(result) for result in results],
                 "not_run": [case.place for case in not_run],
                 "untrusted": [diagnostic_json(diagnostic) for diagnostic in untrusted],
@@ -140,7 +147,7 @@ def run_case_file(
     else:
         _print_results(results, not_run)
         print_diagnostics(console(), untrusted, project)
-    return OK if is_ok else PROBLEMS
+    return exit_code
 
 
 def _cases_by_agent(
@@ -211,6 +218,9 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
         return CaseResult(case, agent.name, "absent", missing)
     event = case.make_event(agent, str(engine.project_dir))
     decision = sync.dispatch(engine.complete(event))
+    not_decided = why_not_decided(engine, decision)
+    if not_decided is not None:
+        return CaseResult(case, agent.name, "unknown", "not decided", notes=(not_decided.text,))
     answer = answer_of(decision)
     failures = _failures(decision)
     warnings = _warnings(decision)

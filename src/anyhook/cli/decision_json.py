@@ -9,7 +9,13 @@ from anyhook.agents.replies import encode_decision
 from anyhook.cli.output import diagnostic_json
 from anyhook.cli.verdict import Verdict, verdicts_by_rules
 from anyhook.engine.compare import Difference, differences
-from anyhook.engine.not_run import NotRun, hooks_that_did_not_run, unknown_tool
+from anyhook.engine.not_run import (
+    NotDecided,
+    NotRun,
+    hooks_that_did_not_run,
+    unknown_tool,
+    why_not_decided,
+)
 
 if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
@@ -39,8 +45,11 @@ def fired_event_json(
     changes = differences(engine, event, decision)
     skipped = hooks_that_did_not_run(engine, event, decision)
     verdicts = verdicts_by_rules(engine, event, decision, changes)
+    not_decided = why_not_decided(engine, decision)
     return {
         "event": encode_event(engine.agent, event),
+        "decided": not_decided is None,
+        "not_decided": None if not_decided is None else _not_decided_json(not_decided, native),
         "decision": _decision_json(engine, event, decision),
         "handlers": [_handler_json(result, native) for result in decision.results],
         "did_not_run": [_not_run_json(hook, native) for hook in skipped],
@@ -148,12 +157,21 @@ def _not_run_json(hook: NotRun, native: NativeStates | None) -> dict[str, Any]:
     }
 
 
+def _not_decided_json(not_decided: NotDecided, native: NativeStates | None) -> dict[str, Any]:
+    return {
+        "reason": not_decided.text,
+        "hooks": [_not_run_json(hook, native) for hook in not_decided.hooks],
+        "remedy": not_decided.remedy,
+    }
+
+
 def _verdict_json(engine: Engine, verdict: Verdict) -> dict[str, Any]:
     return {
         "rules": verdict.rules,
         "release": verdict.release,
         "outcome": verdict.word,
-        "effect": f"{engine.agent.title} {verdict.effect}",
+        "effect": verdict.sentence(engine.agent.title),
+        "decided": verdict.decided,
         "denied": verdict.denied,
     }
 

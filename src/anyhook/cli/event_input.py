@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import sys
 import uuid
@@ -144,9 +145,7 @@ def build_event(engine: Engine, options: EventOptions, directory: Path) -> Event
     event, diagnostics = decode_event(agent, payload)
     if diagnostics:
         raise EventError("; ".join(diagnostic.message for diagnostic in diagnostics))
-    # Members that only a payload has are left out: the engine encodes the event again.
-    fields = [name for name in cls.record_fields if name not in NOT_IN_PAYLOAD]
-    return cls(**{name: getattr(event, name) for name in fields})
+    return event
 
 
 def _field_values(spec: EventSpec, options: EventOptions) -> dict[str, Any]:
@@ -184,6 +183,9 @@ def _sample_payload(engine: Engine, spec: EventSpec, directory: Path) -> dict[st
         "transcript_path": str(transcript),
         "cwd": str(engine.project_dir),
     }
+    if payload_key(engine.agent, spec, "timestamp"):
+        now = datetime.datetime.now(datetime.UTC)
+        fields["timestamp"] = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if "tool_name" in event_class(spec.canonical).record_fields:
         # A placeholder: `--tool` is sent as it is written, also if the agent has no such tool.
         fields |= {"tool": "read_file", "input": {}}

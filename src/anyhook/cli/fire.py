@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from anyhook.agents import get_agent, recognize
-from anyhook.cli import DENIED, OK, RULES_DIFFER
+from anyhook.cli import DENIED, NOT_DECIDED, OK, RULES_DIFFER
 from anyhook.cli.decision_json import fired_event_json
 from anyhook.cli.event_input import (
     DecodedEvent,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 PROGRESS_FROM = 20
 """Events from which on a progress bar is shown."""
+RUNS_FOR_REAL = "Hooks run for real, as in the agent. To try them in a sandbox: anyhook test"
 BACKGROUND_TIMEOUT = 30.0
 """Seconds that the command waits for hooks in the background."""
 
@@ -102,7 +104,8 @@ def fire(
         bool,
         typer.Option(
             "--exit-code",
-            help="Exit with 2 if every rule set denies an event, with 3 if only some do.",
+            help="Exit with 2 if every rule set denies an event, with 3 if only some do. "
+            "With 4, also without this option, if an event is not decided.",
         ),
     ] = False,
 ) -> int:
@@ -110,7 +113,8 @@ def fire(
 
     The event is described by options, or read from a file of payloads. Every hook on the event is
     shown with its answer, or with the reason why it did not run. Hooks of the project run only if
-    they are trusted (`anyhook trust`), or with `--trust-once`.
+    they are trusted (`anyhook trust`), or with `--trust-once`; an event that others listen to is
+    not decided, and the exit code is 4.
 
     For example:
 
@@ -146,7 +150,8 @@ def fire(
             for observer in observers:
                 engine.add_observer(observer)
             exit_code = _fire_all(engine, events, as_json=as_json)
-    return exit_code if reports_denial else OK
+    is_reported = reports_denial or exit_code == NOT_DECIDED
+    return exit_code if is_reported else OK
 
 
 def _choose_agent(
@@ -167,7 +172,12 @@ def _choose_agent(
 
 
 def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> int:
-    """Dispatch and show events. Returns the exit code for `--exit-code`."""
+    """Dispatch and show events.
+
+    Returns:
+        The exit code for `--exit-code`: the one of an event that was not decided, else of one that
+        is denied for certain, else of one about which rule sets differ.
+    """
     out = console()
     settings_diagnostics = engine.hooks.diagnostics
     native = native_states(engine.agent, engine.hooks)
@@ -175,14 +185,14 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
         print_project(out, engine.project_dir)
         print_settings_problems(out, settings_diagnostics, engine.project_dir)
         print_native(out, engine, hook_rows(engine))
-    exit_code = OK
+        if any(engine.plan(decoded.event).handlers for decoded in events):
+            console(stderr=True).print(Text(RUNS_FOR_REAL, style="dim"))
+    exit_codes: set[int] = set()
     with SyncEngine(engine) as sync:
         for decoded in _with_progress(events):
             event = engine.complete(decoded.event)
             decision = sync.dispatch(event)
-            # One event that is denied for certain outweighs events about which rule sets differ.
-            if exit_code != DENIED:
-                exit_code = _exit_code_of(engine, event, decision) or exit_code
+            exit_codes.add(_exit_code_of(engine, event, decision))
             if as_json:
                 diagnostics = (*settings_diagnostics, *decoded.diagnostics)
                 print_json(fired_event_json(engine, event, decision, diagnostics, native))
@@ -194,10 +204,15 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
             results = engine.background.collect()
             if results:
                 print_background_results(out, results)
-    return exit_code
+    for exit_code in (NOT_DECIDED, DENIED, RULES_DIFFER):
+        if exit_code in exit_codes:
+            return exit_code
+    return OK
 
 
 def _exit_code_of(engine: Engine, event: Event, decision: Decision) -> int:
+    if not decision.decided:
+        return NOT_DECIDED
     changes = differences(engine, event, decision)
     verdicts = verdicts_by_rules(engine, event, decision, changes)
     if all(verdict.denied for verdict in verdicts):

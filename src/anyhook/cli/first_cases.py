@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.samples import samples_of
 from anyhook.cli import OK
 from anyhook.cli.cases import configured_agents, load_engine, run_case, untrusted_hooks
 from anyhook.cli.output import console, print_json
@@ -125,6 +126,8 @@ def _sample_fields(agent: AgentSpec, definition: HookDefinition) -> dict[str, An
     event = definition.event
     payload = make_payload(event, agent=agent.name)
     common = {*make_payload("session_end", agent=agent.name), agent.event_key}
+    # What the agent sends anyway makes no difference to a case.
+    common |= samples_of(agent).events.get(agent.by_canonical[event].wire, {}).keys()
     names = event_class(event).record_names
     fields = {key: payload[key] for key in payload if key in names and key not in common}
     subject = agent.by_canonical[event].subject

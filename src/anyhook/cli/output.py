@@ -35,6 +35,7 @@ RESULT_MARKS = {
     "ok": ("✓", "green"),
     "degraded": ("~", "yellow"),
     "failed": ("✗", "bold red"),
+    "unknown": ("?", "yellow"),
     "absent": ("-", "dim"),
 }
 """Status of a tried example or case to its mark and style."""

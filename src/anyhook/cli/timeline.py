@@ -13,7 +13,13 @@ from anyhook.cli.output import WIDE, make_table, print_diagnostics, show_place
 from anyhook.cli.verdict import Verdict, verdicts_by_rules
 from anyhook.engine.compare import Difference, differences
 from anyhook.engine.hook_files import files_of
-from anyhook.engine.not_run import NotRun, events_with_hooks, hooks_that_did_not_run, unknown_tool
+from anyhook.engine.not_run import (
+    NotRun,
+    events_with_hooks,
+    hooks_that_did_not_run,
+    unknown_tool,
+    why_not_decided,
+)
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Status
 from anyhook.model.diagnostics import Severity
@@ -107,6 +113,10 @@ def print_timeline(
         out.print(_no_hooks_text(engine, spec.wire))
     changes = differences(engine, event, decision)
     out.print(_verdict_table(engine, verdicts_by_rules(engine, event, decision, changes)))
+    not_decided = why_not_decided(engine, decision)
+    if not_decided is not None:
+        remedy = f"{not_decided.remedy}; for one run: anyhook fire … --trust-once"
+        out.print(Text.assemble(("to decide it", "bold"), f"  {remedy}"))
     fields = _field_table(decision)
     if fields.row_count:
         out.print(fields)
@@ -258,7 +268,7 @@ def _verdict_table(engine: Engine, found: list[Verdict]) -> Table:
         table.add_row(
             Text("→", style="bold"),
             Text(f" {verdict.word} ", style=verdict.style, no_wrap=True),
-            Text(f"{subject} {verdict.effect}", style=style),
+            Text(verdict.sentence(subject), style=style),
             Text(rules, style="dim"),
         )
     return table

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.agents.spec import Denial
+from anyhook.engine.not_run import why_not_decided
 from anyhook.model.answers import Outcome
 
 if TYPE_CHECKING:
@@ -23,9 +24,12 @@ class Verdict:
     Attributes:
         rules: Name of the rule set.
         release: The reference or the release that it describes.
-        word: The outcome in capitals, like `DENY` or `STOP + ASK`.
-        effect: What the agent does, without a subject: `runs this call`.
-        denied: Whether the event is denied or the agent is ended.
+        word: The outcome in capitals, like `DENY` or `STOP + ASK`; `UNKNOWN` if it is not decided.
+        effect: What the agent does, without a subject: `runs this call`; if it is not decided, a
+            sentence with the reason.
+        denied: Whether the hooks that ran deny the event or end the agent; a denial of an event
+            that cannot be denied does not count.
+        decided: Whether every hook that listens to the event had the chance to decide it.
         style: Style of the word.
     """
 
@@ -34,13 +38,23 @@ class Verdict:
     word: str
     effect: str
     denied: bool
+    decided: bool
     style: str
+
+    def sentence(self, subject: str) -> str:
+        """Return what the agent does, or why that is not known.
+
+        Args:
+            subject: The agent, as the sentence names it.
+        """
+        return f"{subject} {self.effect}" if self.decided else self.effect
 
 
 EFFECTS = {
     Denial.PREVENTS: ("does not go on with this", "goes on"),
     Denial.HIDES: ("gets the reason in place of the result", "gets the result"),
     Denial.INFORMS: ("gets the reason beside the result", "gets the result"),
+    Denial.ENDS: ("ends its turn, and shows its user the reason", "goes on"),
     Denial.CONTINUES: ("continues, with the reason as its next prompt", "stops, as it wanted to"),
     Denial.NOTHING: ("goes on: this event cannot be denied", "goes on"),
 }
@@ -66,26 +80,48 @@ def verdicts_by_rules(
         decision: Its decision.
         differences: The decisions of the other rule sets about the same results.
     """
-    own = _verdict(engine.rules, event, decision)
+    own = _verdict(engine, engine.rules, event, decision)
     verdicts = [own]
     for difference in differences:
         rules = engine.agent.rule_sets[difference.rules]
-        other = _verdict(rules, event, difference.decision)
+        other = _verdict(engine, rules, event, difference.decision)
         if (other.word, other.effect) != (own.word, own.effect):
             verdicts.append(other)
     return verdicts
 
 
-def _verdict(rules: RuleSet, event: Event, decision: Decision) -> Verdict:
+def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -> Verdict:
     spec = rules.by_canonical[event.name]
+    not_decided = why_not_decided(engine, decision)
+    if not_decided is not None:
+        effect = not_decided.text
+        if decision.denied:
+            effect += f"; the hooks that ran: {_word(decision)}"
+        return Verdict(
+            rules=rules.name,
+            release=rules.release,
+            word="UNKNOWN",
+            effect=effect,
+            denied=_is_denied(spec, decision),
+            decided=False,
+            style="bold black on yellow",
+        )
     return Verdict(
         rules=rules.name,
         release=rules.release,
         word=_word(decision),
         effect=_effect(spec, decision),
-        denied=decision.denied,
+        denied=_is_denied(spec, decision),
+        decided=True,
         style="bold white on red" if decision.stop else STYLES[decision.outcome],
     )
+
+
+def _is_denied(spec: EventSpec, decision: Decision) -> bool:
+    """Return whether the agent does not go on with the action."""
+    has_effect = spec.denial is not Denial.NOTHING
+    is_stopped = decision.stop and not decision.stops_after
+    return is_stopped or (decision.outcome is Outcome.DENY and has_effect)
 
 
 def _word(decision: Decision) -> str:
@@ -112,6 +148,8 @@ def _effect(spec: EventSpec, decision: Decision) -> str:
     }
     effect = effects[decision.outcome]
     if not decision.stop:
+        return effect
+    if decision.outcome is Outcome.DENY and spec.denial is Denial.ENDS:
         return effect
     goes_on_first = decision.outcome is Outcome.DENY or decision.stops_after
     return f"{effect}, then ends" if goes_on_first else "ends"

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyhook.agents import CODING_AGENTS
 from anyhook.agents.tool_names import suggest_tool
 from anyhook.engine.forms import form_rules, match_names_in_form
 from anyhook.matching.matchers import compile_matcher
+from anyhook.settings.detect import trust_command
+from anyhook.trust.native import RUNNING, native_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anyhook.engine.engine import Engine
-    from anyhook.model.decisions import Decision
+    from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.events import Event
 
@@ -29,6 +32,66 @@ class NotRun:
 
     handler: HandlerSpec
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotDecided:
+    """Why a decision is not decided.
+
+    Attributes:
+        text: How many hooks were not run, why, and whether the agent would run them.
+        hooks: The hooks, each with its reason.
+        remedy: The command line with which the user reviews and trusts them.
+    """
+
+    text: str
+    hooks: tuple[NotRun, ...]
+    remedy: str
+
+
+def why_not_decided(engine: Engine, decision: Decision) -> NotDecided | None:
+    """Return why a decision is not decided; `None` if it is.
+
+    Every view of a decision shows this text instead of what the agent does.
+    """
+    withheld = decision.withheld
+    if not withheld:
+        return None
+    changed = sum(_has_changed(result) for result in withheld)
+    if len(withheld) == 1:
+        reason = "it changed since it was trusted" if changed else "it is not trusted here"
+        text = f"1 hook was not run because {reason}"
+    else:
+        reason = "are not trusted here"
+        if changed:
+            reason = "are not trusted here or changed since they were trusted"
+        if changed == len(withheld):
+            reason = "changed since they were trusted"
+        text = f"{len(withheld)} hooks were not run because they {reason}"
+    if _agent_would_run_one(engine, withheld):
+        pronoun = "it" if len(withheld) == 1 else "them"
+        text += f" ({engine.agent.title} itself would run {pronoun})"
+    hooks: list[NotRun] = []
+    for result in withheld:
+        reasons = [diagnostic.message for diagnostic in result.diagnostics]
+        hooks.append(NotRun(result.handler, "; ".join(reasons) or str(result.error)))
+    remedy = trust_command(engine.agent.name, engine.project_dir)
+    return NotDecided(text, tuple(hooks), remedy)
+
+
+def _has_changed(result: HandlerResult) -> bool:
+    return any(diagnostic.code == "trust-changed" for diagnostic in result.diagnostics)
+
+
+def _agent_would_run_one(engine: Engine, withheld: tuple[HandlerResult, ...]) -> bool:
+    """Return whether the agent, which does not know the trust of anyhook, runs one of the hooks."""
+    if engine.agent.name not in CODING_AGENTS:
+        return False
+    native = native_states(engine.agent, engine.hooks)
+    if native is None:
+        return True
+    # A hook of which the agent keeps no record needs none there.
+    return any(native.of(result.handler) in (None, *RUNNING) for result in withheld)
 
 
 def hooks_that_did_not_run(engine: Engine, event: Event, decision: Decision) -> list[NotRun]:

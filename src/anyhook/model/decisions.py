@@ -182,6 +182,24 @@ class Decision:
         """Whether the action must not happen: it is denied, or everything is stopped."""
         return self.outcome is Outcome.DENY or (self.stop and not self.stops_after)
 
+    @property
+    def withheld(self) -> tuple[HandlerResult, ...]:
+        """The hooks that listen to the event and were not run, because they are not trusted.
+
+        A shadow is not among them: it would not have decided.
+        """
+        results = [result for result in self.results if result.status is Status.WITHHELD]
+        return tuple(result for result in results if not result.handler.shadow)
+
+    @property
+    def decided(self) -> bool:
+        """Whether every hook that listens to the event had the chance to decide it.
+
+        Otherwise the other fields hold what the hooks that ran decided, and the agent, which may
+        run all of them, can decide otherwise.
+        """
+        return not self.withheld
+
     def explain(self) -> str:
         """Return a report: for each field the handlers that set it, their lines, and what lost."""
         lines = [_headline(self)]
@@ -208,6 +226,8 @@ def _headline(decision: Decision) -> str:
     if decision.outcome is not Outcome.NONE or not decision.stop:
         verdicts.append(str(decision.outcome))
     text = " + ".join(verdicts)
+    if not decision.decided:
+        text = f"not decided, because hooks were not run; the others: {text}"
     return f"{text}: {shorten(decision.reason)}" if decision.reason else text
 
 

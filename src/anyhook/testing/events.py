@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event, encode_event, payload_key
+from anyhook.agents.samples import samples_of
 from anyhook.errors import EventError
 from anyhook.model.events import ToolEvent, event_class, json_kind
 from anyhook.model.tools import MCP_PREFIX
@@ -13,6 +14,7 @@ from anyhook.model.tools import MCP_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.model.events import Event
 
 SESSION = {"session_id": "test-session", "transcript_path": "", "cwd": "/project"}
@@ -48,7 +50,8 @@ def make_payload(
         agent: Name of any agent in the registry.
         tool: Name of the tool, canonical (`shell`) or the agent's.
         input: Arguments of the tool, by canonical names or the agent's.
-        fields: Other fields of the event, by canonical names. Required ones get neutral values.
+        fields: Other fields of the event, by canonical names. Required ones get neutral values,
+            and the other members that the agent always sends plausible ones.
 
     Returns:
         The payload, with the agent's names.
@@ -81,7 +84,24 @@ def make_payload(
     values |= fields
     if payload_key(spec, event_spec, "timestamp"):
         values.setdefault("timestamp", TIMESTAMP)
-    return encode_event(spec, cls(**values))
+    return _encode_with_samples(spec, event_spec, values)
+
+
+def _encode_with_samples(
+    agent: AgentSpec, event_spec: EventSpec, values: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the payload of an event with these fields, and with what the agent always sends."""
+    cls = event_class(event_spec.canonical)
+    cwd = str(values["cwd"])
+    samples = samples_of(agent)
+    if "tool_response" in cls.record_fields and payload_key(agent, event_spec, "tool_response"):
+        result = samples.result(str(values.get("tool_name", "")), cwd)
+        if result is not None:
+            values.setdefault("tool_response", result)
+    payload = encode_event(agent, cls(**values))
+    for name, value in samples.members(event_spec.wire, cwd).items():
+        payload.setdefault(name, value)
+    return payload
 
 
 def _mcp_context(tool: str) -> dict[str, Any]:

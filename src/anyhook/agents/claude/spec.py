@@ -40,6 +40,7 @@ CLAUDE = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     foreign_decisions={"deny": (Outcome.DENY, False), "block": (Outcome.DENY, False)},
     foreign_members=FOREIGN_MEMBERS,
     tools=TOOLS,
+    samples="anyhook.agents.claude.samples:SAMPLES",
     vocabulary=VOCABULARY,
     tool_result_form="anyhook.agents.claude.tool_results:FORM",
     tool_failure_event="post_tool_use_failure",

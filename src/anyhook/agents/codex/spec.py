@@ -51,6 +51,7 @@ CODEX = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     decision_words=DECISION_WORDS,
     foreign_members=FOREIGN_MEMBERS,
     tools=TOOLS,
+    samples="anyhook.agents.codex.samples:SAMPLES",
     vocabulary=VOCABULARY,
     tool_failure_event="after_tool",
     field_defaults={

@@ -81,6 +81,7 @@ COPILOT = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     decision_words=PERMISSION_WORDS,
     foreign_members=FOREIGN_MEMBERS,
     tools=TOOLS,
+    samples="anyhook.agents.copilot.samples:SAMPLES",
     vocabulary=VOCABULARY,
     tool_result_form="anyhook.agents.copilot.tool_results:FORM",
     tool_failure_event="post_tool_use_failure",

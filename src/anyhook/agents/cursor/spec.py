@@ -66,6 +66,7 @@ BASE = AgentSpec(
     },
     foreign_members=FOREIGN_MEMBERS,
     tools=(*TOOLS, *REPORTED_TOOLS),
+    samples="anyhook.agents.cursor.samples:SAMPLES",
     vocabulary=VOCABULARY,
     tool_result_form="anyhook.agents.cursor.tool_results:FORM",
     tool_failure_event="post_tool_use_failure",

@@ -52,6 +52,7 @@ GEMINI = AgentSpec(
     decision_words=DECISION_WORDS,
     foreign_members=FOREIGN_MEMBERS,
     tools=TOOLS,
+    samples="anyhook.agents.gemini.samples:SAMPLES",
     vocabulary=VOCABULARY,
     tool_result_form="anyhook.agents.gemini.tool_results:FORM",
     tool_failure_event="after_tool",

@@ -39,6 +39,7 @@ QWEN = GEMINI.replace(
     decision_words=DECISION_WORDS,
     foreign_members=FOREIGN_MEMBERS,
     tools=TOOLS,
+    samples="anyhook.agents.qwen.samples:SAMPLES",
     vocabulary=VOCABULARY,
     tool_failure_event="post_tool_use_failure",
     field_defaults={

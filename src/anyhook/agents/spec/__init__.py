@@ -185,6 +185,8 @@ class AgentSpec(Record):
         needs_trust: Layers whose hooks only run in trusted projects.
         native_trust: `module:NAME` of the agent's own record of trusted hooks
             (`anyhook.agents.spec.settings.NativeTrust`); empty if it has none.
+        samples: `module:NAME` of what payloads that are made up hold besides required members
+            (`anyhook.agents.samples.Samples`); empty if nothing was recorded.
         hook_toggles: Settings that enable and disable hooks.
         hooks_path: Keys from the root of a settings file to the hooks.
         non_event_keys: Keys in the hooks object that are not events.
@@ -280,6 +282,7 @@ class AgentSpec(Record):
     authority: Mapping[Layer, int]
     needs_trust: frozenset[Layer]
     native_trust: str = ""
+    samples: str = ""
     hook_toggles: tuple[HookToggle, ...]
     hooks_path: tuple[str, ...] = ("hooks",)
     non_event_keys: frozenset[str] = frozenset()

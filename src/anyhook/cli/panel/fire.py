@@ -110,7 +110,7 @@ class FireScreen(PanelScreen):
 
     def _show_command(self, options: EventOptions) -> None:
         command = fire_command(self.hook.engine, options)
-        self.report(ActionResult("Enter fires this event:", command))
+        self.report(ActionResult("Enter fires this event; the hooks run for real:", command))
 
     @on(Input.Changed)
     def _edited(self) -> None:

@@ -1,0 +1,182 @@
+"""`anyhook fire` does not say what the agent does if a hook that listens was not run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from anyhook import Engine
+from anyhook.cli import main
+from anyhook.model.events import BeforeTool
+
+DENY = "echo no >&2; exit 2"
+CALL = ("PreToolUse", "--tool", "Bash", "--input", '{"command": "ls"}')
+NOT_TRUSTED = "1 hook was not run because it is not trusted here (Claude Code itself would run it)"
+
+
+@pytest.fixture
+def run(project, capsys):
+    """Run a command for the project; return the exit code and the text."""
+
+    def run(name, *arguments):
+        code = main([name, *arguments, "--project", str(project)])
+        return code, " ".join(capsys.readouterr().out.split())
+
+    return run
+
+
+def configure(directory, *commands, agent="claude", event="PreToolUse", matcher="Bash"):
+    hooks = [{"type": "command", "command": command} for command in commands]
+    file = directory / f".{agent}" / ("hooks.json" if agent == "codex" else "settings.json")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"hooks": {event: [{"matcher": matcher, "hooks": hooks}]}}))
+
+
+@pytest.mark.parametrize("options", [(), ("--exit-code",)])
+def test_an_untrusted_hook_makes_the_decision_unknown(project, run, options):
+    configure(project, DENY)
+
+    code, out = run("fire", *CALL, *options)
+
+    assert code == 4
+    assert f"→ UNKNOWN {NOT_TRUSTED}" in out
+    assert f"anyhook trust --agent claude --project {project}" in out
+    assert "runs this call" not in out
+
+
+def test_programs_get_the_reasons(project, run):
+    configure(project, DENY)
+
+    code, out = run("fire", *CALL, "--json")
+    result = json.loads(out)
+
+    assert code == 4
+    assert result["decided"] is False
+    assert result["not_decided"]["reason"] == NOT_TRUSTED
+    assert result["not_decided"]["remedy"].startswith("anyhook trust --agent claude")
+    (hook,) = result["not_decided"]["hooks"]
+    assert hook["name"] == "echo"
+    assert hook["file"] == str(project / ".claude" / "settings.json")
+    assert "its project is not trusted" in hook["reason"]
+    (verdict,) = result["verdicts"]
+    assert verdict["decided"] is False
+    assert verdict["outcome"] == "UNKNOWN"
+    assert verdict["effect"] == NOT_TRUSTED
+
+
+def test_a_trusted_hook_decides(project, run):
+    configure(project, DENY)
+    run("trust", "--yes")
+
+    code, out = run("fire", *CALL, "--json")
+    result = json.loads(out)
+
+    assert code == 0
+    assert result["decided"] is True
+    assert result["not_decided"] is None
+    assert run("fire", *CALL, "--exit-code")[0] == 2
+
+
+def test_a_hook_that_changed_makes_the_decision_unknown(project, run):
+    script = project / "guard.sh"
+    script.write_text("exit 2\n")
+    configure(project, f"sh {script}")
+    run("trust", "--yes")
+    script.write_text("exit 0\n")
+
+    code, out = run("fire", *CALL)
+
+    assert code == 4
+    assert "1 hook was not run because it changed since it was trusted" in out
+
+
+def test_several_hooks_are_counted(project, run):
+    configure(project, DENY, "true")
+
+    out = run("fire", *CALL)[1]
+
+    assert "2 hooks were not run because they are not trusted here" in out
+    assert "(Claude Code itself would run them)" in out
+
+
+def test_a_denial_of_the_user_is_named(world, capsys):
+    configure(world.home, DENY)
+    configure(world.project, "true")
+
+    code = main(["fire", *CALL, "--project", str(world.project), "--exit-code"])
+    out = capsys.readouterr().out
+
+    assert code == 4
+    assert "the hooks that ran: DENY" in out
+
+
+def test_one_event_of_a_file_that_is_not_decided_sets_the_exit_code(project, run, tmp_path):
+    configure(project, DENY)
+    common = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "", "transcript_path": ""}
+    tools = [{**common, "tool_name": name, "tool_input": {}} for name in ("Bash", "Read")]
+    file = tmp_path / "events.json"
+    file.write_text(json.dumps(tools))
+
+    code, out = run("fire", "--event-file", str(file), "--agent", "claude")
+
+    assert code == 4
+    assert "UNKNOWN" in out
+    assert "Claude Code runs this call" in out  # nothing listens to Read
+
+
+def test_an_agent_that_does_not_trust_the_hook_either_would_not_run_it(project, run):
+    configure(project, DENY, agent="codex")
+
+    code, out = run("fire", "PreToolUse", "--agent", "codex", "--tool", "Bash")
+
+    assert code == 4
+    assert "UNKNOWN 1 hook was not run because it is not trusted here" in out
+    assert "itself would run it" not in out
+
+
+@pytest.mark.anyio
+async def test_a_host_sees_that_a_decision_is_not_decided(project):
+    configure(project, DENY)
+    event = BeforeTool(tool_name="Bash", tool_input={"command": "ls"})
+
+    async with Engine.load(project, agent="claude", on_message=lambda _text: None) as engine:
+        decision = await engine.dispatch(event)
+    async with Engine.load(project, agent="claude", trust_once=True) as engine:
+        trusted = await engine.dispatch(event)
+
+    assert not decision.decided
+    assert [result.handler.label for result in decision.withheld] == ["echo"]
+    assert decision.explain().startswith("not decided, because hooks were not run")
+    assert trusted.decided
+
+
+def test_people_are_warned_that_hooks_run_for_real(project, capsys):
+    configure(project, "true")
+    words = ["fire", *CALL, "--project", str(project), "--trust-once"]
+
+    main(words)
+    shown = capsys.readouterr()
+    main([*words, "--json"])
+    for_programs = capsys.readouterr()
+    main(["fire", "PreToolUse", "--tool", "Read", "--project", str(project), "--trust-once"])
+    without_hooks = capsys.readouterr()
+
+    assert shown.err == (
+        "Hooks run for real, as in the agent. To try them in a sandbox: anyhook test\n"
+    )
+    assert for_programs.err == ""
+    assert without_hooks.err == ""
+
+
+@pytest.mark.parametrize("event", ["SessionEnd", "SessionStart", "Notification"])
+@pytest.mark.parametrize("rules", ["documented", "observed"])
+def test_a_denial_that_denies_nothing_is_no_denial_in_the_exit_code(project, run, event, rules):
+    configure(project, DENY, agent="gemini", event=event, matcher="*")
+    words = [event, "--agent", "gemini", "--rules", rules, "--trust-once", "--exit-code"]
+
+    code, out = run("fire", *words)
+
+    assert code == 0
+    assert "goes on" in out
+    assert json.loads(run("fire", *words, "--json")[1])["verdicts"][0]["denied"] is False

@@ -1,0 +1,75 @@
+"""Payloads that are made up have the members that agents really send."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from anyhook.agents import get_agent
+from anyhook.agents.payloads import decode_event
+from anyhook.agents.samples import samples_of
+from anyhook.model.events import event_class
+from anyhook.testing import make_payload
+
+DATA = Path(__file__).parents[1] / "data"
+AGENTS = ("claude", "codex", "copilot", "cursor", "gemini", "qwen")
+"""Agents whose payloads were recorded."""
+
+
+def recorded():
+    """Return a parameter for each agent and event: both names and the payloads."""
+    params = []
+    for agent in AGENTS:
+        for file in sorted((DATA / agent).glob("*.jsonl")):
+            lines = file.read_text(encoding="utf-8").splitlines()
+            payloads = [json.loads(line) for line in lines if line.strip()]
+            params.append(pytest.param(agent, file.stem, payloads, id=f"{agent}-{file.stem}"))
+    return params
+
+
+def make(agent, event, **fields):
+    cls = event_class(get_agent(agent).event(event).canonical)
+    if "tool_name" in cls.record_required:
+        fields = {"tool": "shell", "input": {"command": "ls"}, **fields}
+    return make_payload(event, agent=agent, **fields)
+
+
+@pytest.mark.parametrize(("agent", "event", "payloads"), recorded())
+def test_a_payload_has_the_members_of_all_recorded_ones(agent, event, payloads):
+    made = make(agent, event)
+
+    in_all = set.intersection(*[set(payload) for payload in payloads])
+    in_some = set.union(*[set(payload) for payload in payloads])
+    assert in_all - made.keys() == set()
+    assert made.keys() - in_some == set()
+
+
+@pytest.mark.parametrize(("agent", "event", "payloads"), recorded())
+def test_the_values_are_of_recorded_types(agent, event, payloads):
+    made = make(agent, event)
+    samples = samples_of(get_agent(agent)).members(event, "/project")
+
+    for name in samples.keys() & made.keys():
+        types = {type(payload.get(name)) for payload in payloads if name in payload}
+        assert type(made[name]) in types, name
+
+
+@pytest.mark.parametrize(("agent", "event", "payloads"), recorded())
+def test_a_payload_has_no_problem(agent, event, payloads):
+    assert decode_event(get_agent(agent), make(agent, event))[1] == ()
+
+
+def test_given_fields_take_precedence():
+    payload = make("claude", "PreToolUse", permission_mode="plan", tool_use_id="mine")
+
+    assert payload["permission_mode"] == "plan"
+    assert payload["tool_use_id"] == "mine"
+
+
+def test_a_result_is_the_one_of_its_tool_and_directory():
+    payload = make("claude", "PostToolUse", tool="write_file", cwd="/work")
+
+    assert payload["tool_response"]["filePath"] == "/work/a.txt"
+    assert make("claude", "PostToolUse")["tool_response"]["stdout"] == "one"
