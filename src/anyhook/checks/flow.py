@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from anyhook.checks.script_facts import Output, ScriptFacts
+from anyhook.checks.script_facts import Output, ScriptFacts, TextBeforeJson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,25 +107,29 @@ class _Order:
         self._ends: dict[tuple[str, int | None], _End] = {}
         self._returned: list[int | None] = []
 
-    def follow(self, block: list[Statement], text_line: int | None, depth: int) -> _End:
+    def follow(
+        self, block: list[Statement], text_line: int | None, depth: int, *, is_choice: bool = False
+    ) -> _End:
         """Follow a block.
 
         Args:
             block: Its statements.
             text_line: The line of text that was printed before it.
             depth: How many calls of functions led here.
+            is_choice: Whether the block is one of several.
         """
         for statement in block:
             match statement:
                 case Output(is_stderr=False, is_json=True):
-                    if text_line is not None and self._facts.text_before_json_line is None:
-                        self._facts.text_before_json_line = text_line
+                    if text_line is not None:
+                        self._facts.texts_before_json.append(TextBeforeJson(text_line, statement))
                 case Output(is_stderr=False, is_text=True):
                     text_line = text_line or statement.line
                 case Exit():
                     return _End(goes_on=False, text_line=text_line)
                 case Return():
-                    self._returned.append(text_line)
+                    # Behind an early return the caller usually takes another way.
+                    self._returned.append(None if is_choice else text_line)
                     return _End(goes_on=False, text_line=text_line)
                 case Call(name) if name in self._functions:
                     end = self._call(name, text_line, depth + 1)
@@ -133,13 +137,19 @@ class _Order:
                         return end
                     text_line = end.text_line
                 case Branch(blocks):
-                    ends = [self.follow(inner, text_line, depth) for inner in blocks]
-                    ends = [end for end in ends if end.goes_on]
-                    if not ends:
-                        return _End(goes_on=False, text_line=text_line)
-                    lines = [end.text_line for end in ends if end.text_line is not None]
-                    text_line = min(lines, default=None)
+                    end = self._follow_choices(blocks, text_line, depth)
+                    if not end.goes_on:
+                        return end
+                    text_line = end.text_line
         return _End(goes_on=True, text_line=text_line)
+
+    def _follow_choices(
+        self, blocks: list[list[Statement]], text_line: int | None, depth: int
+    ) -> _End:
+        ends = [self.follow(block, text_line, depth, is_choice=True) for block in blocks]
+        lines = [end.text_line for end in ends if end.goes_on and end.text_line is not None]
+        goes_on = any(end.goes_on for end in ends)
+        return _End(goes_on=goes_on, text_line=min(lines, default=None))
 
     def _call(self, name: str, text_line: int | None, depth: int) -> _End:
         key = (name, text_line)

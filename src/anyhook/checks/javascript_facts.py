@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from anyhook.checks.script_facts import Output, ScriptFacts
+from anyhook.checks.script_facts import Output, ScriptFacts, TextBeforeJson
 
 _TEXTS = re.compile(
     r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|`(?:[^`\\]|\\.)*+`?",
@@ -42,8 +42,8 @@ def javascript_facts(text: str) -> ScriptFacts:
             facts.add_output(output)
             if output.is_json and not output.is_stderr:
                 before = [number for number in texts if number is not None]
-                first = facts.text_before_json_line
-                facts.text_before_json_line = first or min(before, default=None)
+                if before:
+                    facts.texts_before_json.append(TextBeforeJson(min(before), output))
             elif output.is_text and not output.is_stderr:
                 texts[-1] = texts[-1] or line
         else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 DECISION_MEMBERS = ("decision", "permissionDecision", "continue")
 """Members of a reply by which a script decides something."""
 _QUOTED_DENIAL = re.compile(r"""["'](?:block|deny)\\?["']""")
+_COMMENT = re.compile(r"^\s*(?:#|//).*", re.MULTILINE)
 _EXITS_WITH_TWO = re.compile(r"\bexit\b[ (]+2\b|\breturn 2\b")
 
 
@@ -32,6 +33,19 @@ class Output:
     has_decision: bool
 
 
+@dataclass(frozen=True, slots=True)
+class TextBeforeJson:
+    """Text that is printed before JSON.
+
+    Attributes:
+        line: The line that prints the text.
+        json: What prints the JSON.
+    """
+
+    line: int
+    json: Output
+
+
 @dataclass(slots=True)
 class ScriptFacts:
     """What the text of a script shows.
@@ -40,20 +54,21 @@ class ScriptFacts:
         text: The text.
         exit_codes: Exit code to the first line with it; only codes that are written out.
         replies: What prints JSON to standard output.
-        text_before_json_line: First line that prints text, where JSON follows.
+        texts_before_json: Lines that print text, each with the JSON that follows.
         stderr_decision_line: First line that prints a decision to standard error.
     """
 
     text: str
     exit_codes: dict[int, int] = field(default_factory=dict)
     replies: list[Output] = field(default_factory=list)
-    text_before_json_line: int | None = None
+    texts_before_json: list[TextBeforeJson] = field(default_factory=list)
     stderr_decision_line: int | None = None
 
     @property
     def may_exit_with_two(self) -> bool:
         """Whether exit code 2 stands anywhere in it, also in a program inside of it."""
-        return 2 in self.exit_codes or _EXITS_WITH_TWO.search(self.text) is not None
+        code = _COMMENT.sub("", self.text)
+        return 2 in self.exit_codes or _EXITS_WITH_TWO.search(code) is not None
 
     @property
     def blocks(self) -> bool:

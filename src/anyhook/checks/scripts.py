@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from anyhook.agents.spec import EventSpec
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.checks.hook import CheckedHook
     from anyhook.checks.script_facts import Output
     from anyhook.model.definitions import HandlerSpec
@@ -105,7 +105,8 @@ def exit_codes(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]
     spec, facts = hook.spec, script.facts
     is_guard = spec.can_block and spec.denial in (Denial.PREVENTS, Denial.CONTINUES)
     exits_with_one_only = 1 in facts.exit_codes and not facts.may_exit_with_two
-    if is_guard and exits_with_one_only and not facts.replies:
+    has_reply = any(_may_be_reply(hook.form, output) for output in facts.replies)
+    if is_guard and exits_with_one_only and not has_reply:
         yield hook.diagnose(
             "exit-code",
             f"it exits with 1 and never with 2; on {spec.wire} exit code 2 blocks and 1 only warns",
@@ -115,14 +116,23 @@ def exit_codes(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]
 
 def text_before_json(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
     """Report text on standard output before a reply, which then cannot be read."""
-    line = script.facts.text_before_json_line
-    if line is not None:
-        yield hook.diagnose(
-            "text-before-json",
-            "it prints text to standard output before its JSON, so the reply is no JSON; print "
-            "the text to standard error",
-            script.place(line),
-        )
+    for text in script.facts.texts_before_json:
+        if _may_be_reply(hook.form, text.json):
+            yield hook.diagnose(
+                "text-before-json",
+                "it prints text to standard output before its JSON, so the reply is no JSON; print "
+                "the text to standard error",
+                script.place(text.line),
+            )
+            return
+
+
+def _may_be_reply(agent: AgentSpec, output: Output) -> bool:
+    """Return whether printed JSON may be a reply: its members are unknown, or some are known."""
+    written = output.text.lstrip().removeprefix("JSON.stringify(").lstrip()
+    is_written_out = written.startswith("{") and "..." not in written and "**" not in written
+    members = {member for item in agent.output_fields for member in item.path}
+    return not is_written_out or any(_has_member(output, member) for member in members)
 
 
 def replies_on_stderr(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:

@@ -146,7 +146,7 @@ def _read(hook: CheckedHook, start: _Start, base: Path) -> StartedScript | None:
         text = read_user_file(path, SIZE_LIMIT).decode("utf-8")
     except (OSError, ValueError):
         return None
-    word = start.interpreter or _interpreter_of(hook, text)
+    word = start.interpreter or _interpreter_of(hook, path, text)
     if word is None:
         return None
     interpreter = _find_interpreter(hook, word, base)
@@ -158,10 +158,12 @@ def _read(hook: CheckedHook, start: _Start, base: Path) -> StartedScript | None:
     return None
 
 
-def _interpreter_of(hook: CheckedHook, text: str) -> str | None:
+def _interpreter_of(hook: CheckedHook, path: Path, text: str) -> str | None:
     """Return the interpreter of a script that is started as a program."""
     if not text.startswith("#!"):
         # The shell that runs the command line runs such a script itself.
+        if path.suffix in {".py", ".js", ".mjs", ".cjs", ".rb"}:
+            return None  # the rule about first lines reports it
         shells = hook.engine.agent.shells_for(hook.handler.options.get("shell", ""))
         shell = find_shell(shells, hook.engine.environ.get("PATH"), None)
         is_for_shell = hook.handler.argv is None and shell is not None
