@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
-from anyhook.checks import companions, hook_files, rules, scripts, settings, trust
+from anyhook.checks import companions, hook_files, rules, scripts, settings, syntax, trust
 
-MODULES = (companions, hook_files, scripts, settings, trust)
+MODULES = (companions, hook_files, scripts, settings, syntax, trust)
 TABLES = (
     rules.SCRIPT_RULES,
     rules.HOOK_RULES,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.model.diagnostics import Place
+    from anyhook.model.diagnostics import Place, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +50,30 @@ class CheckedHook:
         """Return the files that its command names."""
         return named_files(self.handler, self.engine.project_dir, self.variables)
 
-    def diagnose(self, code: str, message: str, place: Place | None = None) -> Diagnostic:
+    def diagnose(
+        self,
+        code: str,
+        message: str,
+        place: Place | None = None,
+        *,
+        severity: Severity | None = None,
+    ) -> Diagnostic:
         """Return a diagnostic about the hook.
 
         Args:
             code: A key of `CODES`.
             message: What is wrong, without the name of the hook.
             place: Where; in its settings by default.
+            severity: Its severity; that of the code by default.
         """
         label = self.handler.label
-        return diagnose(code, f"{label!r}: {message}", place or self.handler.place, handler=label)
+        return diagnose(
+            code,
+            f"{label!r}: {message}",
+            place or self.handler.place,
+            handler=label,
+            severity=severity,
+        )
 
 
 class HookReader:

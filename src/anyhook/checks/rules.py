@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.checks import companions, hook_files, scripts, settings, trust
+from anyhook.checks import companions, hook_files, scripts, settings, syntax, trust
 from anyhook.checks.hook import HookReader
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ AGENT_RULES = (
     settings.switched_off,
     settings.same_names,
     check_definitions,
+    syntax.unreadable_scripts,
 )
 """Rules about the hooks of an agent as the agent itself would run them."""
 CHECK_RULES = (

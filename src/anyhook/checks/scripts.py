@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents.spec import Denial
 from anyhook.authoring.inspect import MARK, STOP_FLAG
-from anyhook.checks.script_facts import ScriptFacts, facts_of, language_of
+from anyhook.checks.script_facts import ScriptFacts
+from anyhook.checks.script_languages import facts_of, language_of
 from anyhook.checks.settings import shell_syntax_problem
 from anyhook.files import read_user_file
-from anyhook.model.diagnostics import Diagnostic, Place
+from anyhook.model.diagnostics import Diagnostic, Place, Severity
 from anyhook.model.events import EVENTS
 from anyhook.settings.sources import SIZE_LIMIT
 from anyhook.trust.scripts import program
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from anyhook.agents.spec import EventSpec
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.checks.hook import CheckedHook
+    from anyhook.checks.script_facts import Output
     from anyhook.model.definitions import HandlerSpec
 
 POWERLESS = (
@@ -74,25 +76,37 @@ def read_scripts(hook: CheckedHook) -> Iterator[CheckedScript]:
 
 
 def no_shebang(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
-    """Report a program without a first line that names its interpreter."""
+    """Report a program without a first line that names its interpreter.
+
+    A shell runs such a file itself, so only a program in another language fails. Without a shell it
+    depends on the agent's runtime whether the file starts.
+    """
     path = script.path
     if path is None or script.text.startswith("#!") or not os.access(path, os.X_OK):
         return
-    if path == program(hook.handler, hook.engine.project_dir, hook.variables):
-        yield hook.diagnose(
-            "no-shebang",
+    if path != program(hook.handler, hook.engine.project_dir, hook.variables):
+        return
+    if script.language in {"python", "javascript"}:
+        text = (
             f"{path} has no first line like #!/usr/bin/env python3, so the shell runs it as a "
-            "shell script",
-            script.place(1),
+            "shell script"
         )
+        yield hook.diagnose("no-shebang", text, script.place(1))
+    elif hook.handler.argv is not None:
+        text = (
+            f"{path} has no first line like #!/bin/sh, and {hook.form.title} starts it without a "
+            "shell"
+        )
+        yield hook.diagnose("no-shebang", text, script.place(1), severity=Severity.WARNING)
 
 
 def exit_codes(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
     """Report a guard that exits with 1, which only warns, and never with 2, which denies."""
     spec, facts = hook.spec, script.facts
     is_guard = spec.can_block and spec.denial in (Denial.PREVENTS, Denial.CONTINUES)
-    exits_with_one_only = 1 in facts.exit_codes and 2 not in facts.exit_codes
-    if is_guard and exits_with_one_only and facts.json_line is None:
+    exits_with_one_only = 1 in facts.exit_codes and not facts.may_exit_with_two
+    has_reply = any(_may_be_reply(hook.form, output) for output in facts.replies)
+    if is_guard and exits_with_one_only and not has_reply:
         yield hook.diagnose(
             "exit-code",
             f"it exits with 1 and never with 2; on {spec.wire} exit code 2 blocks and 1 only warns",
@@ -102,20 +116,29 @@ def exit_codes(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]
 
 def text_before_json(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
     """Report text on standard output before a reply, which then cannot be read."""
-    line = script.facts.text_before_json_line
-    if line is not None:
-        yield hook.diagnose(
-            "text-before-json",
-            "it prints text to standard output before its JSON, so the reply is no JSON; print "
-            "the text to standard error",
-            script.place(line),
-        )
+    for text in script.facts.texts_before_json:
+        if _may_be_reply(hook.form, text.json):
+            yield hook.diagnose(
+                "text-before-json",
+                "it prints text to standard output before its JSON, so the reply is no JSON; print "
+                "the text to standard error",
+                script.place(text.line),
+            )
+            return
+
+
+def _may_be_reply(agent: AgentSpec, output: Output) -> bool:
+    """Return whether printed JSON may be a reply: its members are unknown, or some are known."""
+    written = output.text.lstrip().removeprefix("JSON.stringify(").lstrip()
+    is_written_out = written.startswith("{") and "..." not in written and "**" not in written
+    members = {member for item in agent.output_fields for member in item.path}
+    return not is_written_out or any(_has_member(output, member) for member in members)
 
 
 def replies_on_stderr(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
     """Report a decision that is printed to standard error, where no reply is read."""
     line = script.facts.stderr_decision_line
-    if line and script.facts.json_line is None:
+    if line and not script.facts.replies:
         yield hook.diagnose(
             "reply-on-stderr",
             "it prints a decision to standard error; a reply is read from standard output",
@@ -124,20 +147,24 @@ def replies_on_stderr(hook: CheckedHook, script: CheckedScript) -> Iterator[Diag
 
 
 def reply_members(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
-    """Report a member of a reply that the script names without the object that it belongs to."""
+    """Report a member of a reply that the script prints without the object that it belongs to."""
     agent, text = hook.form, script.facts.text
     for item in agent.output_fields:
         *parents, name = item.path
+        is_of_event = item.events is None or hook.spec.canonical in item.events
         is_top_level = not parents or any(other.path == (name,) for other in agent.output_fields)
         # A script also names the members of the payload that it reads.
-        if is_top_level or name in _payload_keys():
+        if not is_of_event or is_top_level or name in _payload_keys():
             continue
-        line = _line_of(text, name)
-        if line is not None and not any(parent in text for parent in parents):
+        # The object may be put together in several statements.
+        if any(parent in text for parent in parents):
+            continue
+        reply = next((reply for reply in script.facts.replies if _has_member(reply, name)), None)
+        if reply is not None:
             yield hook.diagnose(
                 "reply-place",
                 f"it prints {name!r}, which {agent.title} reads only inside {parents[0]!r}",
-                script.place(line),
+                script.place(reply.line),
             )
 
 
@@ -146,10 +173,10 @@ def _payload_keys() -> frozenset[str]:
     return frozenset(field for event in EVENTS.values() for field in event.record_fields)
 
 
-def _line_of(text: str, member: str) -> int | None:
-    """Return the first line that has a member of JSON, or of a literal in code."""
-    match = re.search(rf"""(?:["'\\]|\b){re.escape(member)}(?:\\?["'])?\s*:""", text)
-    return text.count("\n", 0, match.start()) + 1 if match else None
+def _has_member(reply: Output, member: str) -> bool:
+    """Return whether printed JSON, or the code that makes it, has a member."""
+    pattern = rf"""(?:["'\\]|\b){re.escape(member)}(?:\\?["'])?\s*:"""
+    return re.search(pattern, reply.text) is not None
 
 
 def background_guards(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:

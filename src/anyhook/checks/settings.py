@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from anyhook.checks.interpreters import check_shell
 from anyhook.engine.dead_matchers import check_matcher
 from anyhook.engine.startable import check_start
 from anyhook.model.diagnostics import Diagnostic, diagnose
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
 MILLISECONDS_FROM = 1000
 """A timeout in seconds that is a multiple of this was probably meant in milliseconds."""
-SYNTAX_SECONDS = 5.0
 _VARIABLE = re.compile(r"\$\{?([A-Z][A-Z0-9_]+)")
 
 
@@ -144,7 +141,6 @@ def unknown_variables(hook: CheckedHook) -> Iterator[Diagnostic]:
         yield hook.diagnose("unknown-variable", text)
 
 
-@lru_cache(maxsize=1024)
 def shell_syntax_problem(line: str) -> str | None:
     """Return what is wrong with the syntax of a shell line; `None` if it can be read.
 
@@ -155,19 +151,4 @@ def shell_syntax_problem(line: str) -> str | None:
     has_closed_brackets = all(line.count(pair[0]) == line.count(pair[1]) for pair in ("()", "{}"))
     if has_closed_quotes and has_closed_brackets:
         return None
-    try:
-        process = subprocess.run(
-            ["/bin/sh", "-n"],
-            input=line + "\n",
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=SYNTAX_SECONDS,
-            env={"PATH": os.defpath},
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired):
-        return None
-    if process.returncode == 0:
-        return None
-    first_line = next(iter(process.stderr.strip().splitlines()), "syntax error")
-    return first_line.rpartition("sh: ")[2] or first_line
+    return check_shell("/bin/sh", line).problem

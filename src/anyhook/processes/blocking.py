@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, Self
 
-    from anyhook.processes.child import Steps
+    from anyhook.processes.child import Spawn, Steps
 
 
 def run_blocking(
@@ -65,6 +65,36 @@ def run_blocking(
     return child.result()
 
 
+def run_in_thread(
+    argv: Sequence[str], *, cwd: str, env: Mapping[str, str], stdin: bytes, timeout: float
+) -> ProcessResult:
+    """Run a command to its end, from any thread. An exception, like Ctrl-C, kills the command.
+
+    Args:
+        argv: Program and arguments.
+        cwd: Working directory.
+        env: Its whole environment.
+        stdin: What it reads.
+        timeout: Seconds.
+
+    Returns:
+        The result. A command that cannot be started is a result with an `error`.
+    """
+    if os.name != "posix":
+        return ProcessResult(error="commands run on Linux and macOS; on Windows, use WSL")
+    try:
+        child = Child(argv, env, stdin, spawn=spawn_in(cwd), output_limit=OUTPUT_LIMIT)
+    except (OSError, ValueError) as error:
+        return ProcessResult(error=describe_start_error(error, argv, cwd))
+    try:
+        drive_blocking(child, child.run(timeout))
+    finally:
+        if not child.is_finished:
+            drive_blocking(child, child.stop(GRACE))
+        child.close()
+    return child.result()
+
+
 def drive_blocking(child: Child, steps: Steps, interrupts: _Interrupts | None = None) -> None:
     """Take the steps of a child until they end, or until a signal interrupts them."""
     for seconds in steps:
@@ -100,6 +130,27 @@ def start_detached(argv: Sequence[str], *, env: Mapping[str, str], stdin: bytes)
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+
+
+def spawn_in(directory: str) -> Spawn:
+    """Return a function that starts a program in a directory, in a session of its own."""
+    import subprocess
+
+    def spawn(argv: Sequence[str], env: Mapping[str, str], fds: Sequence[int]) -> int:
+        stdin_fd, stdout_fd, stderr_fd = fds
+        process = subprocess.Popen(
+            argv,
+            cwd=directory,
+            env=env,
+            stdin=stdin_fd,
+            stdout=stdout_fd,
+            stderr=stderr_fd,
+            start_new_session=True,
+        )
+        process.returncode = 0  # `Child` reaps it; see `exit_watch.reap`
+        return process.pid
+
+    return spawn
 
 
 class _Interrupts:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import selectors
-import subprocess
 from typing import TYPE_CHECKING
 
 import anyio
 
 from anyhook.errors import PlatformError
-from anyhook.processes.blocking import drive_blocking
+from anyhook.processes.blocking import drive_blocking, spawn_in
 from anyhook.processes.child import GRACE, Child, describe_start_error
 from anyhook.processes.result import OUTPUT_LIMIT, ProcessResult
 
@@ -61,20 +60,6 @@ async def run_process(
     if os.name != "posix":
         raise PlatformError("command hooks run on Linux and macOS; on Windows, use WSL")
 
-    def spawn(argv: Sequence[str], env: Mapping[str, str], fds: Sequence[int]) -> int:
-        stdin_fd, stdout_fd, stderr_fd = fds
-        process = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env=env,
-            stdin=stdin_fd,
-            stdout=stdout_fd,
-            stderr=stderr_fd,
-            start_new_session=True,
-        )
-        process.returncode = 0  # `Child` reaps it; see `exit_watch.reap`
-        return process.pid
-
     try:
         # Before the start: without a descriptor to watch it, a command must not begin.
         selector = selectors.DefaultSelector()
@@ -82,7 +67,7 @@ async def run_process(
         return ProcessResult(error=describe_start_error(error, argv))
     with selector:
         try:
-            child = Child(argv, env, stdin, spawn=spawn, output_limit=output_limit)
+            child = Child(argv, env, stdin, spawn=spawn_in(cwd), output_limit=output_limit)
         except (OSError, ValueError) as error:
             return ProcessResult(error=describe_start_error(error, argv, cwd))
         try:

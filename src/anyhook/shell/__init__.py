@@ -1,6 +1,7 @@
 """Everything that reads or writes a command line.
 
 - `parser`: the simple commands of a line; raises where it is not certain what a shell would run.
+- `structure`: the statements of a script: pipelines, branches, loops, functions.
 - `wrappers`: the command behind `env`, `timeout`, `sudo` and the like.
 - `programs`: what the names of programs mean: builtins, wrappers, shells, interpreters.
 - `words`: the words of any line, for labels and for the files that it may name.

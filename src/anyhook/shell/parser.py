@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from anyhook.shell.programs import KEYWORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 class UnreadableError(Exception):
@@ -53,6 +53,23 @@ class SimpleCommand:
     full_source: str
 
 
+class Step(NamedTuple):
+    """A part of a command line in the order of its text; `shell.structure` puts them together.
+
+    Attributes:
+        kind: `command`, `keyword`, `function`, `test`, `redirection`, `body` (of a here-document),
+            `pattern` (of a case) or `end`.
+        text: The keyword, the name of the function, the operator with its descriptor, or the body.
+        position: Where it stands.
+        words: The words of a command, or the target of a redirection.
+    """
+
+    kind: str
+    text: str
+    position: int
+    words: tuple[Word, ...] = ()
+
+
 @dataclass(slots=True)
 class CommandLine:
     """What a command line runs.
@@ -60,10 +77,14 @@ class CommandLine:
     Attributes:
         commands: Its simple commands, also those inside substitutions.
         expansions: The number of expansions in it.
+        steps: All of it in order, without what is inside substitutions.
+        substitutions: The number of substitutions that are being read.
     """
 
     commands: list[SimpleCommand] = field(default_factory=list)
     expansions: int = 0
+    steps: list[Step] = field(default_factory=list)
+    substitutions: int = 0
 
 
 @dataclass(slots=True)
@@ -155,7 +176,7 @@ class _Parser:
     result.
     """
 
-    __slots__ = ("depth", "here_documents", "position", "result", "text")
+    __slots__ = ("depth", "descriptor", "here_documents", "position", "result", "text")
 
     def __init__(self, text: str, result: CommandLine, depth: int = 0) -> None:
         # Shells drop NUL, and a carriage return may belong to a word.
@@ -165,6 +186,7 @@ class _Parser:
         self.result = result
         self.depth = depth
         self.position = 0
+        self.descriptor = ""
         self.here_documents: list[_HereDocument] = []
 
     @contextmanager
@@ -190,6 +212,10 @@ class _Parser:
         if not self._next_is(characters):
             raise UnreadableError
         self.position += len(characters)
+
+    def _record(self, kind: str, text: str, position: int, words: Iterable[Word] = ()) -> None:
+        if not self.result.substitutions:
+            self.result.steps.append(Step(kind, text, position, tuple(words)))
 
     def _source(self, start: int) -> str:
         """Return the text since a position, with continued lines joined."""
@@ -238,7 +264,9 @@ class _Parser:
         return "word" if self.position < len(self.text) else "end"
 
     def _parse_end(self) -> str:
+        start = self.position
         operator = self._skip(_OPERATOR)
+        self._record("end", operator, start)
         if operator == "\n":
             self._parse_here_document_bodies()
         return ";;" if operator in _CASE_ENDS else operator
@@ -249,35 +277,42 @@ class _Parser:
         word = self._parse_word()
         source = self._source(start)
         if _DESCRIPTOR.fullmatch(source) and (self._next_is("<") or self._next_is(">")):
+            self.descriptor = source
             return None
         if not command.words:
             # A word with a dash in front is an option of `time`.
             if source in KEYWORDS or source.startswith("-") or ASSIGNMENT.match(source):
+                self._record("keyword", source, start)
                 return None
             if source == "esac" and closer == ";;":
                 self.position = start
                 return ";;"
-            if self._parse_compound(source):
+            if self._parse_compound(source, start):
                 return ";"
             command.name_start = start
         # `for x do` has no separator between the variable and the loop's body.
         elif source == "do" and len(command.words) == 2 and command.words[0].text in _LOOPS:
             self._add(command)
+            self._record("keyword", source, start)
             return ";"
         command.words.append(word)
         return None
 
-    def _parse_compound(self, keyword: str) -> bool:
+    def _parse_compound(self, keyword: str, start: int) -> bool:
         """Parse what follows a keyword that does more than precede a command."""
         if keyword == "case":
+            self._record("keyword", keyword, start)
             self._parse_case()
         elif keyword == "[[":
+            self._record("test", keyword, start)
             self._parse_test()
         elif keyword == "function":
             self._skip_blank_lines()
-            self._parse_word()
+            name = self._parse_word()
+            self._record("function", name.text, start)
             self._skip(_FUNCTION_PARENTHESES)
         elif keyword in _LOOPS and self._skip(_OPEN_ARITHMETIC):
+            self._record("keyword", keyword, start)
             self._parse_arithmetic()
         elif keyword == "coproc":
             raise UnreadableError
@@ -290,9 +325,12 @@ class _Parser:
         if command.words:
             if len(command.words) > 1 or not self._skip(_FUNCTION_PARENTHESES):
                 raise UnreadableError
+            self._record("function", command.words[0].text, command.name_start)
         elif self._skip(_OPEN_ARITHMETIC):
+            self._record("test", "((", self.position)
             self._parse_arithmetic()
         else:
+            self._record("keyword", "(", self.position)
             self.position += 1
             self.parse_list(")")
         return ";"
@@ -302,6 +340,7 @@ class _Parser:
             source = self.text[command.name_start : command.end]
             full_source = self.text[command.start : command.end]
             self.result.commands.append(SimpleCommand(command.words, source, full_source))
+            self._record("command", "", command.name_start, command.words)
 
     def _skip_blank_lines(self, blank: re.Pattern[str] = _SPACE_OR_COMMENT) -> None:
         self._skip(blank)
@@ -320,9 +359,11 @@ class _Parser:
         while not self._skip(_ESAC):
             if self._next_is("("):
                 self.position += 1
+            self._record("pattern", "", self.position)
             self._parse_patterns()
             self.parse_list(";;")
             self._skip_blank_lines()
+        self._record("keyword", "esac", self.position)
 
     def _parse_patterns(self) -> None:
         """Parse words with `|` between them up to a closing parenthesis."""
@@ -360,18 +401,26 @@ class _Parser:
     # --- redirections ------------------------------------------------------------------------
 
     def _parse_redirection(self) -> None:
-        self._skip(_OPERATOR)
+        operator = self._take_descriptor() + self._skip(_OPERATOR)
         self._skip(_SPACE)
         start = self.position
-        self._parse_word()
+        target = self._parse_word()
         if self.position == start:
             raise UnreadableError
+        self._record("redirection", operator, start, [target])
+
+    def _take_descriptor(self) -> str:
+        """Return the descriptor in front of a redirection; empty for the usual one."""
+        descriptor, self.descriptor = self.descriptor, ""
+        return descriptor
 
     def _parse_here_document(self) -> None:
+        self._take_descriptor()
         operator = self._skip(_OPERATOR)
         self._skip(_SPACE)
         start = self.position
         word = self._parse_word()
+        self._record("redirection", operator, start, [word])
         source = self.text[start : self.position]
         if not source or not {"$", "`", "\n"}.isdisjoint(source):
             raise UnreadableError
@@ -382,6 +431,7 @@ class _Parser:
         for document in self.here_documents:
             start = self.position
             end = self._skip_here_document(document)
+            self._record("body", self.text[start:end], start)
             if not document.is_literal:
                 body = _Parser(self.text[start:end], self.result, self.depth)
                 body.parse_quoted("")
@@ -488,7 +538,9 @@ class _Parser:
         # Shells do not agree on where the body of a document begins that is open out here.
         if self.here_documents:
             raise UnreadableError
+        self.result.substitutions += 1
         self.parse_list(")")
+        self.result.substitutions -= 1
         if self.here_documents:
             raise UnreadableError
 
@@ -499,7 +551,9 @@ class _Parser:
             raise UnreadableError
         self.position = match.end()
         inner = _ESCAPE_IN_BACKTICKS.sub(r"\1", match[1])
+        self.result.substitutions += 1
         _Parser(inner, self.result, self.depth).parse_list("")
+        self.result.substitutions -= 1
 
     def parse_quoted(self, closer: str, *, is_quoted: bool = False) -> None:
         """Parse the expansions up to `"`, up to `}`, or up to the end of a here-document."""

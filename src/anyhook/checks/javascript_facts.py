@@ -1,0 +1,77 @@
+"""What a JavaScript prints and how it ends, searched line by line with its texts blanked out."""
+
+from __future__ import annotations
+
+import re
+
+from anyhook.checks.script_facts import Output, ScriptFacts, TextBeforeJson
+
+_TEXTS = re.compile(
+    r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|`(?:[^`\\]|\\.)*+`?",
+    re.DOTALL,
+)
+_EVENTS = re.compile(
+    r"(?P<open>\{)|(?P<close>\})|(?P<end>\breturn\b|\bthrow\b)"
+    r"|\bprocess\.exit\(\s*(?P<code>\d{1,3})?"
+    r"|(?P<print>\b(?:console\.\w+|process\.std(?:out|err)\.write)\()"
+)
+_JSON = re.compile(r"""\s*(?:JSON\.stringify\(|[`'"]\s*\{)""")
+_TEXT = re.compile(r"""\s*[`'"](?!\s*\{)(?!\$\{)(?!(?:\\n)*[`'"])""")
+_STDERR = re.compile(r"console\.(?:error|warn)\(|process\.stderr")
+_DECISION = re.compile(r"""["']?\b(?:decision|permissionDecision|continue)\b\\?["']?\s*[:=]""")
+
+
+def javascript_facts(text: str) -> ScriptFacts:
+    """Collect what a script shows.
+
+    Text counts as printed before JSON if the JSON follows in the same block, or in a block inside
+    of it: then it is printed first on every way to the JSON.
+    """
+    facts = ScriptFacts(text)
+    code = _TEXTS.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    texts: list[int | None] = [None]
+    for event in _EVENTS.finditer(code):
+        line = code.count("\n", 0, event.start()) + 1
+        if event["open"]:
+            texts.append(None)
+        elif event["close"]:
+            if len(texts) > 1:
+                texts.pop()
+        elif event["print"]:
+            output = _read_output(text, code, event, line)
+            facts.add_output(output)
+            if output.is_json and not output.is_stderr:
+                before = [number for number in texts if number is not None]
+                if before:
+                    facts.texts_before_json.append(TextBeforeJson(min(before), output))
+            elif output.is_text and not output.is_stderr:
+                texts[-1] = texts[-1] or line
+        else:
+            # What was printed in this block is followed by nothing.
+            texts[-1] = None
+            if event["code"]:
+                facts.add_exit(int(event["code"]), line)
+    return facts
+
+
+def _read_output(text: str, code: str, event: re.Match[str], line: int) -> Output:
+    printed = text[event.end() : _end_of_call(code, event.end())]
+    is_json = _JSON.match(printed) is not None
+    return Output(
+        line=line,
+        text=printed,
+        is_json=is_json,
+        is_text=not is_json and _TEXT.match(printed) is not None,
+        is_stderr=_STDERR.match(event["print"]) is not None,
+        has_decision=_DECISION.search(printed) is not None,
+    )
+
+
+def _end_of_call(code: str, start: int) -> int:
+    """Return where the parenthesis closes that was opened in front of a position."""
+    depth = 1
+    for match in re.compile(r"[()]").finditer(code, start):
+        depth += 1 if match[0] == "(" else -1
+        if depth == 0:
+            return match.start()
+    return len(code)

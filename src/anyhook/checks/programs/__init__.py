@@ -1,0 +1,1 @@
+"""Programs that interpreters run to check scripts; see `anyhook.checks.interpreters`."""

@@ -1,0 +1,198 @@
+"""Which scripts the command of a hook starts, and the interpreter that reads each of them.
+
+A script counts only where the command surely runs it: as the program of a simple command, or as the
+first argument of an interpreter. A file that a script gets as its argument may be anything.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.checks.interpreters import language_of_interpreter
+from anyhook.files import read_user_file
+from anyhook.settings.directories import find_root
+from anyhook.settings.sources import SIZE_LIMIT
+from anyhook.shell.parser import UnreadableError, Word, parse_command_line
+from anyhook.shell.programs import base_name, find_shell
+from anyhook.shell.wrappers import unwrap
+from anyhook.trust.words import CHANGES_DIRECTORY, LITERAL_DOLLAR, expand_variables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from anyhook.checks.hook import CheckedHook
+
+_HARMLESS_OPTIONS = {
+    "python": re.compile(r"-[bBdEiOqsuv]+"),
+    "shell": re.compile(r"-[abefhkmnptuvx]+|--(?:norc|noprofile|posix|login)"),
+    "javascript": re.compile(r"--[a-z-]+(?:=.*)?"),
+    "ruby": re.compile(r"-[wWvU]\d?"),
+}
+"""Options that take no word of their own and leave the next argument the script."""
+_LOADING_OPTIONS = frozenset(
+    "--require --import --loader --experimental-loader --eval --print --check --test --run".split()
+)
+"""Options of Node after which the next argument is not the script."""
+
+_OTHER_LANGUAGES = frozenset({".ts", ".mts", ".cts", ".tsx", ".jsx"})
+"""Suffixes of scripts that Node reads, if at all, only without their types."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartedScript:
+    """A script that a hook starts.
+
+    Attributes:
+        hook: The hook.
+        path: The script.
+        text: Its text.
+        interpreter: Absolute path of the interpreter that checks it.
+        is_named: Whether that is the interpreter that also runs it; else another one of the same
+            language, which may find other modules.
+    """
+
+    hook: CheckedHook
+    path: Path
+    text: str
+    interpreter: str
+    is_named: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """A script and the word that names its interpreter; `None` if its first line does."""
+
+    script: str
+    interpreter: str | None
+
+
+def started_scripts(hook: CheckedHook) -> Iterator[StartedScript]:
+    """Yield the scripts that a hook surely starts and whose interpreter can check them."""
+    if not hook.is_command:
+        return
+    base = Path(hook.handler.cwd) if hook.handler.cwd else hook.engine.project_dir
+    for words in _simple_commands(hook):
+        # The paths behind `cd` are relative to a directory that only the shell knows.
+        if words and words[0].text in CHANGES_DIRECTORY:
+            return
+        start = _start_of([_expand(word, hook, base) for word in words])
+        if start is not None:
+            script = _read(hook, start, base)
+            if script is not None:
+                yield script
+
+
+def _simple_commands(hook: CheckedHook) -> list[list[Word]]:
+    handler = hook.handler
+    if handler.argv is not None:
+        return [[Word(text, is_vague=False) for text in handler.argv]]
+    try:
+        commands = parse_command_line(handler.command or "").commands
+        return [unwrap(command.words) for command in commands]
+    except UnreadableError:
+        return []
+
+
+def _expand(word: Word, hook: CheckedHook, base: Path) -> str:
+    """Return a word with known variables expanded; with a `$` in it, it is not known."""
+    text = expand_variables(word.text, hook.variables, base)
+    return text if "$" in text else text.replace(LITERAL_DOLLAR, "$")
+
+
+def _start_of(words: Sequence[str]) -> _Start | None:
+    """Return what a simple command starts; `None` if that is no script, or not certain."""
+    match [base_name(word) for word in words[:2]]:
+        case []:
+            return None
+        case ["uv", "run"]:
+            scripts = [word for word in words[2:] if word.endswith(".py")]
+            return _Start(scripts[0], "uv") if scripts else None
+        case ["anyhook", "run"]:
+            scripts = [word for word in words[2:] if word.endswith(".py")]
+            return _Start(scripts[0], "anyhook") if scripts else None
+        case ["anyhook-run", _]:
+            return _Start(words[2], words[1]) if len(words) > 2 else None
+        case [name, *_] if language_of_interpreter(name) is not None:
+            script = _first_argument(str(language_of_interpreter(name)), words[1:])
+            return _Start(script, words[0]) if script else None
+    return _Start(words[0], None) if "/" in words[0] else None
+
+
+def _first_argument(language: str, arguments: Sequence[str]) -> str | None:
+    """Return the first argument behind the options; `None` if an option may take or replace it."""
+    for argument in arguments:
+        if not argument.startswith("-"):
+            return argument
+        is_harmless = _HARMLESS_OPTIONS[language].fullmatch(argument) is not None
+        if not is_harmless or argument.partition("=")[0] in _LOADING_OPTIONS:
+            return None
+    return None
+
+
+def _read(hook: CheckedHook, start: _Start, base: Path) -> StartedScript | None:
+    """Read a script and find its interpreter; `None` without one."""
+    if "$" in start.script:
+        return None
+    path = Path(os.path.normpath(base / os.path.expanduser(start.script)))
+    if path.suffix in _OTHER_LANGUAGES:
+        return None
+    try:
+        text = read_user_file(path, SIZE_LIMIT).decode("utf-8")
+    except (OSError, ValueError):
+        return None
+    word = start.interpreter or _interpreter_of(hook, path, text)
+    if word is None:
+        return None
+    interpreter = _find_interpreter(hook, word, base)
+    if interpreter is not None:
+        return StartedScript(hook, path, text, interpreter, is_named=True)
+    is_python = word in {"uv", "anyhook"} or language_of_interpreter(base_name(word)) == "python"
+    if is_python:
+        return StartedScript(hook, path, text, sys.executable, is_named=False)
+    return None
+
+
+def _interpreter_of(hook: CheckedHook, path: Path, text: str) -> str | None:
+    """Return the interpreter of a script that is started as a program."""
+    if not text.startswith("#!"):
+        # The shell that runs the command line runs such a script itself.
+        if path.suffix in {".py", ".js", ".mjs", ".cjs", ".rb"}:
+            return None  # the rule about first lines reports it
+        shells = hook.engine.agent.shells_for(hook.handler.options.get("shell", ""))
+        shell = find_shell(shells, hook.engine.environ.get("PATH"), None)
+        is_for_shell = hook.handler.argv is None and shell is not None
+        return shell[0] if is_for_shell and shell else None
+    words = text.partition("\n")[0][2:].split()
+    if words and base_name(words[0]) == "env":
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    return words[0] if words else None
+
+
+def _find_interpreter(hook: CheckedHook, word: str, base: Path) -> str | None:
+    """Return the path of an interpreter that may be started; `None` if there is none.
+
+    A program of the project, or at a path that settings name, is started only for a hook that the
+    user trusts: whoever wrote the settings may have written the program, too.
+    """
+    if "$" in word or language_of_interpreter(base_name(word)) is None:
+        return None
+    search_path = hook.engine.environ.get("PATH", os.defpath).split(os.pathsep)
+    directories = [directory for directory in search_path if os.path.isabs(directory)]
+    if "/" in word:
+        path = os.path.normpath(base / os.path.expanduser(word))
+    else:
+        path = shutil.which(word, path=os.pathsep.join(directories)) or ""
+    if not os.access(path, os.X_OK):
+        return None
+    is_on_path = os.path.dirname(path) in [*directories, *os.defpath.split(os.pathsep)]
+    root = find_root(hook.engine.project_dir)
+    is_foreign = is_on_path and not Path(path).is_relative_to(root)
+    if is_foreign or hook.engine.guard.withhold(hook.handler) is None:
+        return path
+    return None

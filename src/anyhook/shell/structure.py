@@ -1,0 +1,226 @@
+"""The statements of a shell script: pipelines, branches, loops and functions, from its steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from anyhook.shell.parser import Step, UnreadableError, Word, parse_command_line
+
+
+@dataclass(slots=True)
+class Redirection:
+    """A redirection.
+
+    Attributes:
+        operator: Its operator, with a descriptor in front if there is one.
+        target: The word behind it; the text of a here-document.
+    """
+
+    operator: str
+    target: str
+
+
+@dataclass(slots=True)
+class Element:
+    """A part of a pipeline.
+
+    Attributes:
+        kind: `command`, `branch` (of `if` and `case`), `loop`, `group`, `subshell`, `function`, or
+            `test`.
+        position: Where it begins in the text.
+        words: The words of a command.
+        name: The name of a function.
+        blocks: The statements inside. A branch has one block for each choice, and an empty one if
+            none may be taken; a loop has one.
+        redirections: Its redirections.
+    """
+
+    kind: str
+    position: int
+    words: tuple[Word, ...] = ()
+    name: str = ""
+    blocks: list[Block] = field(default_factory=list)
+    redirections: list[Redirection] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """Elements that are joined with `|`.
+
+    Attributes:
+        elements: The elements.
+        operator: The operator behind the last one.
+    """
+
+    elements: list[Element]
+    operator: str
+
+
+Block = list[Pipeline]
+
+
+def parse_script(text: str) -> Block:
+    """Parse a script into its statements; what is inside substitutions is left out.
+
+    Raises:
+        UnreadableError: If it is not certain what a shell reads.
+    """
+    reader = _StepReader(parse_command_line(text).steps)
+    block = reader.read_block(frozenset())
+    if not reader.is_at_end():
+        raise UnreadableError
+    return block
+
+
+_PIPES = frozenset({"|", "|&"})
+_CLOSERS = frozenset({")", ";;"})
+_IGNORED = frozenset({"!", "time"})
+
+
+class _StepReader:
+    """Puts the steps of a parsed text together."""
+
+    def __init__(self, steps: list[Step]) -> None:
+        self._steps = steps
+        self._index = 0
+        self._here_documents: list[Redirection] = []
+
+    def is_at_end(self) -> bool:
+        """Return whether all steps were read."""
+        return self._index >= len(self._steps)
+
+    def read_block(self, keywords: frozenset[str]) -> Block:
+        """Read statements up to one of some keywords, or up to the operator of a closer."""
+        block: Block = []
+        while not self.is_at_end() and not self._is_keyword(keywords):
+            pipeline = self._read_pipeline(keywords)
+            if pipeline.elements:
+                block.append(pipeline)
+            if pipeline.operator in _CLOSERS:
+                break
+        return block
+
+    def _is_keyword(self, keywords: frozenset[str]) -> bool:
+        step = self._steps[self._index]
+        return step.kind == "keyword" and step.text in keywords
+
+    def _read_pipeline(self, keywords: frozenset[str]) -> Pipeline:
+        elements: list[Element] = []
+        redirections: list[Redirection] = []
+        while not self.is_at_end() and not self._is_keyword(keywords):
+            step = self._next()
+            if step.kind == "body":
+                if self._here_documents:
+                    self._here_documents.pop(0).target = step.text
+            elif step.kind == "redirection":
+                redirections.append(self._redirection(step))
+            elif step.kind == "end":
+                if elements:
+                    elements[-1].redirections += redirections
+                redirections = []
+                if step.text not in _PIPES:
+                    return Pipeline(elements, step.text)
+            else:
+                element = self._read_element(step)
+                if element is not None:
+                    elements.append(element)
+        if elements:
+            elements[-1].redirections += redirections
+        return Pipeline(elements, "")
+
+    def _redirection(self, step: Step) -> Redirection:
+        redirection = Redirection(step.text, step.words[0].text)
+        if step.text in {"<<", "<<-"}:
+            self._here_documents.append(redirection)
+        return redirection
+
+    def _next(self) -> Step:
+        if self.is_at_end():
+            raise UnreadableError
+        self._index += 1
+        return self._steps[self._index - 1]
+
+    def _read_element(self, step: Step) -> Element | None:
+        """Read a command or a compound; `None` for a word that precedes a command."""
+        first_word = step.words[0].text if step.words else step.text
+        match step.kind, first_word:
+            case "command" | "keyword", "for" | "select":
+                self._skip_to_keyword("do")
+                return self._read_loop(step)
+            case "command", _:
+                return Element("command", step.position, step.words)
+            case "test", _:
+                return Element("test", step.position)
+            case "function", name:
+                return Element("function", step.position, name=name, blocks=[self._read_body()])
+            case "keyword", "if":
+                return self._read_if(step)
+            case "keyword", "while" | "until":
+                condition = self._read_up_to("do")
+                loop = self._read_loop(step)
+                loop.blocks[0][:0] = condition
+                return loop
+            case "keyword", "{":
+                return Element("group", step.position, blocks=[self._read_up_to("}")])
+            case "keyword", "(":
+                return Element("subshell", step.position, blocks=[self.read_block(frozenset())])
+            case "keyword", "case":
+                return self._read_case(step)
+            case "keyword", word if word in _IGNORED or not word.isalpha():
+                return None
+        raise UnreadableError
+
+    def _read_up_to(self, *keywords: str) -> Block:
+        block = self.read_block(frozenset(keywords))
+        self._next()
+        return block
+
+    def _skip_to_keyword(self, keyword: str) -> None:
+        while not (self._next().text == keyword and self._steps[self._index - 1].kind == "keyword"):
+            pass
+
+    def _read_loop(self, step: Step) -> Element:
+        return Element("loop", step.position, blocks=[self._read_up_to("done")])
+
+    def _read_if(self, step: Step) -> Element:
+        """Read `if`; the conditions behind `elif` belong to the choices."""
+        condition = self._read_up_to("then")
+        choices: list[Block] = []
+        has_else = False
+        while True:
+            block = self.read_block(frozenset({"elif", "else", "fi"}))
+            choices.append(block)
+            keyword = self._next().text
+            if keyword == "fi":
+                break
+            has_else = keyword == "else"
+            if keyword == "elif":
+                condition += self._read_up_to("then")
+        if not has_else:
+            choices.append([])
+        branch = Element("branch", step.position, blocks=choices)
+        # The conditions run first, in the place of the whole.
+        first = Pipeline([branch], ";")
+        return Element("group", step.position, blocks=[[*condition, first]])
+
+    def _read_case(self, step: Step) -> Element:
+        choices: list[Block] = [[]]
+        while True:
+            following = self._next()
+            if following.kind == "pattern":
+                choices.append(self.read_block(frozenset({"esac"})))
+            elif following.kind == "keyword" and following.text == "esac":
+                return Element("branch", step.position, blocks=choices)
+
+    def _read_body(self) -> Block:
+        """Read the body of a function: the next compound."""
+        while self._steps[self._index : self._index + 1] and (
+            self._steps[self._index].kind == "end"
+        ):
+            self._index += 1
+        element = self._read_element(self._next())
+        if element is None:
+            raise UnreadableError
+        while not self.is_at_end() and self._steps[self._index].kind == "redirection":
+            element.redirections.append(self._redirection(self._next()))
+        return [Pipeline([element], ";")]
