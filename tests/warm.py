@@ -49,6 +49,7 @@ class Warm:
         self.env = {
             **os.environ,
             "ANYHOOK_RUNTIME_DIR": str(self.runtime),
+            "ANYHOOK_DATA_DIR": os.environ.get("ANYHOOK_DATA_DIR", str(root / "data")),
             "ANYHOOK_WORKER": "on",
         }
 

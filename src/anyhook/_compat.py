@@ -60,9 +60,19 @@ def hold_write_signals() -> Callable[[], None]:
     """
     if not hasattr(_signal, "pthread_sigmask"):
         return lambda: None
-    numbers = {_signal.SIGPIPE, _signal.SIGXFSZ}
-    previous = _signal.pthread_sigmask(_signal.SIG_BLOCK, numbers)
+    previous = _signal.pthread_sigmask(_signal.SIG_BLOCK, _write_signals())
     return lambda: _signal.pthread_sigmask(_signal.SIG_SETMASK, previous)
+
+
+def discard_write_signals() -> None:
+    """Discard the blocked signals of a write that failed, so that they do not end the process."""
+    if hasattr(_signal, "sigwait"):
+        for number in _signal.sigpending() & _write_signals():
+            _signal.sigwait((number,))
+
+
+def _write_signals() -> set[int]:
+    return {_signal.SIGPIPE, _signal.SIGXFSZ}
 
 
 def unblock_signals() -> None:

@@ -15,6 +15,7 @@ import pytest
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.spec import Denial
+from anyhook.history.recording import RecordingSwitch, remove_switch, write_switch
 from anyhook.model.answers import Outcome
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
@@ -115,6 +116,30 @@ def world(tmp_path_factory):
 @pytest.fixture(scope="module")
 def guard(world):
     return world.hook(GUARD, "guard.py")
+
+
+@pytest.fixture
+def recording(world):
+    """Record what hooks answer."""
+    directory = Path(world.env["ANYHOOK_DATA_DIR"]) / "history"
+    directory.mkdir(parents=True, exist_ok=True)
+    write_switch(RecordingSwitch(), str(directory))
+    yield
+    remove_switch(str(directory))
+
+
+@pytest.mark.parametrize("way", ["cold", "warm"])
+@pytest.mark.parametrize("harm", ["none", "may write no file", "may open no file"])
+def test_a_denial_survives_what_keeps_it_from_being_recorded(world, guard, recording, way, harm):
+    env = {"HARM": f"before {list(HARMS).index(harm)}"}
+    if way == "warm":
+        world.wake(guard, "--agent", "gemini", env={"HARM": "before 0"})
+
+    run = world.cold if way == "cold" else world.run
+    end = run(guard, "--agent", "gemini", payload=event_for("gemini"), env=env)
+
+    assert end[0] in (0, 2)
+    assert understood("gemini", end).outcome is Outcome.DENY
 
 
 def event_for(agent):

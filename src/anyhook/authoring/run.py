@@ -16,6 +16,7 @@ import sys
 import time
 from _thread import allocate_lock
 
+from anyhook._compat import discard_write_signals, hold_write_signals
 from anyhook.agents import get_agent, recognize
 from anyhook.agents.replies import reply_bytes
 from anyhook.authoring.functions import MAX_TIMEOUT, describe_crash
@@ -505,7 +506,11 @@ class Run:
             error=self._error,
             shadow=self._is_shadow,
         )
+        release_signals = hold_write_signals()
         problem = record_hook(directory, self._agent, self._event, self._payload, run)
+        # The answer is delivered: a record that fails must not change how the process ends.
+        discard_write_signals()
+        release_signals()
         if problem is not None:
             log_text(f"anyhook: {self._hooks.name}: {problem}")
 

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from anyhook.agents.program import get_program
@@ -29,6 +29,7 @@ from anyhook.trust.native import RUNNING, native_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from anyhook.engine.engine import Engine
     from anyhook.history.store import History
@@ -81,7 +82,7 @@ class HookHealth:
     old: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Health:
     """Whether the configured hooks of an agent do their work.
 
@@ -95,6 +96,11 @@ class Health:
     hooks: tuple[HookHealth, ...]
     unreadable: tuple[Diagnostic, ...] = ()
 
+    @cached_property
+    def by_name(self) -> dict[tuple[str, str], HookHealth]:
+        """Label, which is unique for an agent, and event of a hook to its health."""
+        return {(hook.row.label, hook.row.event): hook for hook in self.hooks}
+
     @property
     def is_broken(self) -> bool:
         """Whether a hook is broken, or a file of hooks cannot be read."""
@@ -107,11 +113,7 @@ class Health:
 
     def of(self, row: HookRow) -> HookHealth | None:
         """Return the health of a hook; `None` of the recorder."""
-        # Labels are unique for an agent.
-        for hook in self.hooks:
-            if (hook.row.label, hook.row.event) == (row.label, row.event):
-                return hook
-        return None
+        return self.by_name.get((row.label, row.event))
 
 
 def health(engine: Engine, *, stores_first: bool = True) -> Health:
@@ -155,6 +157,33 @@ def health_of(
     return Health(engine.agent.name, hooks, tuple(unreadable))
 
 
+class _Facts:
+    """Facts because of which hooks cannot do their work, by what they are about; the first counts.
+
+    Attributes:
+        at_place: Those at a line of the settings.
+        of_label: Label of a hook to those that name it, by their file; empty for none.
+        in_file: Those in a script that name no hook.
+        of_file: Those about a whole file of settings.
+    """
+
+    def __init__(self, facts: list[Diagnostic]) -> None:
+        self.at_place: dict[Place, Diagnostic] = {}
+        self.of_label: dict[str, dict[str, Diagnostic]] = {}
+        self.in_file: dict[str, Diagnostic] = {}
+        self.of_file: dict[str, Diagnostic] = {}
+        for fact in facts:
+            file = fact.place.file if fact.place is not None else ""
+            if fact.place is not None:
+                self.at_place.setdefault(fact.place, fact)
+            if fact.handler is not None:
+                self.of_label.setdefault(fact.handler, {}).setdefault(file, fact)
+            elif fact.place is not None and fact.place.line is None:
+                self.of_file.setdefault(file, fact)
+            if fact.handler is None:
+                self.in_file.setdefault(file, fact)
+
+
 class _Judge:
     """Finds the word for each hook of an engine.
 
@@ -169,7 +198,7 @@ class _Judge:
     def __init__(self, engine: Engine, diagnostics: list[Diagnostic]) -> None:
         self.problem = ""
         self._engine = engine
-        self._facts = [one for one in diagnostics if one.code in BREAKING]
+        self._facts = _Facts([one for one in diagnostics if one.code in BREAKING])
         reader = HookReader(engine)
         self._hooks = {
             id(hook.handler): hook
@@ -214,36 +243,31 @@ class _Judge:
 
     def _fact_about(self, row: HookRow) -> Diagnostic | None:
         """Return the first fact because of which a hook cannot do its work."""
-        handler = row.handler
-        places = (handler.place, row.definition.place)
         never = self._never_matches(row.definition)
         if never is not None:
             return never
-        for fact in self._facts:
-            is_here = fact.place in places
-            is_of_hook = fact.handler == handler.label and (
-                is_here or fact.place is None or fact.place.file != handler.place.file
-            )
-            if is_of_hook or (fact.handler is None and self._concerns(fact, row)):
+        handler = row.handler
+        label, file = handler.label, handler.place.file
+        for place in (handler.place, row.definition.place):
+            fact = self._facts.at_place.get(place)
+            if fact is not None and fact.handler in (None, label):
                 return fact
-        return None
+        # Hooks of a file may have the same label, so of facts in that file the place decides.
+        for other_file, fact in self._facts.of_label.get(label, {}).items():
+            if other_file != file:
+                return fact
+        hook = self._hooks.get(id(handler))
+        scripts = [str(path) for path in hook.files()] if hook is not None else []
+        for script in scripts:
+            if script in self._facts.in_file:
+                return self._facts.in_file[script]
+        return self._facts.of_file.get(file)
 
     def _never_matches(self, definition: HookDefinition) -> Diagnostic | None:
         """Return that a matcher hits nothing; one with a part that hits something is no fact."""
         form = self._engine.agent.form(definition.form)
         spec = form.by_canonical[definition.event]
         return check_never_matches(form, spec, definition, self._engine.guard.may_match)
-
-    def _concerns(self, fact: Diagnostic, row: HookRow) -> bool:
-        """Return whether a fact that names no hook is about the file or the script of one."""
-        if fact.place is None:
-            return False
-        if fact.place in (row.handler.place, row.definition.place):
-            return True
-        if fact.place.line is None and fact.place.file == row.handler.place.file:
-            return True
-        hook = self._hooks.get(id(row.handler))
-        return hook is not None and Path(fact.place.file) in hook.files()
 
     def _not_run_by_the_agent(self, row: HookRow) -> HookHealth:
         agent = self._engine.agent
