@@ -181,7 +181,7 @@ def test_another_environment_is_another_run_of_the_commands_of_a_project(recorde
 
 def test_sessions_that_are_in_several_parts_of_a_file_are_reported(recorded, monkeypatch):
     add_interleaved(recorded)
-    monkeypatch.setattr("anyhook.backtest.files.PART_BYTES", 20_000)
+    monkeypatch.setattr("anyhook.backtest.files.PART_BYTES", 40_000)
     file = recorded.root / "events.jsonl"
     with History.open(recorded.directory) as history, file.open("w") as stream:
         export_jsonl(iterate(history, Filter()), stream)

@@ -15,7 +15,7 @@ from tests.backtest.test_backtest import Recorded, shell
 
 REFUSES = """read line
 case $line in
-    *rm*) echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse",
+    *'rm x'*) echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse",
         "permissionDecision": "deny", "permissionDecisionReason": "no"}}';;
 esac
 """

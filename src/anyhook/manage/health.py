@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 BREAKING = frozenset(
     "condition-not-here type-not-here unsupported-type never-runs not-executable "
-    "no-shebang missing-program missing-script missing-module missing-shell command-syntax "
+    "missing-program missing-script missing-module missing-shell command-syntax "
     "script-syntax background-guard companion-missing companion-changed switch-missing".split()
 )
 """Codes of diagnostics with which a hook cannot do its work."""
@@ -184,6 +184,13 @@ class _Facts:
                 self.in_file.setdefault(file, fact)
 
 
+def _is_breaking(diagnostic: Diagnostic) -> bool:
+    if diagnostic.code == "no-shebang":
+        # A warning stands for a script that the system starts nevertheless.
+        return diagnostic.severity is Severity.ERROR
+    return diagnostic.code in BREAKING
+
+
 class _Judge:
     """Finds the word for each hook of an engine.
 
@@ -198,7 +205,7 @@ class _Judge:
     def __init__(self, engine: Engine, diagnostics: list[Diagnostic]) -> None:
         self.problem = ""
         self._engine = engine
-        self._facts = _Facts([one for one in diagnostics if one.code in BREAKING])
+        self._facts = _Facts([one for one in diagnostics if _is_breaking(one)])
         reader = HookReader(engine)
         self._hooks = {
             id(hook.handler): hook
