@@ -30,6 +30,11 @@ INVALID = frozenset({"output-field", "output-word", "output-event"})
 """Codes of what makes a JSON object violate the schema of replies."""
 INVALIDATING = INVALID | {"output-not-object"}
 """Codes of what makes a strict agent ignore a reply."""
+CHANGES_OF_ACTION = frozenset(
+    "context tool_input tool_output llm_request llm_response tool_config clear_context "
+    "tail_tool_call".split()
+)
+"""Fields that change what the agent does, apart from its verdict; dropped without an effect."""
 OVERRIDDEN_WITH = {"outcome": ("outcome", "approve")}
 """Field to the fields that are dropped together with it."""
 
@@ -213,13 +218,15 @@ def _may_be_null(context: OutputContext, item: OutputField) -> bool:
     return context.rules.allows_null and item.kind not in BOOLEAN_KINDS
 
 
-def _report_ineffective(
-    context: OutputContext, item: OutputField, fields: Mapping[str, Any]
-) -> None:
-    """Report a field that is set and has no effect on the event."""
+def _report_ineffective(context: OutputContext, item: OutputField, fields: Fields) -> None:
+    """Report a field that is set and has no effect on the event, and drop what it would change."""
     is_default = fields.get(item.field) in (None, False, Outcome.NONE, Outcome.ALLOW)
-    if not is_default and not context.spec.has_effect(item.field, fields.get("outcome")):
-        report_no_effect(context, ".".join(item.path))
+    if is_default or context.spec.has_effect(item.field, fields.get("outcome")):
+        return
+    report_no_effect(context, ".".join(item.path))
+    # Hosts honour a denial and the end of the turn on every event.
+    if item.field in CHANGES_OF_ACTION and item.field not in context.spec.denial_fields:
+        del fields[item.field]
 
 
 def report_no_effect(context: OutputContext, cause: str) -> None:

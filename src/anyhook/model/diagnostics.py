@@ -167,7 +167,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "output-duplicate": (WARNING, "the output has the same key twice"),
     "output-foreign": (WARNING, "the output is written for another agent"),
     "reply-dropped": (WARNING, "the agent ignores a reply because of a combination of members"),
-    "output-no-effect": (INFO, "a field that has no effect on this event"),
+    "output-no-effect": (WARNING, "a field that has no effect on this event"),
     "missing-cwd": (
         WARNING,
         "the working directory is gone; the hook ran in the project directory",
