@@ -72,7 +72,7 @@ class HookFunction(Record):
         # As for matchers: an event of which the agent sends no subject is covered.
         if not self.subjects or UNKNOWN_SUBJECT in names:
             return True
-        return any(_matches_any(pattern, names) for pattern in self.subjects)
+        return any(matches_any(pattern, names) for pattern in self.subjects)
 
 
 class HookFunctions:
@@ -274,7 +274,7 @@ def subject_names(event: Event, agent: AgentSpec | None) -> list[str]:
     return [subject] if isinstance(subject, str) else []
 
 
-def _matches_any(pattern: str, names: Sequence[str]) -> bool:
+def matches_any(pattern: str, names: Sequence[str]) -> bool:
     """Return whether a pattern, in which only `*` is special, matches one of several names."""
     if pattern in names:
         return True

@@ -76,6 +76,7 @@ def _handler(
         description=function.about or None,
         timeout=seconds,
         origin=hooks.name,
+        options={"subjects": function.subjects} if function.subjects else {},
         on_failure="block" if hooks.on_crash == "deny" else "continue",
         shadow=hooks.shadow,
     )

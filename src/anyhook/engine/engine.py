@@ -35,6 +35,7 @@ from anyhook.engine.messages import MessageChannel
 from anyhook.engine.observers import Observations, report_closed
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
 from anyhook.engine.run import run_plan, withhold_safely
+from anyhook.engine.unmatched_tools import ProgramTool, UnmatchedTools
 from anyhook.engine.unrunnable import unrunnable_hooks
 from anyhook.errors import EngineClosedError, EventError, UsageError
 from anyhook.handlers.background import Background
@@ -48,7 +49,7 @@ from anyhook.matching.matchers import compile_matcher
 from anyhook.model.decisions import NO_DECISION, Decision
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
-from anyhook.model.events import Event
+from anyhook.model.events import Event, ToolEvent
 from anyhook.model.layers import Layer
 from anyhook.processes.result import OUTPUT_LIMIT, descriptor_budget
 from anyhook.settings.detect import agents_with_hooks, choose_agent, find_project
@@ -96,6 +97,7 @@ class Engine:
         messages: Delivers every problem to the host.
         required: Whether configured hooks must run, or the events whose hooks must, by canonical
             name.
+        unmatched_tools: Finds the tools of the program that no hook applies to.
     """
 
     def __init__(
@@ -130,6 +132,7 @@ class Engine:
         self._runtime: list[HookDefinition] = []
         self._plans: dict[tuple[str, str | None], Plan] = {}
         self._events_with_hooks: frozenset[str] | None = None
+        self.unmatched_tools = UnmatchedTools(self)
         self._closed = False
         self._host_services = services
         self._observers: list[Observer] = []
@@ -370,6 +373,7 @@ class Engine:
     def _forget_plans(self) -> None:
         self._plans.clear()
         self._events_with_hooks = None
+        self.unmatched_tools.forget()
 
     # -- hooks and their problems
 
@@ -458,16 +462,18 @@ class Engine:
             return EMPTY_PLAN
         subject = spec.subject_of(event)
         if rules is not self.rules:
-            return self._make_plan(rules, event.name, subject)
+            return self.plan_for(rules, event.name, subject)
         key = (event.name, subject)
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._make_plan(rules, event.name, subject)
+            plan = self.plan_for(rules, event.name, subject)
             if plan.is_final:  # else it changes when the user trusts the project
                 self._cache_plan(key, plan)
         return plan
 
-    def _make_plan(self, rules: RuleSet, event: str, subject: str | None) -> Plan:
+    def plan_for(self, rules: RuleSet, event: str, subject: str | None) -> Plan:
+        """Return the handlers of an event whose subject is given, under a rule set of the agent."""
+
         def is_on(handler: HandlerSpec) -> bool:
             return self.hooks.switched_off(handler, rules) is None
 
@@ -630,11 +636,24 @@ class Engine:
         Raises:
             EngineClosedError: If the engine was closed.
             EventError: If the argument is no event.
+            RequiredHooksError: If hooks are required, and a tool escapes the hook that guards what
+                it does, because its name is not one that the agent has.
         """
         decision = await self.decide(event)
+        if isinstance(event, ToolEvent):
+            self._check_tool(event)
         if decision.diagnostics:
             self.messages.report(decision.diagnostics)
         return decision
+
+    def _check_tool(self, event: ToolEvent) -> None:
+        """Report the tool of an event, once, if no hook applies to it."""
+        name = event.tool_name
+        if self.unmatched_tools.is_checked(name, name):
+            return
+        canonical = self.agent.vocabulary.tool(name, event.mcp_context)
+        tool = ProgramTool(name, name, canonical, tuple(event.tool_input or ()))
+        self.unmatched_tools.check(tool, self.messages)
 
     async def decide(self, event: Event) -> Decision:
         """Decide an event like `dispatch`, but leave it to the caller to report its problems."""

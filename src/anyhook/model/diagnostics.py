@@ -148,6 +148,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "handler-exit": (WARNING, "a command ended with a code that means a warning"),
     "handler-timeout": (WARNING, "a handler ran into its timeout and was ended"),
     "failed-closed": (WARNING, "a hook failed, and that counts as a denial"),
+    "unmatched-tool": (WARNING, "no hook applies to a tool of the program"),
     "service-missing": (WARNING, "a hook needs what the host has not set up"),
     "url-refused": (WARNING, "a hook may not ask this URL"),
     "ignored-output": (

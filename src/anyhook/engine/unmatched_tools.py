@@ -1,0 +1,294 @@
+"""Tools of a program that no hook applies to, although there are hooks for tools.
+
+A hook that was written for a coding agent names the tools of that agent. A program has names of its
+own: a guard on `Bash` never runs for a tool `run_command`. Each such tool is reported once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from anyhook.authoring.functions import matches_any
+from anyhook.engine.tool_kinds import ToolKind, find_kind, match_arguments
+from anyhook.errors import RequiredHooksError
+from anyhook.journal.records import is_recorder_command
+from anyhook.matching.matchers import MATCH_ALL
+from anyhook.model.diagnostics import Place, diagnose
+from anyhook.model.text import printable
+from anyhook.model.tools import MCP_PREFIX, TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from anyhook.agents.spec import AgentSpec, RuleSet
+    from anyhook.engine.guard import Guard
+    from anyhook.engine.messages import MessageChannel
+    from anyhook.engine.plan import Plan
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
+    from anyhook.model.diagnostics import Diagnostic
+    from anyhook.settings.hookset import HookSet
+
+MAX_TOOLS = 4096
+"""Tools that are remembered: names that a model makes up must not fill the memory."""
+MAX_HOOKS = 5
+"""Hooks that one message names."""
+
+
+class HookSource(Protocol):
+    """What has the hooks: an `Engine`."""
+
+    agent: AgentSpec
+    rules: RuleSet
+    required: bool | frozenset[str]
+    project_dir: Path
+    hooks: HookSet
+
+    @property
+    def definitions(self) -> tuple[HookDefinition, ...]:
+        """All definitions."""
+
+    @property
+    def guard(self) -> Guard:
+        """Decides which matchers may be evaluated."""
+
+    def plan_for(self, rules: RuleSet, event: str, subject: str | None) -> Plan:
+        """Return the handlers of an event whose subject is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramTool:
+    """A tool of the program.
+
+    Attributes:
+        name: The program's name of it.
+        shown_name: The name that matchers see.
+        canonical: The canonical name; a name of its own if the tool is outside the vocabulary.
+        arguments: The names of its arguments: the canonical ones, where the program gives these.
+        renamed: The program's names of arguments to the canonical ones that it gives them.
+        has_options: Whether the program can name its tools with `tools=`. Otherwise it builds
+            events itself.
+    """
+
+    name: str
+    shown_name: str
+    canonical: str
+    arguments: Collection[str] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    has_options: bool = False
+
+    @property
+    def is_of_mcp_server(self) -> bool:
+        """Whether it is a tool of an MCP server."""
+        return self.canonical.startswith(MCP_PREFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Why no hook applies to a tool, or reads its arguments.
+
+    Attributes:
+        diagnostic: The problem.
+        is_escape: Whether a hook guards such tools, so that this one escapes it.
+    """
+
+    diagnostic: Diagnostic
+    is_escape: bool
+
+
+class UnmatchedTools:
+    """Finds the tools of a program that no hook of an engine applies to.
+
+    Args:
+        engine: Has the hooks.
+    """
+
+    def __init__(self, engine: HookSource) -> None:
+        self._engine = engine
+        self._checked: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
+
+    def forget(self) -> None:
+        """Check every tool again, because the hooks changed; none is reported twice."""
+        self._checked.clear()
+
+    def is_checked(self, name: str, shown_name: str) -> bool:
+        """Return whether nothing is to be reported of a tool any more."""
+        return (name, shown_name) in self._checked
+
+    def check(self, tool: ProgramTool, channel: MessageChannel) -> None:
+        """Report a tool that no hook applies to, once.
+
+        Args:
+            tool: The tool.
+            channel: Receives the message.
+
+        Raises:
+            RequiredHooksError: If the program requires hooks, and a hook guards what this tool
+                plainly does. Every check of the tool raises it.
+        """
+        key = (tool.name, tool.shown_name)
+        if key in self._checked:
+            return
+        problem = self._find_problem(tool)
+        if problem is not None and problem.is_escape and self._is_required():
+            raise RequiredHooksError([problem.diagnostic])
+        if self._is_final():
+            _remember(self._checked, key)
+        if problem is not None and key not in self._reported:
+            _remember(self._reported, key)
+            channel.report([problem.diagnostic])
+
+    def _is_final(self) -> bool:
+        """Return whether every matcher is evaluated: one that is not trusted counts as a match."""
+        return all(map(self._engine.guard.may_match, self._engine.definitions))
+
+    def _is_required(self) -> bool:
+        required = self._engine.required
+        if isinstance(required, bool):
+            return required
+        return not required.isdisjoint(self._deciding_events())
+
+    def _find_problem(self, tool: ProgramTool) -> _Problem | None:
+        events = self._deciding_events()
+        if not events:
+            return None
+        if self._is_matched(events, tool.shown_name):
+            return self._find_unread_argument(tool)
+        agent = self._engine.agent
+        is_own_name = tool.shown_name in agent.tools
+        is_own_name |= tool.shown_name in agent.vocabulary.canonical
+        is_declared = tool.has_options and tool.canonical in TOOLS
+        # A guard on `Write` leaves out `Bash` on purpose.
+        if is_own_name or is_declared:
+            return None
+        kind = find_kind(agent, tool.name, tool.arguments)
+        is_escape = kind is not None and self._guards_kind(events, kind)
+        # A server's tools are many, and most of them do what no tool of the agent does.
+        if tool.is_of_mcp_server and not is_escape:
+            return None
+        text = f"{self._describe(events, tool)}; {self._remedy(tool, kind)}"
+        return _Problem(diagnose("unmatched-tool", text), is_escape)
+
+    def _find_unread_argument(self, tool: ProgramTool) -> _Problem | None:
+        """Return the problem of a tool whose main arguments have names that no hook reads."""
+        if not tool.has_options or tool.canonical not in TOOLS:
+            return None
+        kind = match_arguments(tool.canonical, tool.arguments)
+        if kind is None or not kind.renamed:
+            return None
+        own, canonical = next(iter(kind.renamed.items()))
+        name = printable(tool.name)
+        whole_kind = ToolKind(kind.tool, {**tool.renamed, **kind.renamed})
+        text = (
+            f"hooks do not see what tool {name!r} of this agent gets: they read {canonical!r}, and "
+            f"its argument is {printable(own)!r}; write {whole_kind.mapping(name)}"
+        )
+        return _Problem(diagnose("unmatched-tool", text), is_escape=True)
+
+    def _describe(self, events: Collection[str], tool: ProgramTool) -> str:
+        hooks = list(dict.fromkeys(self._list_hooks(events)))
+        named = ", ".join(hooks[:MAX_HOOKS])
+        if len(hooks) > MAX_HOOKS:
+            named += f" and {len(hooks) - MAX_HOOKS} more"
+        owner = " of this agent" if tool.has_options else ""
+        return f"tool {printable(tool.name)!r}{owner} is one that no hook applies to ({named})"
+
+    def _remedy(self, tool: ProgramTool, kind: ToolKind | None) -> str:
+        agent = self._engine.agent
+        name = printable(tool.name)
+        if not tool.has_options:
+            own_name = None if kind is None else agent.vocabulary.name(kind.tool)
+            if kind is None or own_name is None:
+                return f"to let hooks decide on it, write {agent.title}'s name of it in its event"
+            return f"if it {kind.describe(agent)}, write tool_name={own_name!r} in its event"
+        if kind is not None:
+            return f"if it {kind.describe(agent)}, name it: {kind.mapping(name)}"
+        examples = [ToolKind(word).mapping(name) for word in self._guarded_kinds()]
+        example = examples[0] if examples else ToolKind("shell").mapping(name)
+        return (
+            f"if it does what one of their tools does, name it, like {example}; "
+            f'if not, write tools={{"{name}": None}}'
+        )
+
+    def _guarded_kinds(self) -> list[str]:
+        events = self._deciding_events()
+        return [tool for tool in TOOLS if self._guards_kind(events, ToolKind(tool))]
+
+    def _guards_kind(self, events: Collection[str], kind: ToolKind) -> bool:
+        own_name = self._engine.agent.vocabulary.name(kind.tool)
+        return own_name is not None and self._is_matched(events, own_name)
+
+    # -- the hooks
+
+    def _deciding_events(self) -> list[str]:
+        """Return the events of tools whose hooks count.
+
+        Hooks before a call can stop it. With such hooks, one that only sees what a tool returned
+        does not guard a tool; without any, the hooks on the other events of tools count.
+        """
+        tool_events = [s.canonical for s in self._engine.rules.events if s.subject == "tool_name"]
+        events = [event for event in tool_events if any(self._hooks_on([event]))]
+        return ["before_tool"] if "before_tool" in events else events
+
+    def _hooks_on(self, events: Collection[str]) -> Iterator[tuple[HookDefinition, HandlerSpec]]:
+        for definition in self._engine.definitions:
+            if definition.event in events:
+                for handler in definition.handlers:
+                    if self._counts(handler):
+                        yield definition, handler
+
+    def _counts(self, handler: HandlerSpec) -> bool:
+        """Return whether a hook can decide: it is no recorder, no shadow, and not switched off."""
+        is_waited_for = not handler.background and not handler.shadow
+        if not is_waited_for or is_recorder_command(handler.command or ""):
+            return False
+        return self._engine.hooks.switched_off(handler, self._engine.rules) is None
+
+    def _is_matched(self, events: Collection[str], shown_name: str) -> bool:
+        """Return whether a hook on one of the events applies to a tool."""
+        vocabulary = self._engine.agent.vocabulary
+        names = [shown_name, vocabulary.tool(shown_name), *vocabulary.synonyms(shown_name)]
+        for event in events:
+            plan = self._engine.plan_for(self._engine.rules, event, shown_name)
+            for handler in plan.handlers:
+                if self._counts(handler) and _covers(handler, names):
+                    return True
+        return False
+
+    def _list_hooks(self, events: Collection[str]) -> Iterator[str]:
+        """Yield, for people, what each hook listens to."""
+        for definition, handler in self._hooks_on(events):
+            matchers = [definition.matcher, handler.matcher]
+            patterns = [text for text in matchers if text is not None and text not in MATCH_ALL]
+            patterns += _subjects_of(handler)
+            place = f" at {self._describe_place(handler)}"
+            listens_to = ", ".join(patterns) or "every tool"
+            yield f"{handler.label}{place} listens to {printable(listens_to)}"
+
+    def _describe_place(self, handler: HandlerSpec) -> str:
+        """Return file and line; a file of the project relative to its directory."""
+        place = handler.place
+        path = Path(place.file)
+        if path.is_relative_to(self._engine.project_dir):
+            relative = path.relative_to(self._engine.project_dir).as_posix()
+            place = Place(relative, place.line)
+        return printable(str(place))
+
+
+def _subjects_of(handler: HandlerSpec) -> Collection[str]:
+    """Return the tools that a registered function of a hook file is for; empty for all."""
+    subjects: Collection[str] = handler.options.get("subjects", ())
+    return subjects
+
+
+def _covers(handler: HandlerSpec, names: list[str]) -> bool:
+    subjects = _subjects_of(handler)
+    return not subjects or any(matches_any(pattern, names) for pattern in subjects)
+
+
+def _remember(keys: set[tuple[str, str]], key: tuple[str, str]) -> None:
+    if len(keys) >= MAX_TOOLS:
+        keys.clear()
+    keys.add(key)
