@@ -25,6 +25,7 @@ EVENT = json.dumps(
     make_payload("before_tool", agent="claude", tool="shell", input={"command": "echo AKIA"})
 )
 ROOT = Path(__file__).parents[2]
+FLAGS = re.MULTILINE | re.DOTALL
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -32,9 +33,7 @@ def blocks(language):
     found = []
     for page in PAGES:
         for i, match in enumerate(
-            re.finditer(
-                rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
-            )
+            re.finditer(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), FLAGS)
         ):
             is_slow = page.stem.startswith("integration-")  # each imports a framework
             marks = [pytest.mark.slow] if is_slow else []
@@ -51,7 +50,12 @@ def example(tmp_path, monkeypatch):
 
 
 def _reports_a_hook_of_the_example(line):
-    """The example project is not trusted, and two of its hooks fail on purpose."""
+    """The example project is not trusted, two of its hooks fail on purpose, and it is Gemini CLI's.
+
+    The README has a name of Claude Code's tools.
+    """
+    if line.startswith("warning[unmatched-tool]: tool 'Write' is one that no hook applies to"):
+        return True
     codes = "project-untrusted|other-agent|handler-exit|handler-timeout"
     return re.search(rf"guarded-project/\.gemini/settings\.json[:\d]*: warning\[({codes})\]", line)
 
@@ -69,6 +73,26 @@ def test_python_runs(example, code):
     assert all(_reports_a_hook_of_the_example(line) for line in done.stderr.splitlines())
     if "hooks.run()" in code:  # a reader copies it as it is, and it guards
         assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+@pytest.mark.parametrize(
+    ("tool", "output", "message"),
+    [("Write", "deny", ""), ("write_file", "none", "if it writes files, write tool_name='Write'")],
+)
+def test_the_program_of_the_readme_is_guarded_by_its_guard(
+    project, monkeypatch, tool, output, message
+):
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    assert main(["init", "--agent", "claude", "--yes"]) == 0
+    readme = (ROOT / "README.md").read_text("utf-8")
+    code = re.search(r"^## Hooks in a program of yours\n+```python\n(.*?)^```", readme, FLAGS)[1]
+    code = code.replace('"Write"', f'"{tool}"').replace('"x"', '"AKIAIOSFODNN7EXAMPLE"')
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.startswith(output), done
+    assert message in done.stderr
 
 
 @pytest.mark.slow

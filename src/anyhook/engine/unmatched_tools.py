@@ -140,6 +140,28 @@ class UnmatchedTools:
             _remember(self._reported, key)
             channel.report([problem.diagnostic])
 
+    def report_slip(self, text: str, shown_name: str, channel: MessageChannel) -> None:
+        """Report, once, that a program names a tool or an argument that does not exist.
+
+        Args:
+            text: What is wrong.
+            shown_name: The name that matchers would see for the tool.
+            channel: Receives the message.
+
+        Raises:
+            RequiredHooksError: If the program requires hooks, and one listens to that name.
+        """
+        problem = diagnose("unmatched-tool", text)
+        events = self._deciding_events()
+        if not events:
+            return
+        if self._is_required() and self._is_matched(events, shown_name):
+            raise RequiredHooksError([problem])
+        key = (text, shown_name)
+        if key not in self._reported:
+            _remember(self._reported, key)
+            channel.report([problem])
+
     def _is_final(self) -> bool:
         """Return whether every matcher is evaluated: one that is not trusted counts as a match."""
         return all(map(self._engine.guard.may_match, self._engine.definitions))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from anyhook.engine.engine import Engine
+from anyhook.integrations.host_tools import HostTools
 from anyhook.integrations.options import SessionOptions, check_names
 from anyhook.integrations.session import Session
 from anyhook.model.diagnostics import Severity
@@ -52,10 +53,12 @@ class SessionFactory:
 
     Raises:
         TypeError: If there is no such option.
+        UsageError: If `tools` names a tool or an argument that does not exist.
     """
 
     def __init__(self, engine: Engine, framework: Framework, options: SessionOptions) -> None:
         check_names(options, SessionOptions)
+        HostTools(engine.agent, options.get("tools"))  # a mistake in it is an error at once
         self.engine = engine
         self._framework = framework
         self._options = cast("dict[str, Any]", options)

@@ -29,11 +29,13 @@ class Framework(Record):
         missing: Event (`before_model`), or event and ability (`before_model.change_request`; the
             abilities are those of `anyhook.agents.capabilities.ABILITIES`), to what happens
             instead, for people.
+        own_tools: Tools that it adds to agents by itself.
     """
 
     title: str
     package: str
     missing: Mapping[str, str] = {}
+    own_tools: frozenset[str] = frozenset()
 
     def lacks(self, event: str, ability: str) -> str | None:
         """Return what happens instead of an ability on an event; `None` if it is supported."""

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.tool_names import counterpart_tool
 from anyhook.agents.tool_results import read_tool_result, write_tool_result
 from anyhook.errors import UsageError
 from anyhook.model.record import Record
+from anyhook.model.suggest import did_you_mean
 from anyhook.model.tools import MCP_PREFIX, TOOLS, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -25,7 +27,8 @@ class HostTool(Record, kw_only=False):
     """One tool of a host.
 
     Attributes:
-        tool: What it does: a canonical name (`shell`, `write_file`, …), or `mcp__SERVER__TOOL`.
+        tool: What it does: a canonical name (`shell`, `write_file`, …), the agent's own name
+            (`Bash`), or `mcp__SERVER__TOOL`.
         arguments: The host's names of arguments to the canonical ones, where they differ.
         command: Of an MCP tool: the command that starts its server, which hooks see.
         args: The arguments of that command.
@@ -63,24 +66,44 @@ class HostTools:
 
     Args:
         agent: Whose names of tools and arguments the hooks use.
-        tools: The host's tools: its name to a canonical name, or to a `HostTool`. A tool that is
-            not here, and whose name is not canonical, keeps its name.
+        tools: The host's tools: its name to what it does, a canonical name, the agent's own name of
+            such a tool, or a `HostTool`; `None` for a tool that is none of these, so that it is not
+            reported. A tool that is not here, and whose name is not canonical, keeps its name.
 
     Raises:
-        UsageError: If a tool that is not one of an MCP server is given a server.
+        UsageError: If a value names no tool, if an argument is given a name that its tool does not
+            have, or if a tool that is not one of an MCP server is given a server.
     """
 
-    def __init__(self, agent: AgentSpec, tools: Mapping[str, str | HostTool] | None = None) -> None:
+    def __init__(
+        self, agent: AgentSpec, tools: Mapping[str, str | HostTool | None] | None = None
+    ) -> None:
         self._agent = agent
         self._tools: dict[str, HostTool] = {}
+        self._exempt: set[str] = set()
         for name, given in (tools or {}).items():
-            tool = given if isinstance(given, HostTool) else HostTool(given)
-            if tool.server and not _is_mcp(tool.tool):
-                raise UsageError(
-                    f"the tool {name!r} has a server ({', '.join(tool.server)}); only a tool of an "
-                    "MCP server has one, HostTool('mcp__SERVER__TOOL', …)"
-                )
-            self._tools[name] = tool
+            if given is None:
+                self._exempt.add(name)
+            else:
+                self._tools[name] = read_host_tool(agent, name, given)
+
+    @property
+    def declared(self) -> Mapping[str, HostTool]:
+        """What the host says of its tools, in canonical words."""
+        return self._tools
+
+    def is_declared(self, name: str) -> bool:
+        """Return whether the host says what a tool is, or its name is canonical."""
+        return name in self._tools or name in self._exempt or name in TOOLS
+
+    def is_exempt(self, name: str) -> bool:
+        """Return whether the host says that a tool does what no tool of the agent does."""
+        return name in self._exempt
+
+    def renamed_arguments(self, name: str) -> Mapping[str, str]:
+        """Return the host's names of a tool's arguments to the canonical ones it gives them."""
+        tool = self._tools.get(name)
+        return {} if tool is None else tool.arguments
 
     def canonical_call(self, name: str, arguments: Mapping[str, Any]) -> ToolCall:
         """Return a call with canonical names."""
@@ -94,9 +117,8 @@ class HostTools:
         """Return the name that hooks see for a tool."""
         tool = self._tools.get(name)
         canonical = name if tool is None else tool.tool
-        is_known = canonical in TOOLS or _is_mcp(canonical)
-        if not is_known:
-            return name
+        if canonical not in TOOLS and not _is_mcp(canonical):
+            return canonical  # a tool that the agent alone has
         return self._agent.vocabulary.name(canonical) or name
 
     def event_fields(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,6 +204,71 @@ class HostTools:
     def response_text(self, name: str, arguments: Mapping[str, Any], response: Any) -> str:
         """Return the text of a response in the agent's form."""
         return read_tool_result(self._agent, self.canonical_call(name, arguments), response).text
+
+
+def read_host_tool(agent: AgentSpec, name: str, value: str | HostTool) -> HostTool:
+    """Return what a host says of its tool, in canonical words.
+
+    Args:
+        agent: Whose own names of tools and arguments may stand in place of the canonical ones.
+        name: The host's tool.
+        value: A name of a tool, or a `HostTool`.
+
+    Raises:
+        UsageError: If the tool or an argument does not exist, or if it has a server without being
+            of an MCP server.
+    """
+    if not isinstance(value, str | HostTool):
+        raise UsageError(
+            f"tools= gives {name!r} the value {value!r}; write the name of a tool, like "
+            f"tools={{{name!r}: 'shell'}}, or a HostTool"
+        )
+    tool = HostTool(value) if isinstance(value, str) else value
+    canonical = _read_tool_name(agent, name, tool.tool)
+    if tool.server and not _is_mcp(canonical):
+        raise UsageError(
+            f"the tool {name!r} has a server ({', '.join(tool.server)}); only a tool of an "
+            "MCP server has one, HostTool('mcp__SERVER__TOOL', …)"
+        )
+    arguments = {
+        own: _read_argument_name(agent, name, canonical, argument)
+        for own, argument in tool.arguments.items()
+    }
+    return tool.replace(tool=canonical, arguments=arguments)
+
+
+def _read_tool_name(agent: AgentSpec, name: str, word: str) -> str:
+    """Return the canonical name of a tool; of a tool outside the vocabulary, the agent's name."""
+    vocabulary = agent.vocabulary
+    if word in TOOLS or _is_mcp(word):
+        return word
+    if word in vocabulary.canonical:
+        return vocabulary.canonical[word]
+    if word in agent.tools or _is_mcp(vocabulary.tool(word)):
+        return word
+    own_name = counterpart_tool(agent, word)
+    canonical = vocabulary.canonical.get(own_name or "")
+    hint = None if canonical is None else f"did you mean {canonical!r}?"
+    hint = hint or did_you_mean(word, [*TOOLS, *agent.tools])
+    hint = hint or f"it is one of {', '.join(TOOLS)}, or a tool of {agent.title}"
+    raise UsageError(
+        f"tools= says that {name!r} is {word!r}, which is not a tool of {agent.title}; {hint}"
+    )
+
+
+def _read_argument_name(agent: AgentSpec, name: str, tool: str, word: str) -> str:
+    """Return the canonical name of an argument of a tool in the vocabulary."""
+    if tool not in TOOLS or word in TOOLS[tool]:
+        return word
+    row = agent.vocabulary.tools.get(tool)
+    own_names = {} if row is None else {own: canonical for canonical, own in row.keys.items()}
+    if word in own_names:
+        return own_names[word]
+    if row is not None and word == row.patch:
+        return word
+    names = [*TOOLS[tool], *own_names]
+    hint = did_you_mean(word, names) or f"it has {', '.join(names) or 'no arguments'}"
+    raise UsageError(f"tools= gives {name!r} the argument {word!r}, which {tool!r} lacks; {hint}")
 
 
 def text_of(output: Any) -> str:

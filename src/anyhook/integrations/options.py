@@ -27,13 +27,14 @@ class HostOptions(TypedDict, total=False):
     """What every host may pass.
 
     Attributes:
-        tools: The host's tools in canonical words, `{"bash": "shell"}`: see `HostTools`.
+        tools: The host's tools in canonical words, `{"bash": "shell"}`, and `None` for one that
+            hooks need not know: see `HostTools`.
         on_message: Gets what the user should read and each problem of the hooks, one text each; by
             default the function of the engine, else the logger `anyhook` at WARNING.
         on_decision: Gets every event with its decision.
     """
 
-    tools: Mapping[str, str | HostTool] | None
+    tools: Mapping[str, str | HostTool | None] | None
     on_message: Callable[[str], object] | None
     on_decision: Callable[[Event, Decision], object] | None
 

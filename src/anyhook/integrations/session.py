@@ -31,6 +31,7 @@ from anyhook.integrations.results import (
     join_context,
     text_response,
 )
+from anyhook.integrations.tool_checks import ToolChecks
 from anyhook.model.answers import Outcome
 from anyhook.model.events import (
     AfterAgent,
@@ -82,6 +83,7 @@ class Session:
 
     Attributes:
         messages: Delivers texts and problems to the user.
+        tool_checks: Reports tools that no hook applies to, when they are offered or called.
     """
 
     def __init__(
@@ -98,6 +100,7 @@ class Session:
         self.engine = engine
         self.tools = HostTools(engine.agent, options.get("tools"))
         self.messages = MessageChannel(options.get("on_message") or engine.messages.on_message)
+        self.tool_checks = ToolChecks(engine, self.tools, framework.own_tools, self.messages)
         self._framework = framework
         self._max_continuations = options.get("max_continuations", MAX_CONTINUATIONS)
         self._source = source
@@ -116,8 +119,7 @@ class Session:
         self._prompt = ""
         self._continuations = 0
         self._is_turn_blocked = False
-        self._is_started = False
-        self._is_ended = False
+        self._is_started = self._is_ended = False
         self._start_lock = anyio.Lock()
 
     @property
@@ -334,7 +336,11 @@ class Session:
             arguments: Its arguments.
             call_id: The host's identifier of the call.
             requested: The tool that the model asked for, if this one runs in its place.
+
+        Raises:
+            RequiredHooksError: If hooks are required and this tool escapes them.
         """
+        self.tool_checks.check(name, arguments)
         new_arguments = dict(arguments)
         event = BeforeTool(**self._tool_event_fields(name, arguments, call_id, requested))
         decision = await self._dispatcher.fire(event)
@@ -409,11 +415,7 @@ class Session:
         return ToolReturn(output, decision.tool_output is not None, context, tail_call)
 
     def _tool_event_fields(
-        self,
-        name: str,
-        arguments: Mapping[str, Any],
-        call_id: str | None,
-        requested: str | None,
+        self, name: str, arguments: Mapping[str, Any], call_id: str | None, requested: str | None
     ) -> dict[str, Any]:
         return {
             **self._dispatcher.common_fields(),
@@ -426,8 +428,8 @@ class Session:
         """Report that the context is about to be compressed; only when it really is.
 
         Returns:
-            Why hooks object; `None` if they do not. An agent whose reference gives a denial no
-            effect here compresses anyway, so the reason is reported, too.
+            Why hooks object; `None` if they do not. Where the agent's reference gives a denial no
+            effect, the reason is reported, too.
         """
         event = self._dispatcher.new_event(
             BeforeCompress, trigger=trigger, custom_instructions=instructions

@@ -281,3 +281,16 @@ def final_text(event: Event) -> str | None:
     if is_pending or event.error_code is not None or not event.is_final_response():
         return None
     return content_text(event.content)
+
+
+def argument_names(request: LlmRequest, name: str) -> list[str]:
+    """Return the names of the arguments of a tool, as a request declares them."""
+    for tool in request.config.tools or ():
+        for declaration in getattr(tool, "function_declarations", None) or ():
+            if declaration.name == name:
+                schema = declaration.parameters_json_schema
+                if isinstance(schema, dict):
+                    return list(schema.get("properties") or ())
+                parameters = declaration.parameters
+                return list((parameters and parameters.properties) or ())
+    return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -20,6 +21,7 @@ from anyhook.errors import StoppedError
 from anyhook.integrations.adk.messages import (
     ShownRequest,
     ShownResponse,
+    argument_names,
     content_text,
     error_response,
     final_text,
@@ -62,7 +64,11 @@ if TYPE_CHECKING:
     from anyhook.integrations.results import TurnEnd
     from anyhook.model.llm import LLMRequest
 
-ADK = Framework(title="Google ADK", package="adk")
+ADK = Framework(
+    title="Google ADK",
+    package="adk",
+    own_tools=frozenset({"transfer_to_agent", "set_model_response"}),
+)
 
 CONTINUE_CALL = "anyhook_continue"
 """Function call that keeps an agent running; no model, user or history ever sees it."""
@@ -263,6 +269,7 @@ class AnyhookPlugin(BasePlugin):
         session = state.session
         if session.stopped is not None:
             return error_response(STOPPED, session.stopped)
+        session.tool_checks.offer(llm_request.tools_dict, partial(argument_names, llm_request))
         model_call = ModelCallState()
         state.turn.model_calls[model_key(callback_context)] = model_call
         if not self._factory.listens(*MODEL_EVENTS):

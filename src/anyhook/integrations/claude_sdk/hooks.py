@@ -31,9 +31,10 @@ from anyhook.integrations.framework import (
     missing_for,
     require_events,
 )
-from anyhook.integrations.host_tools import HostTool
+from anyhook.integrations.host_tools import HostTools
 from anyhook.integrations.options import EngineOptions, HostOptions, check_names
 from anyhook.integrations.results import tag_context
+from anyhook.integrations.tool_checks import ToolChecks
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.events import AfterAgent, BeforePrompt, ToolEvent
 from anyhook.model.json import repair
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.engine.engine import Engine
+    from anyhook.integrations.host_tools import HostTool
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
 
@@ -161,10 +163,8 @@ def _is_relevant(agent: AgentSpec, key: str) -> bool:
     return can_be_requested(agent, event, ability)
 
 
-def _host_with_tool(name: str, tool: str | HostTool) -> AgentSpec:
+def _host_with_tool(name: str, tool: HostTool) -> AgentSpec:
     """Return Claude Code as an agent in which a tool of that name is the canonical one."""
-    if not isinstance(tool, HostTool):
-        tool = HostTool(tool)
     keys = {canonical: own for own, canonical in tool.arguments.items()}
     vocabulary = CLAUDE.vocabulary
     tools = {**vocabulary.tools, tool.tool: Tool((name,), keys)}
@@ -183,8 +183,9 @@ class _Callback:
         self.messages = MessageChannel(options.get("on_message") or engine.messages.on_message)
         self._engine = engine
         self._on_decision = options.get("on_decision")
-        tools = options.get("tools") or {}
-        self._hosts = {name: _host_with_tool(name, tool) for name, tool in tools.items()}
+        tools = HostTools(engine.agent, options.get("tools"))
+        self._tool_checks = ToolChecks(engine, tools, CLAUDE.tools, self.messages)
+        self._hosts = {name: _host_with_tool(name, tool) for name, tool in tools.declared.items()}
         self._prompts: dict[str, str] = {}
 
     async def answer(
@@ -207,6 +208,8 @@ class _Callback:
         shown = self._translate_event(host, asked)
         if spec is None or shown.name not in self._engine.agent.by_canonical:
             return {}
+        if isinstance(asked, ToolEvent):
+            self._tool_checks.check(asked.tool_name, asked.tool_input)
         decision = await self._engine.decide(shown)
         self._report_problems(shown, decision)
         if self._on_decision is not None:

@@ -14,6 +14,7 @@ from langchain.agents.structured_output import (
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.tools import BaseTool
 from langgraph.constants import TAG_NOSTREAM
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
@@ -49,6 +50,7 @@ async def call_model(
     session: Session, request: ModelRequest[Any], handler: ModelHandler, wait: Wait[Any]
 ) -> ModelResponse[Any] | AIMessage:
     """Call the model, unless hooks answer in its place, and apply what hooks decide."""
+    _offer_tools(session, request)
     shown = ShownRequest(request)
     names = [tool_name(tool) for tool in request.tools]
     call = await wait(session.before_model(shown.stable, tools=names))
@@ -65,6 +67,24 @@ async def call_model(
     else:
         response = await handler(request)
     return await _decide_response(session, request, call, response, wait)
+
+
+async def ask_model(
+    session: Session, request: ModelRequest[Any], handler: ModelHandler
+) -> ModelResponse[Any]:
+    """Call the model where no hook decides on its requests and responses."""
+    _offer_tools(session, request)
+    return await handler(request)
+
+
+def _offer_tools(session: Session, request: ModelRequest[Any]) -> None:
+    """Let the session check the tools; those of a provider, which are dictionaries, run there."""
+    tools = {tool.name: tool for tool in request.tools if isinstance(tool, BaseTool)}
+
+    def arguments_of(name: str) -> list[str]:
+        return list(tools[name].args)
+
+    session.tool_checks.offer(tools, arguments_of)
 
 
 def _changed_request(session: Session, shown: ShownRequest, call: ModelCall) -> ModelRequest[Any]:

@@ -16,7 +16,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from anyhook.integrations.factory import SessionFactory, load_engine
 from anyhook.integrations.framework import Framework
-from anyhook.integrations.langchain.calls import call_model, call_tool
+from anyhook.integrations.langchain.calls import ask_model, call_model, call_tool
 from anyhook.integrations.langchain.messages import (
     append_texts,
     is_notice,
@@ -230,7 +230,7 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         if self._factory.listens(*MODEL_EVENTS):
             work = call_model(state.session, request, handler, wait)
         else:
-            work = wait_here(handler(request))
+            work = ask_model(state.session, request, handler)
         return await self._sessions.work_in(state, wait, work)
 
     def wrap_tool_call(

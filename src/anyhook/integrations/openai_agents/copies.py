@@ -24,7 +24,7 @@ from agents import (
 )
 from anyhook.integrations.openai_agents.models import hook_model
 from anyhook.integrations.openai_agents.state import current_session
-from anyhook.integrations.openai_agents.tools import hook_tool, report_hosted_tools
+from anyhook.integrations.openai_agents.tools import hook_tool, offer_tools, report_hosted_tools
 
 if TYPE_CHECKING:
     from agents import RunContextWrapper, RunResult, StreamEvent
@@ -62,6 +62,7 @@ def _hooked_class(agent_class: Any) -> Any:
             if state is None:
                 return tools
             report_hosted_tools(state, tools)
+            offer_tools(state, tools)
             return [hook_tool(state, tool) for tool in tools]
 
     # The SDK identifies the agents of a saved state by the names of their classes, too.

@@ -94,6 +94,18 @@ def report_hosted_tools(state: SessionState, tools: Iterable[Any]) -> None:
         state.session.messages.send(text)
 
 
+def offer_tools(state: SessionState, tools: Iterable[Any]) -> None:
+    """Let the session check the tools that run in this process."""
+    if state.is_idle:
+        return
+    functions = {state.host_name(tool): tool for tool in tools if isinstance(tool, FunctionTool)}
+
+    def arguments_of(name: str) -> list[str]:
+        return list(functions[name].params_json_schema.get("properties") or ())
+
+    state.session.tool_checks.offer(functions, arguments_of)
+
+
 def _is_hosted(tool: Any) -> bool:
     is_hosted_shell = isinstance(tool, ShellTool) and tool.executor is None
     return is_hosted_shell or isinstance(tool, HOSTED_TOOLS)

@@ -33,6 +33,18 @@ class HookedTools(WrapperToolset[Any]):
 
     run: RunState
 
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """Return the tools, after the session has checked those that run in this process."""
+        tools = await super().get_tools(ctx)
+        definitions = {name: tool.tool_def for name, tool in tools.items()}
+        local = [name for name, tool in definitions.items() if tool.kind != "external"]
+
+        def arguments_of(name: str) -> list[str]:
+            return list(definitions[name].parameters_json_schema.get("properties") or ())
+
+        self.run.session.tool_checks.offer(local, arguments_of)
+        return tools
+
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:

@@ -1,0 +1,294 @@
+"""In every framework, a tool that no hook applies to is reported before it runs, or is an error."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from agents.testing import ScriptedModel, assistant_message, function_call
+from google.adk.agents import LlmAgent
+from google.adk.apps import App
+from google.adk.runners import InMemoryRunner
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage
+from langchain_core.tools import StructuredTool
+from pydantic_ai import Agent as PydanticAgent
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import FunctionModel
+
+from agents import Agent as OpenAIAgent
+from agents import function_tool
+from anyhook import RequiredHooksError, UsageError
+from anyhook.integrations import HostTool
+from anyhook.integrations.adk import AnyhookPlugin
+from anyhook.integrations.claude_sdk import anyhook_hooks
+from anyhook.integrations.langchain import AnyhookMiddleware
+from anyhook.integrations.openai_agents import AnyhookRunner
+from anyhook.integrations.pydantic_ai import AnyhookHooks
+from tests.integrations import adk, langchain_
+
+COMMAND = "rm -rf /"
+SHELL = HostTool("shell", {"cmd": "command"})
+
+
+@dataclass
+class Trial:
+    """Two runs of an agent whose tool is a shell, and what was seen of them.
+
+    Attributes:
+        calls: Whether the model calls the tool; otherwise it says a word.
+        ran: The commands that the tool ran.
+        messages: What the program was told of tools.
+        all_messages: Everything that it was told.
+    """
+
+    calls: bool = True
+    ran: list[str] = field(default_factory=list)
+    all_messages: list[str] = field(default_factory=list)
+
+    @property
+    def messages(self) -> list[str]:
+        return [text for text in self.all_messages if "[unmatched-tool]" in text]
+
+    def shell(self, cmd: str) -> str:
+        """Run a command."""
+        self.ran.append(cmd)
+        return "ran"
+
+
+async def run_adk(trial: Trial, project: Any, options: dict[str, Any]) -> None:
+    async def run_command(cmd: str) -> str:
+        return trial.shell(cmd)
+
+    call = [adk.said({"tool": "run_command", "args": {"cmd": COMMAND}})] if trial.calls else []
+    model = adk.Model.create([*call, adk.said("done"), *call, adk.said("done")])
+    agent = LlmAgent(name="agent", model=model, tools=[run_command])
+    app = App(name="app", root_agent=agent, plugins=[AnyhookPlugin.load(project, **options)])
+    async with InMemoryRunner(app=app) as runner:
+        for _ in range(2):
+            session = await runner.session_service.create_session(app_name="app", user_id="u")
+            async for _event in runner.run_async(
+                user_id="u", session_id=session.id, new_message=adk.user("hello")
+            ):
+                pass
+
+
+async def run_langchain(trial: Trial, project: Any, options: dict[str, Any]) -> None:
+    says = [{"tool": "run_command", "args": {"cmd": COMMAND}}] if trial.calls else []
+    model = langchain_.Scripted(messages=langchain_.says([*says, "done", *says, "done"]))
+    tool = StructuredTool.from_function(trial.shell, name="run_command")
+    hooks = AnyhookMiddleware.load(project, **options)
+    agent = create_agent(model, [tool], middleware=[hooks])
+    for _ in range(2):
+        state = await agent.ainvoke(langchain_.prompt_of("hello"))
+        assert isinstance(state["messages"][-1], AIMessage)
+
+
+async def run_openai(trial: Trial, project: Any, options: dict[str, Any]) -> None:
+    @function_tool
+    async def run_command(cmd: str) -> str:
+        return trial.shell(cmd)
+
+    says = [[function_call("run_command", {"cmd": COMMAND}, call_id="c")]] if trial.calls else []
+    done = [assistant_message("done")]
+    model = ScriptedModel([*says, done, *says, done])
+    agent = OpenAIAgent(name="agent", model=model, tools=[run_command])
+    runner = AnyhookRunner.load(project, **options)
+    for _ in range(2):
+        await runner.run(agent, "hello")
+
+
+async def run_pydantic(trial: Trial, project: Any, options: dict[str, Any]) -> None:
+    says = [ToolCallPart("run_command", {"cmd": COMMAND})] if trial.calls else []
+    parts = iter([*says, TextPart("done"), *says, TextPart("done")])
+    hooks = AnyhookHooks.load(project, **options)
+    model = FunctionModel(lambda _messages, _info: ModelResponse(parts=[next(parts)]))
+    agent = PydanticAgent(model, capabilities=[hooks])
+    agent.tool_plain(trial.shell, name="run_command")
+    for _ in range(2):
+        await agent.run("hello")
+
+
+async def run_claude_sdk(trial: Trial, project: Any, options: dict[str, Any]) -> None:
+    """Answer as the program asks: it runs the tools of the host's own server."""
+    tools = {f"mcp__box__{name}": tool for name, tool in (options.pop("tools", None) or {}).items()}
+    hooks = anyhook_hooks(project, tools=tools, **options)
+    (matcher,) = hooks["PreToolUse"]
+    payload = {
+        "hook_event_name": "PreToolUse",
+        "session_id": "s1",
+        "transcript_path": "",
+        "cwd": str(project),
+        "tool_name": "mcp__box__run_command",
+        "tool_input": {"cmd": COMMAND},
+    }
+    for _ in range(2):
+        answer: Any = await matcher.hooks[0](payload, None, {"signal": None})
+        if answer.get("hookSpecificOutput", {}).get("permissionDecision") != "deny":
+            trial.shell(COMMAND)
+
+
+WITH_KNOWN_TOOLS = {
+    "adk": run_adk,
+    "langchain": run_langchain,
+    "openai_agents": run_openai,
+    "pydantic_ai": run_pydantic,
+}
+RUNS = {**WITH_KNOWN_TOOLS, "claude_sdk": run_claude_sdk}
+in_every_framework = pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+where_tools_are_known = pytest.mark.parametrize(
+    "run", WITH_KNOWN_TOOLS.values(), ids=WITH_KNOWN_TOOLS
+)
+
+
+def live(run: Any, trial: Trial, project: Any, **options: Any) -> None:
+    """Run an agent twice with the project's hooks."""
+    options = {"trust_once": True, "on_message": trial.all_messages.append, **options}
+    asyncio.run(run(trial, project, options))
+
+
+@pytest.fixture
+def guard(project):
+    """Write a guard into the settings of a project; returns the function that writes it."""
+
+    def write(matcher: str) -> Any:
+        deny = {"type": "command", "name": "guard.py", "command": "echo blocked >&2; exit 2"}
+        hooks = {"PreToolUse": [{"matcher": matcher, "hooks": [deny]}]}
+        path = project / ".claude" / "settings.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps({"hooks": hooks}, indent=1))
+        return project
+
+    return write
+
+
+@in_every_framework
+def test_a_tool_that_no_hook_matches_is_reported_once_with_the_line_to_write(run, guard):
+    trial = Trial()
+
+    live(run, trial, guard("Bash"))
+
+    assert trial.ran == [COMMAND, COMMAND]
+    (message,) = trial.messages
+    name = re.search(r"(mcp__box__)?run_command", message)[0]
+    assert message == (
+        f"warning[unmatched-tool]: tool '{name}' of this agent is one that no hook applies to "
+        "(guard.py at .claude/settings.json:7 listens to Bash); if it is a shell, name it: "
+        f'tools={{"{name}": HostTool("shell", {{"cmd": "command"}})}}'
+    )
+
+
+@where_tools_are_known
+def test_it_is_reported_before_the_model_is_asked(run, guard):
+    trial = Trial(calls=False)
+
+    live(run, trial, guard("Bash"))
+
+    assert len(trial.messages) == 1
+
+
+@in_every_framework
+@pytest.mark.parametrize("word", ["shell", "Bash"])
+def test_a_named_tool_is_guarded(run, guard, word):
+    trial = Trial()
+
+    live(run, trial, guard("Bash"), tools={"run_command": HostTool(word, {"cmd": "command"})})
+
+    assert trial.ran == []
+    assert trial.messages == []
+
+
+@in_every_framework
+def test_a_named_tool_whose_argument_hooks_do_not_read_is_reported(run, guard):
+    trial = Trial()
+
+    live(run, trial, guard("Bash"), tools={"run_command": "shell"})
+
+    (message,) = trial.messages
+    assert "they read 'command', and its argument is 'cmd'" in message
+    assert 'HostTool("shell", {"cmd": "command"})' in message
+
+
+@in_every_framework
+def test_a_hook_on_every_tool_gives_no_message(run, guard):
+    trial = Trial()
+
+    live(run, trial, guard("*"))
+
+    assert trial.ran == []
+    assert trial.messages == []
+
+
+@in_every_framework
+@pytest.mark.parametrize("require", [True, {"before_tool"}])
+def test_a_tool_that_escapes_a_required_guard_does_not_run(run, guard, require):
+    trial = Trial()
+
+    if run is run_claude_sdk:  # the program gets a denial in place of the error
+        live(run, trial, guard("Bash"), require=require)
+    else:
+        # ADK raises its own error for one of a plugin.
+        with pytest.raises((RequiredHooksError, RuntimeError), match="'run_command'") as error:
+            live(run, trial, guard("Bash"), require=require)
+        assert RequiredHooksError in map(type, (error.value, error.value.__cause__))
+
+    assert trial.ran == []
+
+
+@where_tools_are_known
+def test_the_error_comes_before_the_model_is_asked(run, guard):
+    trial = Trial(calls=False)
+
+    with pytest.raises((RequiredHooksError, RuntimeError), match="'run_command'"):
+        live(run, trial, guard("Bash"), require=True)
+
+
+@in_every_framework
+def test_a_tool_that_the_host_exempts_is_neither_reported_nor_an_error(run, guard):
+    trial = Trial()
+
+    live(run, trial, guard("Bash"), tools={"run_command": None}, require=True)
+
+    assert trial.ran == [COMMAND, COMMAND]
+    assert trial.messages == []
+
+
+@where_tools_are_known
+def test_a_misspelt_name_of_a_tool_is_reported(run, guard):
+    trial = Trial()
+
+    live(run, trial, guard("Bash"), tools={"run_comand": SHELL})
+
+    text = "names 'run_comand', which is not a tool of this agent; did you mean 'run_command'?"
+    assert sum(text in message for message in trial.messages) == 1
+
+
+@where_tools_are_known
+def test_a_misspelt_name_of_an_argument_is_reported(run, guard):
+    trial = Trial()
+
+    live(run, trial, guard("Bash"), tools={"run_command": HostTool("shell", {"cmt": "command"})})
+
+    text = "the argument 'cmt' of 'run_command', which does not exist; it has cmd"
+    assert sum(text in message for message in trial.messages) == 1
+
+
+@in_every_framework
+@pytest.mark.parametrize(
+    ("tool", "text"),
+    [
+        ("shel", "did you mean 'shell'?"),
+        ("run_shell_command", "did you mean 'shell'?"),
+        (HostTool("shell", {"cmd": "comand"}), "did you mean 'command'?"),
+        (7, "write the name of a tool"),
+    ],
+)
+def test_a_wrong_value_is_an_error(run, guard, tool, text):
+    trial = Trial()
+
+    with pytest.raises(UsageError, match=re.escape(text)):
+        live(run, trial, guard("Bash"), tools={"run_command": tool})
