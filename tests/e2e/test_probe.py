@@ -229,7 +229,8 @@ def test_a_hook_after_a_rewritten_call_is_seen_to_run(rewritten):
 
 def test_a_run_does_not_count_for_another_matcher_of_the_same_script(rewritten):
     [other] = [hook for hook in rewritten.hooks if hook.hook.matcher == "mcp__github__.*"]
-    assert (other.verdict, other.observations) == (Verdict.UNTESTED, ())
+    assert other.observations == ()
+    assert other.verdict is not Verdict.WORKS  # where no tool can have such a name, it is broken
 
 
 # -- mistakes
