@@ -186,6 +186,53 @@ def test_a_text_for_the_model_reaches_it(correct):
     assert row(correct, "teller.sh").context is True
 
 
+# -- one script for several matchers, and rewritten calls
+
+
+REWRITES = {
+    "claude": {"hookEventName": "PreToolUse", "updatedInput": {"command": "echo safe"}},
+    "codex": {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "allow",
+        "updatedInput": {"command": "echo safe"},
+    },
+    "gemini": {"hookEventName": "BeforeTool", "tool_input": {"command": "echo safe"}},
+    "qwen": {"hookEventName": "PreToolUse", "updatedInput": {"command": "echo safe"}},
+}
+
+
+def rewrite(agent):
+    if agent.name == "copilot":
+        return {"permissionDecision": "allow", "modifiedArgs": {"command": "echo safe"}}
+    return {"hookSpecificOutput": REWRITES[agent.name]}
+
+
+@pytest.fixture(scope="module")
+def rewritten(agent, tmp_path_factory):
+    setup = Setup(agent, tmp_path_factory.mktemp("rewritten"))
+    reply = shlex.quote(json.dumps(rewrite(agent)))
+    setup.add("before_tool", setup.script("rewrites.sh", f"echo {reply}"), TOOLS[agent.name])
+    setup.add("after_tool", setup.script("watcher.sh", "cat > /dev/null"), TOOLS[agent.name])
+    setup.add("after_tool", "./hooks/watcher.sh", "mcp__github__.*")
+    setup.write()
+    setup.trust()
+    return setup.probe(TOOLS[agent.name] + ' {"command": "echo first"}')
+
+
+def test_a_hook_after_a_rewritten_call_is_seen_to_run(rewritten):
+    [watcher] = [hook for hook in rewritten.hooks if hook.hook.matcher == TOOLS[rewritten.name]
+                 and hook.hook.label == "watcher.sh"]  # fmt: skip
+    assert (watcher.verdict, watcher.reasons, watcher.fired) == (Verdict.WORKS, (), True)
+    calls = [seen.call for seen in watcher.observations if not seen.in_subagent]
+    assert calls == list(rewritten.calls)
+
+
+def test_a_run_does_not_count_for_another_matcher_of_the_same_script(rewritten):
+    [other] = [hook for hook in rewritten.hooks if hook.hook.matcher == "mcp__github__.*"]
+    assert other.observations == ()
+    assert other.verdict is not Verdict.WORKS  # where no tool can have such a name, it is broken
+
+
 # -- mistakes
 
 

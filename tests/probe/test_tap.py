@@ -186,9 +186,20 @@ def test_a_file_that_is_no_json_stays_as_it_is(taps):
     assert taps.wrap(text, "settings.json", ("hooks",)) == text
 
 
-def test_equal_commands_of_an_event_stay_equal_and_others_differ(taps):
-    assert wrapped(taps, "cat") == wrapped(taps, "cat")
-    assert wrapped(taps, "cat") != wrapped(taps, "cat -")
+def test_each_hook_has_a_number_of_its_own_also_with_an_equal_command(taps):
+    handlers = [{"type": "command", "command": "cat"}] * 2
+    groups = [{"matcher": matcher, "hooks": handlers} for matcher in ("Bash", "Write")]
+    text = json.dumps({"hooks": {"PreToolUse": groups, "PostToolUse": groups}})
+    value = json.loads(taps.wrap(text, "settings.json", ("hooks",)))
+    commands = [
+        handler["command"]
+        for groups in value["hooks"].values()
+        for group in groups
+        for handler in group["hooks"]
+    ]
+    assert len(set(commands)) == len(commands) == 8
+    assert taps.wrap(text, "other.json", ("hooks",)) != taps.wrap(text, "settings.json", ("hooks",))
+    assert json.loads(taps.wrap(text, "settings.json", ("hooks",))) == value
 
 
 def test_a_list_of_disabled_hooks_names_the_recorded_commands(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from anyhook.agents.spec import Denial
 from anyhook.model.answers import Answer, Outcome
 
 TYPE_CHECKING = False
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 
 DEFAULT_CONTINUATION = "A hook wants you to go on."
 """Prompt of an agent that a hook continues without a reason."""
+NAMED_REASON = "blocked by hook '{label}'"
+"""Written where an agent ignores a denial without a reason; `RuleSet.default_reason` in engines."""
 DEFAULT_REASON = "blocked by a hook"
-"""Written where an agent ignores a denial without a reason."""
+"""The same where the name of the hook is not known."""
 EXTRA = "extra."
 """Prefix of `OutputField.field` of members that are entries of `Answer.extra`."""
 _encode = json.JSONEncoder(allow_nan=False).encode
@@ -41,6 +44,7 @@ def encode_answer(agent: AgentSpec, spec: EventSpec, answer: Answer) -> dict[str
     """
     if spec.requires_reason or spec.input_needs_allowance:
         answer = _make_valid(spec, answer)
+    answer = give_reason(agent, spec, answer, DEFAULT_REASON)
     reply: dict[str, Any] = {}
     for item in agent.written_fields(spec.canonical):
         is_unset = item.field in _UNSET_BY_DEFAULT and item.field not in answer.__dict__
@@ -66,12 +70,36 @@ def _make_valid(spec: EventSpec, answer: Answer) -> Answer:
             answer = answer.replace(tool_input=None)
     elif spec.input_needs_allowance and answer.outcome is Outcome.ALLOW:
         answer = answer.replace(outcome=Outcome.NONE, approve=False)
-    if not spec.requires_reason:
+    if spec.requires_reason and answer.outcome is not Outcome.DENY:
+        answer = answer.replace(reason=None)
+    return answer
+
+
+def give_reason(agent: AgentSpec, spec: EventSpec, answer: Answer, reason: str) -> Answer:
+    """Return the answer, with a reason if it is a denial that the agent ignores without one.
+
+    Args:
+        agent: The agent that reads the reply.
+        spec: The event.
+        answer: The answer.
+        reason: The reason of a denial without one.
+    """
+    if answer.outcome is not Outcome.DENY or _has_reason(answer):
         return answer
-    if answer.outcome is not Outcome.DENY:
-        return answer.replace(reason=None)
-    has_reason = answer.reason is not None and answer.reason.strip()
-    return answer if has_reason else answer.replace(reason=DEFAULT_REASON)
+    return answer.replace(reason=reason) if _needs_reason(agent, spec) else answer
+
+
+def _has_reason(answer: Answer) -> bool:
+    return bool(answer.reason and answer.reason.strip())
+
+
+def _needs_reason(agent: AgentSpec, spec: EventSpec) -> bool:
+    """Return whether an agent ignores a denial of an event that has no reason."""
+    kinds = [item.kind for item in agent.written_fields(spec.canonical)]
+    if spec.requires_reason or "explained_decision" in kinds:
+        return True
+    # The reason is the prompt with which the agent continues; "continuation" has one of its own.
+    return spec.denial is Denial.CONTINUES and "continuation" not in kinds
 
 
 def _insert_event_name(agent: AgentSpec, spec: EventSpec, reply: dict[str, Any]) -> None:
@@ -108,7 +136,9 @@ def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
 
 def _continuation(answer: Answer) -> str | None:
     """Return the text with which the agent continues; it needs one even without a reason."""
-    return (answer.reason or DEFAULT_CONTINUATION) if answer.outcome is Outcome.DENY else None
+    if answer.outcome is not Outcome.DENY:
+        return None
+    return answer.reason if _has_reason(answer) else DEFAULT_CONTINUATION
 
 
 def _shown_reason(item: OutputField, answer: Answer) -> Any:

@@ -13,6 +13,7 @@ from anyhook.agents.capabilities import (
     shows_stderr,
     support,
 )
+from anyhook.agents.replies import NAMED_REASON, give_reason
 from anyhook.agents.spec import Denial
 from anyhook.errors import UsageError
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome, join_lines
@@ -43,7 +44,7 @@ class UnsupportedError(UsageError):
 
 
 def fit(
-    agent: AgentSpec, event: Event, answer: Answer, *, refuse: bool = False
+    agent: AgentSpec, event: Event, answer: Answer, *, name: str = "hook", refuse: bool = False
 ) -> tuple[Answer, list[str]]:
     """Return an answer that the agent supports.
 
@@ -51,6 +52,7 @@ def fit(
         agent: The agent.
         event: The event that is answered.
         answer: The answer of the hook.
+        name: Name of the hook, for a denial without a reason.
         refuse: Raise instead of replacing anything.
 
     Returns:
@@ -59,7 +61,9 @@ def fit(
     Raises:
         UnsupportedError: If the agent lacks an ability and `refuse` is set.
     """
-    notes: list[str] = []
+    answer, notes = _without_what_denial_drops(agent, event, answer)
+    if notes and refuse:
+        raise UnsupportedError(notes[0])
     if answer.approve and answer.outcome is not Outcome.ALLOW:
         answer = answer.replace(approve=False)  # no agent has a word for that
     if answer.tool_output is not None:
@@ -85,7 +89,30 @@ def fit(
             raise UnsupportedError(note)
         notes.append(f"{note}; {instead}")
         answer = fallback
-    return _complete(agent, event, answer, notes), notes
+    answer = _complete(agent, event, answer, notes)
+    reason = NAMED_REASON.format(label=name)
+    return give_reason(agent, agent.by_canonical[event.name], answer, reason), notes
+
+
+def _without_what_denial_drops(
+    agent: AgentSpec, event: Event, answer: Answer
+) -> tuple[Answer, list[str]]:
+    """Leave out the fields that the agent drops because the answer denies.
+
+    Returns:
+        The answer to give, and a note for each ability that was left out.
+    """
+    notes: list[str] = []
+    if answer.outcome is not Outcome.DENY:
+        return answer, notes
+    dropped = _observed_spec(agent, event).discarded_on_denial
+    for ability in abilities_of(answer):
+        field, _ = ABILITIES[ability]
+        if field in dropped:
+            wire = event.wire_name or event.name
+            notes.append(f"{agent.title} drops {NAMES[ability]} where {wire} is denied; {LEFT_OUT}")
+            answer = answer.replace(**{field: None})
+    return answer, notes
 
 
 # -- what the agent's form of a reply needs

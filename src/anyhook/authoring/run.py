@@ -340,7 +340,9 @@ class Run:
 
         must_refuse = self._hooks.unsupported == "refuse"
         try:
-            fitted, notes = fit(self._agent, self._event, answer, refuse=must_refuse)
+            fitted, notes = fit(
+                self._agent, self._event, answer, name=self._hooks.name, refuse=must_refuse
+            )
         except UnsupportedError as error:
             rest = self._keep_denial(answer, error, f"is refused: {error}")
             fitted, notes = fit(self._agent, self._event, rest)

@@ -184,7 +184,8 @@ class HookFile:
         agent, event = run.agent, run.event
         must_refuse = self._hooks.unsupported == "refuse"
         try:
-            fitted, _ = fit(agent, event, run.answer, refuse=must_refuse)
+            name = self._hooks.name
+            fitted, _ = fit(agent, event, run.answer, name=name, refuse=must_refuse)
         except UnsupportedError as error:
             last = self._by_label.get(run.labels[-1])
             problem = describe_crash(last, f"is refused: {error}")

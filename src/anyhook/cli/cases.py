@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from anyhook.errors import UsageError
 from anyhook.manage.tried import CaseRun, keep_cases
 from anyhook.model.answers import Audience
 from anyhook.model.decisions import Status
+from anyhook.model.diagnostics import Place
 from anyhook.model.status import CANNOT_START_CODES, trouble_of
 from anyhook.model.text import printable
 from anyhook.sandbox.sandbox import Sandbox
@@ -116,8 +117,9 @@ def run_case_file(
             results += tried
             untrusted += untrusted_here
             runs = [run for result in tried for run in result.runs]
+            real_runs = [replace(run, place=_real_place(sandbox, run.place)) for run in runs]
             with evidence_may_be_lost():
-                keep_cases(engine, runs)
+                keep_cases(engine, real_runs)
     # A file whose cases all belong to other agents has tested nothing.
     if not results:
         raise UsageError(
@@ -241,6 +243,10 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
     )
 
 
+def _real_place(sandbox: Sandbox, place: Place) -> Place:
+    return Place(sandbox.outside(place.file), place.line, place.column)
+
+
 def _runs(case: Case, event: Event, decision: Decision) -> tuple[CaseRun, ...]:
     """Return what each hook answered that ran to its end."""
     runs: list[CaseRun] = []
@@ -248,7 +254,7 @@ def _runs(case: Case, event: Event, decision: Decision) -> tuple[CaseRun, ...]:
         if result.status is Status.RAN:
             handler, answer = result.handler, result.answer
             verdict = "stop" if answer.stop else str(answer.outcome)
-            runs.append(CaseRun(event.name, handler.label, handler.place.line, verdict, case.name))
+            runs.append(CaseRun(event.name, handler.label, handler.place, verdict, case.name))
     return tuple(runs)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +58,7 @@ from anyhook.settings.sources import Location
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from types import TracebackType
     from typing import Self, TypeVar
 
@@ -648,11 +648,14 @@ class Engine:
 
     def _check_tool(self, event: ToolEvent) -> None:
         """Report the tool of an event, once, if no hook applies to it."""
-        name = event.tool_name
-        if self.unmatched_tools.is_checked(name, name):
+        # A payload may hold any value there; every hook applies to such a call.
+        name: object = event.tool_name
+        arguments: object = event.tool_input
+        if not isinstance(name, str) or self.unmatched_tools.is_checked(name, name):
             return
         canonical = self.agent.vocabulary.tool(name, event.mcp_context)
-        tool = ProgramTool(name, name, canonical, tuple(event.tool_input or ()))
+        names = tuple(arguments) if isinstance(arguments, Mapping) else ()
+        tool = ProgramTool(name, name, canonical, names)
         self.unmatched_tools.check(tool, self.messages)
 
     async def decide(self, event: Event) -> Decision:

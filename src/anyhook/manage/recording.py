@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.history.recording import EditedFile, RecordingSwitch
+    from anyhook.settings.jsonc import JsonPath
     from anyhook.settings.sources import Source
 
 RECORDER_FILE = Path(authoring.__file__).with_name("recorder.py")
@@ -224,7 +225,7 @@ def _background_member(agent: AgentSpec) -> str | None:
 
 
 def _with_taps(agent: AgentSpec, text: str, path: Path, hooks_path: tuple[str, ...]) -> str:
-    def wrapper(_event: str, handler: Mapping[str, Any]) -> Wrapper | None:
+    def wrapper(_path: JsonPath, handler: Mapping[str, Any]) -> Wrapper | None:
         if not is_tappable(agent, handler):
             return None
         return Wrapper(tap_words(HISTORY, agent.name), TAP_MARK)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.model.definitions import HandlerSpec, HookDefinition
+    from anyhook.model.diagnostics import Place
     from anyhook.probe.report import AgentReport, HookReport
     from anyhook.testing.examples import ExampleResult
 
@@ -32,14 +33,14 @@ class CaseRun:
     Attributes:
         event: Canonical name of the event.
         label: Label of the hook.
-        line: Its line in the settings.
+        place: Where it is in the settings.
         verdict: What it answered.
         case: Name of the case.
     """
 
     event: str
     label: str
-    line: int | None
+    place: Place
     verdict: str
     case: str
 
@@ -51,16 +52,17 @@ def keep_probe(project: Path, report: AgentReport) -> None:
         HistoryError: If the history cannot be written.
     """
     engine = Engine.load(project, agent=report.name, on_message=discard)
+    # Settings may be written in one line, so the column tells their hooks apart.
     by_place = {}
     for definition in engine.definitions:
         for handler in definition.handlers:
-            by_place[handler.place.file, handler.place.line, handler.label] = (definition, handler)
+            by_place[handler.place, handler.label] = (definition, handler)
     trials: list[Trial] = []
     for hook in report.hooks:
         place = hook.hook.place
-        found = by_place.get((place.file, place.line, hook.hook.label))
-        if found is not None and hook.verdict in (Verdict.WORKS, Verdict.BROKEN):
-            trials.append(_probe_trial(engine, report.version, hook, *found))
+        configured = by_place.get((place, hook.hook.label))
+        if configured is not None and hook.verdict in (Verdict.WORKS, Verdict.BROKEN):
+            trials.append(_probe_trial(engine, report.version, hook, *configured))
     _keep(trials)
 
 
@@ -137,8 +139,8 @@ def keep_cases(engine: Engine, runs: Sequence[CaseRun]) -> None:
     trials: dict[str, Trial] = {}
     for definition in engine.definitions:
         for handler in definition.handlers:
-            name = (definition.event, handler.label, handler.place.line)
-            own = [run for run in runs if (run.event, run.label, run.line) == name]
+            name = (definition.event, handler.label, handler.place)
+            own = [run for run in runs if (run.event, run.label, run.place) == name]
             if not own:
                 continue
             decided = [run for run in own if run.verdict in DECIDING]

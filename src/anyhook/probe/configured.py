@@ -42,7 +42,7 @@ class ConfiguredHook:
         matcher: Its matcher as it is written; `None` if there is none.
         place: Where it is.
         file: The settings file.
-        tap: Number of its command in the records; `None` if it is not recorded.
+        tap: Its number in the records; `None` if it is not recorded.
         definition: The definition that anyhook reads; `None` if the hook never runs.
         handler: The handler, likewise.
         spec: The event under the rules of the release; `None` if there is no such event.
@@ -128,7 +128,7 @@ def _hooks_of_file(engine: Engine, file: LoadedFile, taps: Taps | None) -> Itera
             matcher=_matcher(document.value, steps, raw, is_flat=is_flat),
             place=document.place(steps),
             file=path,
-            tap=taps.number(event, raw) if taps else None,
+            tap=taps.number(str(path), steps, raw) if taps else None,
         )
         if hook.place in handlers:
             definition, handler = handlers[hook.place]

@@ -279,8 +279,9 @@ def _was_killed(record: Record) -> bool:
 
 
 def _was_prevented(made: Made, reason: str) -> bool | None:
-    if made.step.sample.creates or made.step.sample.removes:
-        return made.happened is False
+    leaves_traces = bool(made.step.sample.creates or made.step.sample.removes)
+    if leaves_traces and made.happened is not None:
+        return not made.happened
     if made.result is None:
         return True  # the run ended
     if reason and _words(_snippet(reason)) in _words(made.result):

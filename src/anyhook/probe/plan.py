@@ -73,6 +73,12 @@ class Step:
         return self.decision.denied
 
     @property
+    def is_rewritten(self) -> bool:
+        """Whether a hook gives it other arguments in anyhook's engine."""
+        results = self.decision.results
+        return any(result.answer.tool_input is not None for result in results)
+
+    @property
     def ends_run(self) -> bool:
         """Whether anyhook's engine ends the turn of the agent."""
         return self.decision.stop

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.settings.jsonc import JsonPath
 
 MAX_STREAM = 1024 * 1024
 """Bytes of a recorded stream that are read."""
@@ -53,7 +54,8 @@ class Record:
 class Taps:
     """The commands that are recorded, and their records.
 
-    Equal commands of an event have one number: agents run equal hooks once, which must stay so.
+    Each hook has a number of its own, so that a run counts for this hook and for no other that has
+    the same command. An agent that runs equal hooks once runs each of them here.
 
     Attributes:
         agent: The agent.
@@ -64,29 +66,26 @@ class Taps:
     agent: AgentSpec
     directory: Path
     in_copy: Callable[[str], str]
-    _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
+    _numbers: dict[tuple[str, JsonPath], int] = field(default_factory=dict)
 
-    def number(self, event: str, handler: Mapping[str, Any]) -> int | None:
+    def number(self, file: str, path: JsonPath, handler: Mapping[str, Any]) -> int | None:
         """Return the number of a hook's command; `None` if it is not recorded.
 
         Args:
-            event: The event as its settings file names it.
+            file: Path of its settings file.
+            path: Where the hook is in the file.
             handler: The hook as its settings file holds it.
         """
-        words = self.command_words(handler)
-        if not words:
+        if not self._can_be_recorded(handler):
             return None
-        return self._numbers.setdefault((event, *words), len(self._numbers))
+        return self._numbers.setdefault((file, path), len(self._numbers))
 
-    def command_words(self, handler: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return what a hook runs; empty if that is no command for a POSIX shell."""
-        words = [f"{key}={handler[key]}" for key in line_keys(self.agent, handler)]
+    def _can_be_recorded(self, handler: Mapping[str, Any]) -> bool:
+        """Return whether a hook runs a command line for a POSIX shell, or a program."""
         arguments = handler.get("args")
-        if words and isinstance(arguments, list):
-            if not all(isinstance(word, str) for word in arguments):
-                return ()
-            words += arguments
-        return tuple(words)
+        if isinstance(arguments, list) and not all(isinstance(word, str) for word in arguments):
+            return False
+        return bool(line_keys(self.agent, handler))
 
     def wrap(self, text: str, file: str, hooks_path: tuple[str, ...]) -> str:
         """Return the text of a settings file with recorded commands.
@@ -97,8 +96,8 @@ class Taps:
             hooks_path: Keys to the hooks.
         """
 
-        def wrapper(event: str, handler: Mapping[str, Any]) -> Wrapper | None:
-            number = self.number(event, handler)
+        def wrapper(path: JsonPath, handler: Mapping[str, Any]) -> Wrapper | None:
+            number = self.number(file, path, handler)
             if number is None:
                 return None
             words = tap_words("files", str(self.directory), str(number))

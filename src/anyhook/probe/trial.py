@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyhook.probe.calls import CallFinder, has_other_arguments
 from anyhook.probe.models.server import Script, Turn, strings
 from anyhook.probe.samples import make_files
 from anyhook.probe.start import run_program
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.agents.program import AgentProgram
-    from anyhook.agents.spec import AgentSpec
     from anyhook.probe.plan import Step
     from anyhook.probe.scratch import Scratch
     from anyhook.probe.start import ProgramRun
@@ -135,20 +134,28 @@ class Driver:
             seconds=self.seconds,
         )
         records = self.taps.records()[before:]
-        requests = run.model.subagent_requests if in_subagent else run.requests
+        requests, times = run.requests, run.model.times
+        if in_subagent:
+            requests, times = run.model.subagent_requests, run.model.subagent_times
         results = run.model.tool_results(requests[-1]) if requests else []
         # A request leads to one call, so the agent has reached as many calls as it made requests.
+        finder = CallFinder(self.scratch.agent, steps, times, in_subagent)
         made: list[Made] = []
         for number, step in enumerate(steps[: len(requests)]):
             result = results[number] if number < len(results) else None
-            made.append(self._made(step, result, records))
+            made.append(self._made(step, result, finder.records_of(number, records)))
         return Trial(run, tuple(made), tuple(records), in_subagent)
 
-    def _made(self, step: Step, result: str | None, records: Sequence[Record]) -> Made:
-        """Return what happened to a call that the agent has reached."""
+    def _made(self, step: Step, result: str | None, records: tuple[Record, ...]) -> Made:
+        """Return what happened to a call that the agent has reached, and its runs of hooks."""
         agent, project = self.scratch.agent, self.scratch.copy.project
-        its_records = [record for record in records if _is_of_call(agent, record, step, project)]
-        return Made(step, result, self._happened(step, result or ""), tuple(its_records))
+        got_other_arguments = any(
+            has_other_arguments(agent, record, step, project) for record in records
+        )
+        happened = self._happened(step, result or "")
+        if not happened and (step.is_rewritten or got_other_arguments):
+            happened = None  # with other arguments it leaves other traces
+        return Made(step, result, happened, records)
 
     def _happened(self, step: Step, result: str) -> bool | None:
         """Return whether a call was carried out; `None` if it leaves no trace."""
@@ -167,32 +174,3 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except OSError:
         return ""
-
-
-def _is_of_call(agent: AgentSpec, record: Record, step: Step, project: Path) -> bool:
-    """Return whether a hook ran on an event of a call; agents may add arguments."""
-    expected = step.arguments(project)
-    for form in (agent, *agent.forms.values()):
-        name = record.payload.get(_key(form, "tool_name"))
-        arguments = record.payload.get(_key(form, "tool_input"))
-        if isinstance(arguments, str):
-            arguments = _read_object(arguments)
-        if not isinstance(name, str) or not isinstance(arguments, dict):
-            continue
-        call = form.vocabulary.call(name, arguments)
-        is_same_tool = step.sample.tool == call.tool or step.name == name
-        has_arguments = all(call.arguments.get(key) == expected[key] for key in expected)
-        if is_same_tool and has_arguments:
-            return True
-    return False
-
-
-def _key(agent: AgentSpec, field: str) -> str:
-    return agent.payload_keys.get(field) or field
-
-
-def _read_object(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None

@@ -348,12 +348,13 @@ class _Registration:
             return answer
         try:
             must_refuse = self._hooks.unsupported == "refuse"
-            fitted, notes = fit(self.agent, event, answer, refuse=must_refuse)
+            name = self._hooks.name
+            fitted, notes = fit(self.agent, event, answer, name=name, refuse=must_refuse)
         except UnsupportedError:
             if answer.outcome is not Outcome.DENY:
                 raise
             denial = Answer(outcome=Outcome.DENY, reason=answer.reason)
-            fitted, notes = fit(self.agent, event, denial)
+            fitted, notes = fit(self.agent, event, denial, name=self._hooks.name)
         if stderr_message(self.agent, event.name, fitted) is not None:
             wire = event.wire_name or event.name
             notes.append(f"a reply over HTTP cannot hold a message to the user on {wire}; {LOST}")

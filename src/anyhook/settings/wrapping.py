@@ -62,7 +62,7 @@ def wrap_commands(
     file: str,
     hooks_path: tuple[str, ...],
     *,
-    wrapper: Callable[[str, Mapping[str, Any]], Wrapper | None],
+    wrapper: Callable[[JsonPath, Mapping[str, Any]], Wrapper | None],
     rewrite: Callable[[str], str] = lambda text: text,
 ) -> str:
     """Return the text of a settings file with wrapped commands.
@@ -72,7 +72,7 @@ def wrap_commands(
         text: The text; one that cannot be parsed stays as it is.
         file: Path of the file.
         hooks_path: Keys to the hooks.
-        wrapper: Returns the wrapper of a hook on an event; `None` to leave it alone.
+        wrapper: Returns the wrapper of the hook at a path; `None` to leave it alone.
         rewrite: Changes the texts of a command.
     """
     try:
@@ -82,7 +82,7 @@ def wrap_commands(
     changes: dict[JsonPath, Any] = {}
     identifiers: dict[str, list[str]] = {}
     for path, handler in iter_hooks(agent, document.value, hooks_path):
-        wrapped_in = wrapper(str(path[len(hooks_path)]), handler)
+        wrapped_in = wrapper(path, handler)
         if wrapped_in is None:
             continue
         for key, value in _wrapped_members(agent, handler, wrapped_in, rewrite).items():

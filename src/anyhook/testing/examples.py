@@ -8,7 +8,7 @@ from traceback import TracebackException
 from typing import TYPE_CHECKING
 
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.agents.capabilities import abilities_of
+from anyhook.agents.capabilities import ABILITIES, Support, abilities_of, support
 from anyhook.authoring.hooks import Example
 from anyhook.authoring.inspect import STOP_FLAG
 from anyhook.authoring.load import load_hooks
@@ -135,12 +135,22 @@ def _judge(example: Example, agent: str, run: HookRun) -> ExampleResult:
     if example.says and example.says not in " ".join(_texts(run.answer)):
         notes = (f"it does not say {example.says!r}", *run.notes)
         return ExampleResult(example, agent, "failed", got, notes, run)
-    # The agent cannot do what the hook asks for, so its answer is not held against the example.
-    if run.notes:
-        return ExampleResult(example, agent, "degraded", got, run.notes, run)
-    if not is_expected(example.expect, run.answer):
-        return ExampleResult(example, agent, "failed", got, (f"expected {example.expect}",), run)
-    return ExampleResult(example, agent, "ok", got, run=run)
+    # What the agent cannot do on the event is not held against the example. What the hook's own
+    # answer prevents, as a denial does with context, is.
+    is_possible = not run.notes or _can_do(get_agent(agent), example)
+    if is_possible and not is_expected(example.expect, run.answer):
+        notes = (f"expected {example.expect}", *run.notes)
+        return ExampleResult(example, agent, "failed", got, notes, run)
+    status = "degraded" if run.notes else "ok"
+    return ExampleResult(example, agent, status, got, run.notes, run)
+
+
+def _can_do(agent: AgentSpec, example: Example) -> bool:
+    """Return whether an agent can do on an event what an example expects."""
+    if example.expect not in ABILITIES:
+        return False
+    kept = (Support.YES, Support.UNDOCUMENTED)
+    return support(agent, example.event, example.expect) in kept
 
 
 def _missing_in(agent: AgentSpec, example: Example) -> str | None:

@@ -120,7 +120,7 @@ def _call_functions(hooks: Hooks, agent: AgentSpec, payload: dict[str, Any]) -> 
     spec = agent.by_canonical.get(event.name)
     if spec is None:
         return HookRun(agent.name, payload, NO_OPINION, None)
-    answer, notes = fit(agent, event, hooks.answer(event, agent))
+    answer, notes = fit(agent, event, hooks.answer(event, agent), name=hooks.name)
     message = stderr_message(agent, spec.canonical, answer)
     if message is None:
         exit_code, empty_reply, stderr = 0, spec.no_opinion_output, ""

@@ -94,12 +94,16 @@ class ScriptedModel(ABC):
     Attributes:
         requests: The bodies of the agent's requests, in order.
         subagent_requests: The same for a subagent.
+        times: When each of the agent's requests came, in seconds since the epoch.
+        subagent_times: The same for a subagent.
         aside: The requests that belong to no conversation.
     """
 
     def __init__(self, listener: socket.socket, script: Script) -> None:
         self.requests: list[Body] = []
         self.subagent_requests: list[Body] = []
+        self.times: list[float] = []
+        self.subagent_times: list[float] = []
         self.aside: list[Question] = []
         self._script = script
         self._lock = threading.Condition()
@@ -117,22 +121,26 @@ class ScriptedModel(ABC):
 
     def answer(self, question: Question) -> Reply:
         """Answer a request with the next turn of its conversation, or aside."""
+        asked_at = time.time()
         with self._lock:
             if not self.converses(question):
                 self.aside.append(question)
                 return self.small_talk(question)
-            requests, turns, name = self.requests, self._script.turns, "main"
-            if self._is_of_subagent(question.body):
-                requests, turns = self.subagent_requests, self._script.subagent_turns
-                name = "sub"
+            requests, times, turns = self.requests, self.times, self._script.turns
+            in_subagent = self._is_of_subagent(question.body)
+            if in_subagent:
+                requests, times = self.subagent_requests, self.subagent_times
+                turns = self._script.subagent_turns
             elif requests:
                 self._wait_for_subagent()
             turn = turns[len(requests)] if len(requests) < len(turns) else self._script.end
             requests.append(question.body)
+            times.append(asked_at)
             self._lock.notify_all()
             if turn is None:
                 return self.refusal(END_OF_SCRIPT)
-            return self.say(turn, f"{name}_{len(requests):04}", question.body)
+            number = turn_number(len(requests), in_subagent=in_subagent)
+            return self.say(turn, number, question.body)
 
     def _wait_for_subagent(self) -> None:
         """Wait for a subagent that works in the background: it would be ended with the agent."""
@@ -188,6 +196,16 @@ class ScriptedModel(ABC):
     @abstractmethod
     def tool_results(request: Body) -> list[str]:
         """Return the results of the tools in a request, in order."""
+
+
+def turn_number(number: int, *, in_subagent: bool) -> str:
+    """Return a text that no other turn of a run has.
+
+    Args:
+        number: Number of the turn in its conversation, the first being 1.
+        in_subagent: Whether it is a conversation with a subagent.
+    """
+    return f"{'sub' if in_subagent else 'main'}_{number:04}"
 
 
 def strings(value: object) -> Iterator[str]:

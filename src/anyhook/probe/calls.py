@@ -1,0 +1,124 @@
+"""Which call of the scripted model a run of a hook belongs to.
+
+The arguments do not decide: a hook may have rewritten them before the next one ran.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyhook.probe.models.server import turn_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.probe.plan import Step
+    from anyhook.probe.taps import Record
+
+CALL_IDENTIFIER = re.compile(r"(?:toolu|call)_(?P<turn>(?:main|sub)_\d{4})_\d+")
+"""What the scripted models call the calls of their turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallFinder:
+    """Finds the call of a model's turn to which a run of a hook belongs. Each turn has one call.
+
+    Attributes:
+        agent: The agent.
+        steps: The planned calls.
+        times: When the model was asked for each turn, in seconds since the epoch.
+        in_subagent: Whether a subagent makes the calls.
+    """
+
+    agent: AgentSpec
+    steps: Sequence[Step]
+    times: Sequence[float]
+    in_subagent: bool
+
+    def records_of(self, index: int, records: Sequence[Record]) -> tuple[Record, ...]:
+        """Return the runs of hooks on the events of a call.
+
+        Args:
+            index: Index of the call; the model was asked for it.
+            records: All runs of hooks.
+        """
+        return tuple(record for record in records if self._is_of_call(record, index))
+
+    def _is_of_call(self, record: Record, index: int) -> bool:
+        if not self._names_tool(record, self.steps[index]):
+            return False
+        # A hook in the background may start after the model was asked for the next turn, so the
+        # identifier counts more than the time; agents with such hooks send it.
+        turn = _turn_of(record)
+        if turn is not None:
+            return turn == turn_number(index + 1, in_subagent=self.in_subagent)
+        is_last = index + 1 == len(self.times)
+        end = math.inf if is_last else self.times[index + 1]
+        return self.times[index] <= record.time < end
+
+    def _names_tool(self, record: Record, step: Step) -> bool:
+        """Return whether the payload of a run is about the tool of a step."""
+        for form in _forms(self.agent):
+            name = record.payload.get(_payload_key(form, "tool_name"))
+            if not isinstance(name, str):
+                continue
+            call = form.vocabulary.call(name, _arguments(form, record) or {})
+            if step.name == name or step.sample.tool == call.tool:
+                return True
+        return False
+
+
+def has_other_arguments(agent: AgentSpec, record: Record, step: Step, project: Path) -> bool:
+    """Return whether a run of a hook got other arguments than the model gave to its call.
+
+    Args:
+        agent: The agent, which may add arguments.
+        record: A run of a hook on an event of the call.
+        step: The planned call.
+        project: Directory of the project in which it was made.
+    """
+    expected = step.arguments(project)
+    for form in _forms(agent):
+        name = record.payload.get(_payload_key(form, "tool_name"))
+        arguments = _arguments(form, record)
+        if not isinstance(name, str) or arguments is None:
+            continue
+        received = form.vocabulary.call(name, arguments).arguments
+        if all(received.get(key) == expected[key] for key in expected):
+            return False
+    return True
+
+
+def _forms(agent: AgentSpec) -> tuple[AgentSpec, ...]:
+    """Return the forms in which an agent sends its payloads."""
+    return (agent, *agent.forms.values())
+
+
+def _payload_key(agent: AgentSpec, field: str) -> str:
+    """Return an agent's name of a member of payloads."""
+    return agent.payload_keys.get(field) or field
+
+
+def _turn_of(record: Record) -> str | None:
+    """Return the turn whose identifier of a call a payload holds; `None` if it holds none."""
+    for value in record.payload.values():
+        match = CALL_IDENTIFIER.fullmatch(value) if isinstance(value, str) else None
+        if match is not None:
+            return match["turn"]
+    return None
+
+
+def _arguments(form: AgentSpec, record: Record) -> dict[str, object] | None:
+    arguments = record.payload.get(_payload_key(form, "tool_input"))
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            return None
+    return arguments if isinstance(arguments, dict) else None
