@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tools.drift.__main__ import CHANGED, SURFACES, UNAVAILABLE, UNCHANGED, USAGE, main
 from tools.drift.case_forms import load_cases
 from tools.drift.compare import compare_surfaces, compare_with_tables
-from tools.drift.packages import PACKAGES
+from tools.drift.packages import PACKAGES, ROOT
 from tools.drift.random_replies import Effect, RandomReplies, decide, difference
-from tools.drift.runs import read_failures
+from tools.drift.runs import AgentTests, read_results, run_tests
 from tools.drift.surface import Surface, read_surface
 
 from anyhook.agents import AGENTS
+from tests.e2e.agents import VERSIONS
 
 BUNDLE = """
 // packages/core/src/hooks/types.ts
@@ -139,15 +144,64 @@ def test_the_stored_names_agree_with_the_tables(agent):
         assert [c.name for c in changes if c.name not in stored["accepted"]] == []
 
 
-def test_failed_tests_are_read_from_the_results(tmp_path):
-    results = tmp_path / "results.xml"
-    results.write_text(
-        '<testsuites><testsuite><testcase name="good"/><testcase name="bad"><failure/></testcase>'
-        '<testcase name="broken"><error/></testcase></testsuite></testsuites>'
-    )
+RESULTS = """<testsuites><testsuite>
+<testcase name="good"/>
+<testcase name="bad"><failure/></testcase>
+<testcase name="broken"><error/></testcase>
+<testcase name="absent"><skipped/></testcase>
+</testsuite></testsuites>"""
 
-    assert read_failures(results) == ["bad", "broken"]
-    assert read_failures(tmp_path / "none.xml") == ["the test run itself"]
+
+def test_failed_and_skipped_tests_are_read_from_the_results(tmp_path):
+    results = tmp_path / "results.xml"
+    results.write_text(RESULTS)
+
+    assert read_results(results, 1) == AgentTests(3, 1, ("bad", "broken"))
+
+
+@pytest.mark.parametrize(
+    ("text", "exit_code", "problem"),
+    [
+        (None, 4, "pytest ended with exit code 4"),
+        (RESULTS, 2, "pytest ended with exit code 2"),
+        ("<testsuites/>", 5, "no test ran, 0 were skipped"),
+        ("<a><testcase><skipped/></testcase></a>", 0, "no test ran, 1 were skipped"),
+    ],
+)
+def test_a_run_without_tests_is_a_problem(tmp_path, text, exit_code, problem):
+    results = tmp_path / "results.xml"
+    if text is not None:
+        results.write_text(text)
+
+    assert read_results(results, exit_code).problem == problem
+
+
+def test_an_agent_whose_tests_cannot_be_chosen_is_a_problem():
+    package = dataclasses.replace(PACKAGES["opencode"], agent="nobody")
+
+    assert run_tests(package, "0.0.0") == AgentTests(problem="no test ran, 0 were skipped")
+
+
+def test_each_test_with_a_real_agent_is_chosen_by_its_release():
+    command = [sys.executable, "-m", "pytest", "tests/e2e", "--collect-only"]
+    environ = {**os.environ, "ANYHOOK_E2E": "1"}
+    done = subprocess.run(
+        [*command, "-p", "no:cacheprovider"],
+        cwd=ROOT, env=environ, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    tests = [line for line in done.stdout.splitlines() if "::" in line]
+    unchosen = [
+        test
+        for test in tests
+        if "test_claude_sdk" not in test and not any(f"{name}-" in test for name in VERSIONS)
+    ]
+
+    assert tests
+    assert unchosen == []
+    for name, versions in VERSIONS.items():
+        own = [test for test in tests if f"/test_{name}.py::" in test]
+        assert [test for test in own if f"{name}-{versions[0]}" not in test] == []
+        assert [test for test in tests if f"{name}-{versions[0]}" in test]
 
 
 @pytest.mark.parametrize(("agent", "count"), [("qwen", 150), ("copilot", 290), ("codex", 100)])

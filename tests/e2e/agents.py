@@ -277,15 +277,21 @@ OPENCODE = Agent(
     },
 )
 
-AGENTS = tuple(
-    replace(agent, version=version)
-    for agent in (GEMINI, CLAUDE, QWEN)
-    for version in VERSIONS[agent.name]
-)
 
-PROBED = (
-    *AGENTS,
-    *(replace(CODEX, version=version) for version in VERSIONS["codex"]),
-    *(replace(COPILOT, version=version) for version in VERSIONS["copilot"]),
-)
+def releases(agent: Agent) -> tuple[Agent, ...]:
+    """Return an agent in each release that is tested."""
+    return tuple(replace(agent, version=version) for version in VERSIONS[agent.name])
+
+
+def release_id(agent: Agent) -> str:
+    """Return the part of a test's name by which the tests of a release are chosen.
+
+    `make drift` runs the tests whose names hold it, so each test with a real agent has it.
+    """
+    return f"{agent.name}-{agent.version}"
+
+
+AGENTS = (*releases(GEMINI), *releases(CLAUDE), *releases(QWEN))
+
+PROBED = (*AGENTS, *releases(CODEX), *releases(COPILOT))
 """The agents of the tests of `anyhook probe`."""

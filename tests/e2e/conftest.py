@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from anyhook.probe.start import fence
-from tests.e2e.agents import AGENTS
+from tests.e2e.agents import AGENTS, release_id
 from tests.e2e.drive import run_agent
 
 WANTED = os.environ.get("ANYHOOK_E2E") == "1"
@@ -25,7 +25,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line("e2e: no `unshare --net` here; agents had the whole network")
 
 
-@pytest.fixture(scope="session", params=AGENTS, ids=lambda agent: f"{agent.name}-{agent.version}")
+@pytest.fixture(scope="session", params=AGENTS, ids=release_id)
 def agent(request):
     """Every test runs with each release of each agent."""
     return request.param.install()

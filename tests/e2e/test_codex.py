@@ -9,19 +9,13 @@ import sys
 
 import pytest
 
-from anyhook.agents.program import Workplace, get_program
+from anyhook.agents.program import Workplace
 from anyhook.probe.models.server import Script, Turn
 from anyhook.probe.start import run_program
-from tests.e2e.agents import CACHE
+from tests.e2e.agents import CODEX, release_id, releases
 
 pytestmark = pytest.mark.timeout(120, func_only=True)
 
-VERSION = os.environ.get("CODEX_VERSION") or "0.169.0"
-PROGRAM = (
-    CACHE
-    / f"codex-{VERSION}"
-    / "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
-)
 HOOK = """
 from anyhook.authoring import Hooks, context, deny
 
@@ -57,11 +51,14 @@ def shell(command):
     return ("exec_command", {"cmd": command})
 
 
+@pytest.fixture(scope="session", params=releases(CODEX), ids=release_id)
+def codex(request):
+    return request.param.install()
+
+
 @pytest.fixture
-def run(project, home):
+def run(codex, project, home):
     """Run Codex CLI in the project, with the hook file on some events."""
-    if not PROGRAM.exists():
-        pytest.skip(f"{PROGRAM} is not installed")
 
     def call(turns, *events, layout="json"):
         hook = project / "hook.py"
@@ -82,9 +79,7 @@ def run(project, home):
             (directory / "config.toml").write_text("\n".join(tables))
         environ = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
         place = Workplace(home, project, environ)
-        run = run_program(
-            get_program("codex"), [str(PROGRAM)], place, Script(turns), "do it", seconds=90
-        )
+        run = run_program(codex.program, codex.start(), place, Script(turns), "do it", seconds=90)
         assert not run.timed_out, run.stdout + run.stderr
         return run
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from anyhook.probe.models.server import Turn
-from tests.e2e.agents import COPILOT
+from tests.e2e.agents import COPILOT, release_id, releases
 from tests.e2e.drive import run_agent
 
 pytestmark = pytest.mark.timeout(120, func_only=True)
@@ -56,9 +56,9 @@ PASCAL = {
 }
 
 
-@pytest.fixture(scope="session")
-def copilot():
-    return COPILOT.install()
+@pytest.fixture(scope="session", params=releases(COPILOT), ids=release_id)
+def copilot(request):
+    return request.param.install()
 
 
 @pytest.fixture(params=["camel", "pascal"])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from anyhook.probe.models.server import Turn
-from tests.e2e.agents import CLAUDE, GEMINI
+from tests.e2e.agents import CLAUDE, GEMINI, release_id
 from tests.e2e.drive import run_agent
 
 pytestmark = [
@@ -116,7 +116,7 @@ def both(*names):
     return pytest.mark.parametrize(
         ("agent", "hook"),
         [
-            pytest.param(agent, name, id=f"{OTHER[agent.name].name}-{name}-in-{agent.name}")
+            pytest.param(agent, name, id=f"{OTHER[agent.name].name}-{name}-in-{release_id(agent)}")
             for agent in (GEMINI, CLAUDE)
             for name in names
             if name in HOOKS[OTHER[agent.name].name]
@@ -128,8 +128,7 @@ def both(*names):
 @pytest.fixture
 def agent(request):
     """The agent that is given the other one's hooks."""
-    request.param.install()
-    return request.param
+    return request.param.install()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from anyhook.cli import main
 from anyhook.probe.models.server import Script, Turn
 from anyhook.probe.start import run_program
 from tests.agents.opencode import PLUGIN, render
-from tests.e2e.agents import OPENCODE
+from tests.e2e.agents import OPENCODE, release_id, releases
 
 SECONDS = 240.0  # a run takes five on an idle machine
 pytestmark = pytest.mark.timeout(SECONDS + 60, func_only=True)
@@ -66,9 +66,9 @@ if __name__ == "__main__":
 """
 
 
-@pytest.fixture(scope="session")
-def opencode():
-    return OPENCODE.install()
+@pytest.fixture(scope="session", params=releases(OPENCODE), ids=release_id)
+def opencode(request):
+    return request.param.install()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from anyhook.cli import OK, main
 from anyhook.probe.models.server import Turn
-from tests.e2e.agents import AGENTS
+from tests.e2e.agents import AGENTS, release_id
 from tests.e2e.drive import run_agent
 from tests.page.browser import needs_chromium, start_chromium
 from tests.page.serving import Command
@@ -25,7 +25,7 @@ fi
 """
 
 
-@pytest.fixture(params=CLAUDE, ids=str)
+@pytest.fixture(params=CLAUDE, ids=release_id)
 def claude(request):
     """Claude Code."""
     return request.param.install()

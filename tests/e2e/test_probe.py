@@ -16,7 +16,7 @@ from anyhook.probe.probing import ProbeOptions, probe_in_sandbox
 from anyhook.probe.report import Verdict
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.sources import Location
-from tests.e2e.agents import PROBED
+from tests.e2e.agents import PROBED, release_id
 
 pytestmark = pytest.mark.timeout(400, func_only=True)
 
@@ -51,7 +51,7 @@ TOOLS = {
 """The shell tool of each agent."""
 
 
-@pytest.fixture(scope="module", params=PROBED, ids=lambda agent: f"{agent.name}-{agent.version}")
+@pytest.fixture(scope="module", params=PROBED, ids=release_id)
 def agent(request):
     return request.param.install()
 

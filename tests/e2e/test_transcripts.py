@@ -16,7 +16,7 @@ from anyhook.agents.program import Workplace, get_program
 from anyhook.agents.transcripts import get_transcripts
 from anyhook.probe.models.server import Script, Turn
 from anyhook.probe.start import run_program
-from tests.e2e.agents import PROBED
+from tests.e2e.agents import PROBED, release_id
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120, func_only=True)]
 
@@ -35,7 +35,7 @@ NOT_IN_THE_FILE = {
 """Agent to events that its transcripts do not show."""
 
 
-@pytest.fixture(scope="module", params=PROBED, ids=lambda agent: f"{agent.name}-{agent.version}")
+@pytest.fixture(scope="module", params=PROBED, ids=release_id)
 def agent(request):
     return request.param.install()
 

@@ -25,7 +25,7 @@ from tools.drift.packages import (
 )
 from tools.drift.random_replies import play_replies
 from tools.drift.report import AgentReport, to_json, to_table
-from tools.drift.runs import failed_tests, has_tests
+from tools.drift.runs import has_tests, run_tests
 from tools.drift.surface import Surface, read_surface
 
 if TYPE_CHECKING:
@@ -87,7 +87,9 @@ def _examine(package: Package, options: argparse.Namespace) -> AgentReport:
         return report
     _run_tests(package, report)
     command = _start_command(package, directory)
-    if command is not None:
+    if command is None:
+        report.notes.append("no cases and replies were played: nothing starts this package")
+    else:
         _run_cases(package, command, report)
         _run_replies(package, command, report, options)
     return report
@@ -144,7 +146,12 @@ def _run_tests(package: Package, report: AgentReport) -> None:
         report.notes.append("there are no tests with the real agent")
         return
     sys.stderr.write(f"{package.agent} {report.newest}: running the tests with it\n")
-    for name in failed_tests(package, report.newest):
+    run = run_tests(package, report.newest)
+    report.notes.append(f"{run.count} tests with the real agent ran, {run.skipped} were skipped")
+    if run.problem:
+        change = Change(package.agent, report.newest, "tests", "the test run itself", run.problem)
+        report.changes.append(change)
+    for name in run.failed:
         report.changes.append(Change(package.agent, report.newest, "tests", name, "failed"))
 
 

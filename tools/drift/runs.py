@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ET
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,25 @@ if TYPE_CHECKING:
     from tools.drift.packages import Package
 
 SECONDS = 3600.0
+FINISHED = frozenset({0, 1, 5})
+"""Exit codes of pytest: all tests passed, some failed, none was chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTests:
+    """A run of the tests with a release of an agent.
+
+    Attributes:
+        count: Tests that ran.
+        skipped: Tests that were skipped.
+        failed: Names of those that failed.
+        problem: Why the run shows nothing; empty if it does.
+    """
+
+    count: int = 0
+    skipped: int = 0
+    failed: tuple[str, ...] = ()
+    problem: str = ""
 
 
 def has_tests(package: Package) -> bool:
@@ -24,8 +44,13 @@ def has_tests(package: Package) -> bool:
     return bool(package.variable) and package.variable in text
 
 
-def failed_tests(package: Package, version: str) -> list[str]:
-    """Run the tests with a release of an agent, and return the names of those that failed."""
+def run_tests(package: Package, version: str) -> AgentTests:
+    """Run the tests with a release of an agent.
+
+    Args:
+        package: The agent.
+        version: The release; the names of its tests hold it (`tests.e2e.agents.release_id`).
+    """
     with tempfile.TemporaryDirectory(prefix="drift-") as scratch:
         results = Path(scratch) / "results.xml"
         command = [sys.executable, "-m", "pytest", "tests/e2e", "-q", "-p", "no:cacheprovider",
@@ -36,19 +61,30 @@ def failed_tests(package: Package, version: str) -> list[str]:
             "ANYHOOK_E2E_CACHE": str(cache_directory()),
             package.variable: version,
         }
-        subprocess.run(
+        done = subprocess.run(
             command, cwd=ROOT, env=environ, capture_output=True, timeout=SECONDS, check=False
         )
-        return read_failures(results)
+        return read_results(results, done.returncode)
 
 
-def read_failures(results: Path) -> list[str]:
-    """Return the names of the tests that failed from a file in the form of JUnit.
+def read_results(results: Path, exit_code: int) -> AgentTests:
+    """Read how tests ended from a file in the form of JUnit.
 
-    A run without a file has failed as a whole.
+    Args:
+        results: The file.
+        exit_code: That of pytest.
     """
-    if not results.exists():
-        return ["the test run itself"]
-    cases = ET.parse(results).iter("testcase")  # noqa: S314 - see above
-    failed = [case for case in cases if {part.tag for part in case} & {"failure", "error"}]
-    return [str(case.get("name")) for case in failed]
+    if not results.exists() or exit_code not in FINISHED:
+        return AgentTests(problem=f"pytest ended with exit code {exit_code}")
+    count, skipped = 0, 0
+    failed: list[str] = []
+    for case in ET.parse(results).iter("testcase"):  # noqa: S314 - see above
+        outcomes = {part.tag for part in case}
+        if "skipped" in outcomes:
+            skipped += 1
+            continue
+        count += 1
+        if outcomes & {"failure", "error"}:
+            failed.append(str(case.get("name")))
+    problem = "" if count else f"no test ran, {skipped} were skipped"
+    return AgentTests(count, skipped, tuple(failed), problem)
