@@ -69,7 +69,7 @@ def test_given_fields_take_precedence():
 
 
 def test_a_result_is_the_one_of_its_tool_and_directory():
-    payload = make("claude", "PostToolUse", tool="write_file", cwd="/work")
+    payload = make("claude", "PostToolUse", tool="write_file", cwd="/p")
 
-    assert payload["tool_response"]["filePath"] == "/work/a.txt"
+    assert payload["tool_response"]["filePath"] == "/p/a.txt"
     assert make("claude", "PostToolUse")["tool_response"]["stdout"] == "one"
