@@ -22,13 +22,15 @@ from pydantic_ai.models.function import FunctionModel
 
 from agents import Agent as OpenAIAgent
 from agents import function_tool
-from anyhook import RequiredHooksError, UsageError
-from anyhook.integrations import HostTool
+from anyhook import Engine, RequiredHooksError, UsageError
+from anyhook.agents import AGENTS, get_agent
+from anyhook.integrations import HostTool, HostTools, Session
 from anyhook.integrations.adk import AnyhookPlugin
 from anyhook.integrations.claude_sdk import anyhook_hooks
 from anyhook.integrations.langchain import AnyhookMiddleware
 from anyhook.integrations.openai_agents import AnyhookRunner
 from anyhook.integrations.pydantic_ai import AnyhookHooks
+from anyhook.model.tools import TOOLS
 from tests.integrations import adk, langchain_
 
 COMMAND = "rm -rf /"
@@ -292,3 +294,72 @@ def test_a_wrong_value_is_an_error(run, guard, tool, text):
 
     with pytest.raises(UsageError, match=re.escape(text)):
         live(run, trial, guard("Bash"), tools={"run_command": tool})
+
+
+class TestSessions:
+    """In a loop of the program's own, tools are checked when they are offered or called."""
+
+    def test_a_call_of_a_tool_that_no_hook_matches_is_reported_once(self, guard):
+        messages = []
+
+        async def run():
+            engine = Engine.load(guard("Bash"), trust_once=True, on_message=messages.append)
+            for _ in range(2):
+                async with Session(engine) as session:
+                    for _ in range(2):
+                        assert (await session.before_tool("run_command", {"cmd": COMMAND})).allowed
+
+        asyncio.run(run())
+
+        assert [text for text in messages if "[unmatched-tool]" in text] == messages
+        assert len(messages) == 1
+
+    def test_a_call_that_escapes_a_required_guard_is_an_error_each_time(self, guard):
+        async def run():
+            engine = Engine.load(guard("Bash"), trust_once=True, require={"before_tool"})
+            async with Session(engine) as session:
+                session.tool_checks.offer(["get_weather"])
+                for _ in range(2):
+                    with pytest.raises(RequiredHooksError, match="run_command"):
+                        session.tool_checks.offer(["run_command"], lambda _name: ["cmd"])
+                    with pytest.raises(RequiredHooksError, match="run_command"):
+                        await session.before_tool("run_command", {"cmd": COMMAND})
+
+        asyncio.run(run())
+
+    def test_a_tool_whose_kind_is_not_plain_can_be_exempted(self, guard):
+        messages = []
+
+        async def run():
+            engine = Engine.load(guard("Bash"), trust_once=True, on_message=messages.append)
+            async with Session(engine) as session:
+                session.tool_checks.offer(["get_weather"], lambda _name: ["city"])
+
+        asyncio.run(run())
+
+        (message,) = messages
+        assert 'name it, like tools={"get_weather": "shell"}' in message
+        assert 'if not, write tools={"get_weather": None}' in message
+
+    @pytest.mark.parametrize("name", ["PowerShell", "Monitor"])
+    def test_a_guard_on_one_name_of_the_agent_sees_that_name(self, guard, name):
+        async def run():
+            engine = Engine.load(guard(name), trust_once=True)
+            async with Session(engine, tools={"run": name}) as session:
+                return await session.before_tool("run", {"command": COMMAND})
+
+        assert not asyncio.run(run()).allowed
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_canonical_and_own_names_of_every_agent_are_accepted(name):
+    agent = get_agent(name)
+    words = [*TOOLS, *agent.tools, *agent.vocabulary.canonical]
+
+    tools = HostTools(agent, {f"host-{word}": word for word in words})
+
+    for word in agent.tools:
+        if word not in TOOLS:
+            assert tools.shown_name(f"host-{word}") == word
+    for word, row in agent.vocabulary.tools.items():
+        assert tools.shown_name(f"host-{word}") == row.names[0]

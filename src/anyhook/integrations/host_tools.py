@@ -80,12 +80,17 @@ class HostTools:
     ) -> None:
         self._agent = agent
         self._tools: dict[str, HostTool] = {}
+        # An agent may have several names for one tool, and a guard on `PowerShell` means only that.
+        self._own_names: dict[str, str] = {}
         self._exempt: set[str] = set()
         for name, given in (tools or {}).items():
             if given is None:
                 self._exempt.add(name)
             else:
                 self._tools[name] = read_host_tool(agent, name, given)
+                word = given if isinstance(given, str) else given.tool
+                if word not in TOOLS and word in agent.vocabulary.canonical:
+                    self._own_names[name] = word
 
     @property
     def declared(self) -> Mapping[str, HostTool]:
@@ -115,6 +120,8 @@ class HostTools:
 
     def shown_name(self, name: str) -> str:
         """Return the name that hooks see for a tool."""
+        if name in self._own_names:
+            return self._own_names[name]
         tool = self._tools.get(name)
         canonical = name if tool is None else tool.tool
         if canonical not in TOOLS and not _is_mcp(canonical):
