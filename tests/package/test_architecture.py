@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+import tomllib
 from functools import cache
+from importlib.metadata import packages_distributions, requires
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -63,6 +67,50 @@ def _imported(tree):
                 yield inner if inner in modules() else node.module
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules())
+
+
+def _names_of(requirements):
+    """Return the names of the distributions that requirements name."""
+    return {re.match(r"[\w-]+", text)[0].lower().replace("_", "-") for text in requirements}
+
+
+def _imported_packages(tree):
+    """Yield the top-level packages that a module imports, but not those for types only."""
+    for node in ast.iter_child_nodes(tree):
+        is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield str(node.module).partition(".")[0]
+        elif not is_for_types:
+            yield from _imported_packages(node)
+
+
+def test_every_library_that_is_imported_is_required():
+    """A library that another one requires may be gone with the next release of that one."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = _names_of(chain(*project["optional-dependencies"].values()))
+    required = _names_of(project["dependencies"]) | extras
+    # The integration of a framework uses what the framework is made of.
+    distributions = packages_distributions()
+    installed = _names_of(chain(*distributions.values()))
+    of_frameworks = extras & installed
+    for _ in range(3):  # pydantic-ai, pydantic-ai-slim, pydantic, pydantic-core
+        parts = chain(*[requires(name) or () for name in of_frameworks])
+        of_frameworks |= _names_of(parts) & installed
+
+    missing = set()
+    for module, tree in modules().items():
+        known = required
+        if module.startswith("anyhook.integrations"):
+            known = required | of_frameworks
+        for package in set(_imported_packages(tree)) - sys.stdlib_module_names - {"anyhook"}:
+            # One that is not installed has the name of its package.
+            if _names_of(distributions.get(package, [package])).isdisjoint(known):
+                missing.add((module, package))
+
+    # pytest itself loads this module.
+    assert missing == {("anyhook.testing.plugin", "pytest")}
 
 
 def test_the_diagram_shows_every_package():

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-import click
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.segment import Segment
@@ -199,7 +199,7 @@ def confirm(
     out = console(stderr=err)
     out.print(f"{question} y/N ", end="", markup=False, soft_wrap=True)
     try:
-        is_agreed = click.getchar().lower().startswith("y")
+        is_agreed = typer.getchar().lower().startswith("y")
     except EOFError:
         is_agreed = False
     out.print("y" if is_agreed else "n")

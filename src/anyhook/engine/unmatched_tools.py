@@ -230,7 +230,7 @@ class UnmatchedTools:
         examples = [ToolKind(word).mapping(name) for word in self._guarded_kinds()]
         example = examples[0] if examples else ToolKind("shell").mapping(name)
         return (
-            f"if it does what one of their tools does, name it, like {example}; "
+            f"if one of these hooks is for what it does, name it, like {example}; "
             f'if not, write tools={{"{name}": None}}'
         )
 
