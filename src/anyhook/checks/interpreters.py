@@ -144,7 +144,8 @@ def _check_together(argv: list[str], scripts: Sequence[ScriptText]) -> list[Synt
         result = _run(argv, json.dumps([_as_json(script) for script in remaining]))
         answers = result.stdout.splitlines()
         reports += [_from_json(json.loads(answer)) for answer in answers if answer.endswith("}")]
-        # Without an error there is an answer for every script, or it is no such interpreter.
+        # An interpreter that ends without an error has answered for every script. A program that
+        # has not is no interpreter of that language.
         if result.error or result.timed_out or result.exit_code == 0:
             break
         # The script behind the last answer has ended the interpreter.

@@ -178,7 +178,7 @@ def _find_interpreter(hook: CheckedHook, word: str, base: Path) -> str | None:
     """Return the path of an interpreter that may be started; `None` if there is none.
 
     A program of the project, or at a path that settings name, is started only for a hook that the
-    user trusts: whoever wrote the settings may have written the program, too.
+    user trusts: the author of the settings may have written the program, too.
     """
     if "$" in word or language_of_interpreter(base_name(word)) is None:
         return None

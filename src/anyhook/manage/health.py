@@ -54,7 +54,7 @@ class Word(StrEnum):
     """Whether a hook does its work."""
 
     WORKS = "works"
-    """This content, under this entry, was seen to decide, or, if it is no guard, to run."""
+    """With this content and this entry, a guard was seen to decide, and any other hook to run."""
     BROKEN = "broken"
     """It cannot do its work: a fact."""
     UNKNOWN = "unknown"

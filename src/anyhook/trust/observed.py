@@ -43,7 +43,7 @@ class ObservedFiles:
     Attributes:
         code: Absolute path of each file that code was loaded from, with the date of the first time,
             as `2026-11-24`.
-        data: The same of files that were read and are no code.
+        data: The same of files that were read as data.
         is_full: Whether there was more code than is kept.
     """
 
@@ -93,7 +93,7 @@ def add_observed(
     Args:
         hook_file: The hook file.
         code: Files that code was loaded from.
-        data: Files that were read and are no code.
+        data: Files that were read as data.
         environ: Environment that names the data directory; by default that of this process.
 
     Raises:

@@ -157,10 +157,10 @@ class SubjectReader:
             if self._identity_of(file) is None:
                 continue
             observed = read_observed(file)
-            beside = Path(os.path.realpath(script)).parent
+            directory = Path(os.path.realpath(script)).parent
             for path, date in observed.code.items():
                 own = Path(path)
-                if own.is_relative_to(self.project) or own.is_relative_to(beside):
+                if own.is_relative_to(self.project) or own.is_relative_to(directory):
                     runs.code[path] = date
                 else:
                     runs.unclear.append(f"{path}, which {script.name} was seen to load")

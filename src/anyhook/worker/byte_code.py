@@ -30,6 +30,7 @@ def ignore_doubtful_byte_code() -> None:
     Byte code that may be older is removed, so that cold runs do not load it either.
     """
     # `SourceLoader.get_code` neither reads nor writes byte code if this method raises.
+    # It is a method, so that mypy does not accept an assignment.
     SourceFileLoader.path_stats = _settled_path_stats  # type: ignore[assignment]
 
 
@@ -37,7 +38,7 @@ def _settled_path_stats(loader: SourceFileLoader, path: str) -> Mapping[str, flo
     """Return the time and size of a source; see `importlib.abc.SourceLoader.path_stats`.
 
     Raises:
-        OSError: If its byte code is not to be read or written, or there is no such file.
+        OSError: If its byte code must not be used, or if the source does not exist.
     """
     if remove_doubtful_byte_code(path):
         raise OSError(f"{path} was edited in the second in which its byte code was written")

@@ -34,7 +34,7 @@ class CodeReport:
         self._marks = mmap.mmap(-1, MARKS)
 
     def keep_in_background(self, environ: Mapping[bytes, bytes]) -> None:
-        """Keep what the hook file has loaded, in a process that nobody waits for."""
+        """Keep what the hook file has loaded, in a process of its own, so that no event waits."""
         child = os.fork()
         if child == 0:
             try:
