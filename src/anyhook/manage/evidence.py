@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 import sqlite3
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -192,18 +192,19 @@ def open_history(*, stores_first: bool) -> Iterator[History | None]:
     """
     directory = Path(history_directory())
     try:
-        if (directory / FILE).exists():
-            # A store that cannot be read stays as it is: looking at hooks repairs nothing.
-            readable = History.open_to_read(directory)
-            if readable is None:
-                raise HistoryError("the history is of another release; see: anyhook history")
-            readable.close()
-        elif not (directory / DIRECTORY).exists():
-            yield None
+        # A store that cannot be read stays as it is: looking at hooks repairs nothing.
+        readable = History.open_to_read(directory)
+        if readable is None and (directory / FILE).exists():
+            raise HistoryError("the history is of another release; see: anyhook history")
+        has_journal = (directory / DIRECTORY).exists()
+        if not (stores_first and has_journal):
+            with readable or nullcontext():
+                yield readable
             return
+        if readable is not None:
+            readable.close()
         with History.open(directory) as history:
-            if stores_first:
-                ingest(history)
+            ingest(history)
             yield history
     except sqlite3.Error as error:
         raise HistoryError(f"the history cannot be read: {error}") from error
