@@ -457,10 +457,13 @@ def test_an_edit_counts_at_once_where_byte_code_does_not_show_it(warm):
     env = {"PYTHONDONTWRITEBYTECODE": ""}
 
     def write(word):
-        # as if the file had been written, run and written again within one second
-        module.write_text(f"WORD = '{word}'")
-        for file in (module, *module.parent.glob("__pycache__/*")):
+        # As if the file had been written, run and written again within one second. The server may
+        # look at any time, so the file gets its content and its time at once.
+        edited = warm.root / "edited.py"
+        edited.write_text(f"WORD = '{word}'")
+        for file in (edited, *module.parent.glob("__pycache__/*")):
             os.utime(file, (1_000_000_000, 1_000_000_000))
+        edited.replace(module)
 
     write("first")
     assert reason_of(warm.cold(path, env=env)) == "first"
