@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,9 +26,10 @@ from anyhook.cli.event_filters import (
     print_notes,
 )
 from anyhook.cli.html import HtmlFile, write_html
-from anyhook.cli.options import AsJson, TrustOnce, Yes
-from anyhook.cli.output import confirm, console, count_of, print_json
-from anyhook.cli.past import Since, open_history, print_problems
+from anyhook.cli.open_history import open_history
+from anyhook.cli.options import AsJson, Since, TrustOnce, Yes
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import ProgressBar, confirm, count_of, print_problems, progress
 from anyhook.cli.sandboxed import confirm_limits, sandbox_text
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.describe import parse_since
@@ -360,7 +359,7 @@ def _run(
     directory = str(store.path.parent)
 
     def run_one(one: Subject) -> Run:
-        with _progress(one.title) as on_progress:
+        with progress(one.title) as bar:
             return run_backtest(
                 one,
                 parts,
@@ -368,35 +367,18 @@ def _run(
                 jobs=machine.jobs or None,
                 timeout=machine.timeout,
                 executor=machine.executor(one),
-                on_progress=on_progress,
+                on_progress=lambda state: _show_progress(bar, state),
             )
 
     return evaluate(store, subject, against, chosen, run_one)
 
 
-@contextmanager
-def _progress(title: str) -> Iterator[Callable[[Progress], object]]:
+def _show_progress(bar: ProgressBar, state: Progress) -> None:
     """Show how far a run is, its rate and the time that is left."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}", markup=False),
-    )
-    out = console(stderr=True)
-    with Bar(*columns, console=out, transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(title, total=None, rate="")
-
-        def show(progress: Progress) -> None:
-            rate = f"{progress.rate:,.0f} events/s"
-            if progress.remaining is not None:
-                rate += f", {progress.remaining:.0f} s left"
-            bar.update(task, total=progress.parts, completed=progress.done, rate=rate)
-
-        yield show
+    text = f"{state.done}/{state.parts}  {state.rate:,.0f} events/s"
+    if state.remaining is not None:
+        text += f", {state.remaining:.0f} s left"
+    bar.show(state.done, state.parts, text)
 
 
 def _report(done: Evaluation, fail_on: str, *, as_json: bool) -> int:

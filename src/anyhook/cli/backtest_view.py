@@ -8,8 +8,8 @@ from rich.text import Text
 
 from anyhook.backtest.changes import EXAMPLES
 from anyhook.backtest.report import PERCENTILES, dependencies_of, examples
-from anyhook.cli.output import count_of, make_table
-from anyhook.cli.past import counts_text, outcome_text
+from anyhook.cli.colors import ACCENT, BAD, CAUTION, GOOD
+from anyhook.cli.render import count_of, counts_text, make_table, outcome_text
 from anyhook.history.describe import show_span
 from anyhook.model.text import printable, shorten
 
@@ -41,14 +41,14 @@ def print_report(out: Console, run: Run, comparison: Comparison | None) -> None:
     heading.append(f"  {source}", style="not bold dim")
     out.print(heading)
     if not run.is_complete:
-        out.print(_end_text(progress), style="yellow", highlight=False, soft_wrap=True)
+        out.print(_end_text(progress), style=CAUTION, highlight=False, soft_wrap=True)
     out.print(_hook_table(result))
     if result.decided:
         out.print(_rate_table(result))
     _print_crashes(out, result)
     _print_timeouts(out, run)
     for text in dependencies_of(result).texts():
-        out.print(Text(printable(text), style="yellow"), soft_wrap=True)
+        out.print(Text(printable(text), style=CAUTION), soft_wrap=True)
     if comparison is None:
         _print_examples(out, result)
     else:
@@ -72,8 +72,8 @@ def _hook_table(result: Result) -> Table:
             Text(printable(hook)),
             f"{tally.matched:,}",
             counts_text({name: n for name, n in tally.outcomes.items() if name != "none"}),
-            Text(str(tally.crashed or ""), style="red"),
-            Text(str(tally.timed_out or ""), style="red"),
+            Text(str(tally.crashed or ""), style=BAD),
+            Text(str(tally.timed_out or ""), style=BAD),
             *["" if one is None else show_span(one) for one in percentiles],
         )
     if not result.hooks:
@@ -101,7 +101,7 @@ def _rate_table(result: Result) -> Table:
 def _print_crashes(out: Console, result: Result) -> None:
     """Print in which ways hooks failed, the most frequent first."""
     for crash, number in result.crashes.most_common(MAX_CRASHES):
-        line = Text.assemble(("crash", "bold red"), f"  {count_of(number, 'event')}  ")
+        line = Text.assemble(("crash", BAD), f"  {count_of(number, 'event')}  ")
         line.append(f"{printable(crash.hook)}: {printable(crash.error)}")
         out.print(line, soft_wrap=True)
     rest = len(result.crashes) - MAX_CRASHES
@@ -125,13 +125,13 @@ def _print_timeouts(out: Console, run: Run) -> None:
     line = f"{count_of(number, 'event')} reached {limit}"
     if waited:
         line += f", which took {show_span(waited)} of this run, all processes together"
-    out.print(f"{line}; {remedy}", style="yellow", soft_wrap=True, highlight=False)
+    out.print(f"{line}; {remedy}", style=CAUTION, soft_wrap=True, highlight=False)
 
 
 def _print_examples(out: Console, result: Result) -> None:
     for found in examples(result.decided, EXAMPLES):
         line = Text("  ").append_text(outcome_text(found.outcome))
-        line.append(f"  {found.tool or found.event}  ", style="cyan")
+        line.append(f"  {found.tool or found.event}  ", style=ACCENT)
         line.append(_one_line(found.text))
         out.print(line, no_wrap=True, overflow="ellipsis")
         _print_reason(out, found)
@@ -151,13 +151,13 @@ def _print_reason(out: Console, found: Decided) -> None:
 def _print_changes(out: Console, comparison: Comparison) -> None:
     number = len(comparison.changes)
     if not number:
-        out.print(Text.assemble(("no decision differs", "green"), f" from {comparison.title}"))
+        out.print(Text.assemble(("no decision differs", GOOD), f" from {comparison.title}"))
         return
     denials = len(comparison.new_denials)
     verb = "differs" if number == 1 else "differ"
     line = Text(f"{count_of(number, 'decision')} {verb} from {comparison.title}", style="bold")
     if denials:
-        line.append(f", {count_of(denials, 'new denial')}", style="red")
+        line.append(f", {count_of(denials, 'new denial')}", style=BAD)
     out.print(line)
     for group in comparison.groups[:MAX_GROUPS]:
         _print_group(out, group)
@@ -169,7 +169,7 @@ def _print_changes(out: Console, comparison: Comparison) -> None:
 def _print_group(out: Console, group: ChangeGroup) -> None:
     line = Text("  ").append_text(outcome_text(group.before)).append(" → ")
     line.append_text(outcome_text(group.after))
-    line.append(f"  {group.event} {group.tool or ''}".rstrip(), style="cyan")
+    line.append(f"  {group.event} {group.tool or ''}".rstrip(), style=ACCENT)
     line.append(f"  {count_of(len(group.changes), 'event')}")
     line.append(f" in {count_of(group.sessions, 'session')}")
     fields = ", ".join(group.fields)
@@ -191,7 +191,7 @@ def _example(change: Change) -> Text:
     line = Text(f"      {_one_line(change.event.text)}")
     found = change.after or change.before
     if found is not None and found.reconstructed:
-        line.append(f"  depends on {', '.join(found.reconstructed)}", style="yellow")
+        line.append(f"  depends on {', '.join(found.reconstructed)}", style=CAUTION)
     return line.append(f"  {change.event.session}", style="dim")
 
 

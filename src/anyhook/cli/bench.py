@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -27,8 +26,10 @@ from anyhook.cli.candidates import (
     of_file,
     of_project,
 )
+from anyhook.cli.colors import CAUTION, GOOD
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, print_json
+from anyhook.cli.render import progress
 from anyhook.cli.timing import Samples, cold_since, in_turns, warm_up
 from anyhook.errors import UsageError
 from anyhook.manage.scope import existing_project
@@ -38,14 +39,14 @@ from anyhook.worker.commands import native_client
 from anyhook.worker.control import find_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
 EXPECTED = (0, 2)
 """Exit codes of a hook that did what it is for: 2 denies."""
 QUANTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
-STYLES = {FLOOR: "dim", COLD: "yellow", WRITTEN: "yellow", WARM: "green"}
+STYLES = {FLOOR: "dim", COLD: CAUTION, WRITTEN: CAUTION, WARM: GOOD}
 BLOCKS = " ▁▂▃▄▅▆▇█"
 MIN_PICTURE_WIDTH, MAX_PICTURE_WIDTH = 20, 48
 OTHER_COLUMNS = 72
@@ -115,8 +116,8 @@ def bench(
     with console(stderr=True).status("warming up"):
         warmed = _warm_up(candidates)
     measured = [*floors(candidates[0].command), *warmed.candidates]
-    with _progress(len(measured) * rounds) as on_call:
-        samples = in_turns([candidate.command for candidate in measured], rounds, on_call)
+    with progress("calling hooks", len(measured) * rounds) as bar:
+        samples = in_turns([candidate.command for candidate in measured], rounds, bar.advance)
     rows = [Row(*pair) for pair in zip(measured, samples, strict=True)]
     problems = [*_problems(rows, begun), *warmed.problems]
     sessions = list(_sessions(rows))
@@ -177,23 +178,6 @@ def _why_cold(candidate: Candidate) -> str:
     if not candidate.worker:
         return "its interpreter is not found"
     return warm_up(candidate.command, candidate.worker)
-
-
-@contextmanager
-def _progress(calls: int) -> Iterator[Callable[[], None]]:
-    from rich.progress import Progress
-
-    out = console(stderr=True)
-    # standard output is the result and must not pass through the display
-    with Progress(
-        console=out,
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-        disable=not out.is_terminal,
-    ) as bar:
-        task = bar.add_task("calling hooks", total=calls)
-        yield lambda: bar.advance(task)
 
 
 # -- the figures
@@ -317,7 +301,7 @@ def _print_report(
     if rows:
         out.print(_table(rows, _shared_axis(rows, out.width - OTHER_COLUMNS)))
     for problem in problems:
-        out.print(Text.assemble(("! ", "yellow"), printable(problem)), soft_wrap=True)
+        out.print(Text.assemble(("! ", CAUTION), printable(problem)), soft_wrap=True)
     for session in sessions:
         out.print(_sentence(session, calls), soft_wrap=True)
 

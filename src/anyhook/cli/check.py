@@ -11,17 +11,10 @@ from rich.text import Text
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.ci_formats import github_lines, sarif_log
-from anyhook.cli.health import health_json, print_health
+from anyhook.cli.colors import CAUTION, GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
-from anyhook.cli.output import (
-    confirm,
-    console,
-    count_of,
-    diagnostic_json,
-    make_table,
-    print_diagnostics,
-    print_json,
-)
+from anyhook.cli.output import console, diagnostic_json, health_json, print_json
+from anyhook.cli.render import confirm, count_of, make_table, print_diagnostics, print_health
 from anyhook.manage.health import Word, health_of
 from anyhook.manage.hooks import configured_handlers
 from anyhook.manage.paths import show_path
@@ -142,7 +135,7 @@ def _apply_remedies(
         return False
     out = console(stderr=as_json)
     for text in remedies:
-        out.print(Text.assemble(("fix", "green"), f"  {text}"))
+        out.print(Text.assemble(("fix", GOOD), f"  {text}"))
     instead = "add --yes to apply the remedies"
     if not confirm("Apply this?", is_agreed=yes, is_quiet=as_json, instead=instead):
         return False
@@ -191,7 +184,7 @@ def _files_table(engines: list[Engine]) -> Table:
 
 
 def _print_untrusted(out: Console, engine: Engine, labels: list[str]) -> None:
-    out.print(Text.assemble(("not trusted", "yellow"), f"  {engine.agent.title}:"))
+    out.print(Text.assemble(("not trusted", CAUTION), f"  {engine.agent.title}:"))
     for label in dict.fromkeys(labels):
         out.print(Text(f"  {label}"))
     command = trust_command(engine.agent.name, engine.project_dir)
@@ -201,7 +194,7 @@ def _print_untrusted(out: Console, engine: Engine, labels: list[str]) -> None:
 def _print_summary(out: Console, findings: list[Finding]) -> None:
     counts = Counter(finding.diagnostic.severity for finding in findings)
     if not counts:
-        out.print("no problems in settings and scripts", style="bold green")
+        out.print("no problems in settings and scripts", style=GOOD)
         return
     nouns = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     parts = [

@@ -17,8 +17,10 @@ from anyhook import __version__
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.checks.companions import companion_files
 from anyhook.cli import OK, PROBLEMS, USAGE
+from anyhook.cli.colors import RESULTS
 from anyhook.cli.options import HERE, AsJson, Project
-from anyhook.cli.output import console, print_json, show_place
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import show_place
 from anyhook.cli.worker import format_memory, format_time, server_json, summarize_cold
 from anyhook.engine.engine import Engine
 from anyhook.engine.hook_files import files_of
@@ -47,7 +49,6 @@ if TYPE_CHECKING:
     from anyhook.worker.commands import HookCommand
 
 FINE, NOTE, WRONG = "fine", "note", "wrong"
-MARKS = {FINE: ("✓", "green"), NOTE: ("!", "yellow"), WRONG: ("✗", "bold red")}
 NAME_LENGTH = 16
 """Characters of a socket's name without the suffix."""
 MAX_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
@@ -126,7 +127,7 @@ def doctor(project: Project = HERE, as_json: AsJson = False) -> int:
         return PROBLEMS if is_wrong else OK
     out = console()
     for check in checks:
-        mark, style = MARKS[check.state]
+        mark, style = RESULTS[check.state]
         head = Text.assemble((mark, style), f" {check.name}: ", (check.says, ""))
         out.print(head, soft_wrap=True)
         if check.do:

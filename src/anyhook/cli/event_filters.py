@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.cli.output import console
-from anyhook.cli.past import check_outcome
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.hooks import hook_labels
 from anyhook.history.sessions import find_session
 from anyhook.history.text import query_of
+from anyhook.history.verdicts import NO_VERDICT, VERDICTS
 from anyhook.model.events import all_events
 from anyhook.model.suggest import did_you_mean
 from anyhook.model.text import printable
@@ -34,6 +34,13 @@ def check_agent(name: str) -> None:
     """
     if name and name not in AGENTS:
         raise UnknownNameError("agent", name, AGENTS, list_all=True)
+
+
+def check_outcome(outcome: str) -> None:
+    """Raise `UnknownNameError` if the history has no such verdict."""
+    known = (*VERDICTS, NO_VERDICT)
+    if outcome not in known:
+        raise UnknownNameError("decision", outcome, known)
 
 
 def canonical_event(name: str, agent: str = "") -> str:

@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from anyhook.cli import OK
+from anyhook.cli.colors import ACCENT, OUTCOMES, STATUSES
 from anyhook.cli.event_filters import (
     check_agent,
     given_options,
@@ -17,16 +18,20 @@ from anyhook.cli.event_filters import (
     project_path,
     resolve,
 )
-from anyhook.cli.options import AsJson
-from anyhook.cli.output import console, count_of, make_table, print_json
-from anyhook.cli.past import (
-    TROUBLE_STYLE,
-    VERDICT_STYLE,
-    Since,
+from anyhook.cli.open_history import open_history
+from anyhook.cli.options import AsJson, Since
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import (
+    RunRow,
+    answer_text,
+    count_of,
     counts_text,
-    open_history,
+    make_table,
+    name_text,
     outcome_text,
-    trouble_text,
+    runs_table,
+    shadow_text,
+    status_text,
 )
 from anyhook.errors import UsageError
 from anyhook.history.describe import (
@@ -34,7 +39,6 @@ from anyhook.history.describe import (
     notes_of,
     parse_since,
     problem_of,
-    show_span,
     show_time,
     subject_of,
 )
@@ -72,7 +76,6 @@ OUTCOME_HELP = (
     "deny, ask, allow, defer, stop, change or none; with --hook, what this hook answered."
 )
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many are shown.")]
-BAR_WIDTH = 12
 SESSION_WIDTH = 12
 """Characters of the name of a session that are shown at least."""
 MAX_SUBJECT = 200
@@ -135,7 +138,7 @@ def _session_table(found: list[SessionSummary]) -> Table:
         table.add_row(
             show_time(session.started),
             session.agent,
-            Text(names[name_text(session.session)], style="cyan"),
+            Text(names[name_text(session.session)], style=ACCENT),
             str(session.events),
             counts_text(session.outcomes),
             Text(name_text(show_path(session.project)) if session.project else "", style="dim"),
@@ -152,11 +155,6 @@ def _short_names(names: list[str]) -> dict[str, str]:
             length += 1
         short[name] = name[:length]
     return short
-
-
-def name_text(text: str) -> str:
-    """Return a name as one line; it may come from anywhere."""
-    return printable(" ".join(text.split()))
 
 
 @history.command("show")
@@ -232,14 +230,15 @@ def print_event(out: Console, event: RecordedEvent, *, full: bool = False) -> No
     """
     heading = Text(f"\n{show_time(event.time)[11:]}  ", style="dim")
     heading.append(event.event, style="bold not dim")
-    heading.append(f"  {name_text(event.tool or '')}  ", style="cyan not dim")
+    heading.append(f"  {name_text(event.tool or '')}  ", style=f"not dim {ACCENT}")
     subject = subject_of(event)
     if len(subject) > MAX_SUBJECT and not full:
         subject = f"{subject[:MAX_SUBJECT]}…"
     heading.append(subject, style="not dim")
     out.print(heading, no_wrap=not full, overflow="ellipsis")
-    if event.results:
-        out.print(_result_table(event))
+    rows = [_run_row(result) for result in event.results if result.kind != RECORDER_KIND]
+    if rows:
+        out.print(runs_table(out, rows, has_header=False))
     if event.verdict != NO_VERDICT:
         line = Text("  → ").append_text(outcome_text(event.verdict))
         line.append(f"  {printable(event.reason)[:MAX_REASON]}")
@@ -251,45 +250,14 @@ def print_event(out: Console, event: RecordedEvent, *, full: bool = False) -> No
         _print_details(out, event)
 
 
-def _result_table(event: RecordedEvent) -> Table:
-    table = make_table("", "hook", "place", "bar", "time", "answer")
-    table.show_header = False
-    shown = [result for result in event.results if result.kind != RECORDER_KIND]
-    total = max((r.started + (r.duration or 0.0) for r in shown), default=0.0)
-    for result in shown:
-        duration = "" if result.duration is None else show_span(result.duration)
-        table.add_row(
-            "",
-            Text(name_text(result.hook)),
-            Text(name_text(result.place), style="dim"),
-            _bar(result, total),
-            Text(duration, style="dim"),
-            _answer_text(result),
-        )
-    return table
-
-
-def _bar(result: RecordedResult, total: float) -> Text:
-    """Return when a hook ran, from the start of the event to the end of its last hook."""
-    if result.duration is None or not total:
-        return Text("·" * BAR_WIDTH, style="dim")
-    start = min(round(result.started / total * BAR_WIDTH), BAR_WIDTH - 1)
-    length = min(max(round(result.duration / total * BAR_WIDTH), 1), BAR_WIDTH - start)
-    style = TROUBLE_STYLE.get(result.trouble) or VERDICT_STYLE.get(result.verdict, "")
-    rest = BAR_WIDTH - start - length
-    return Text.assemble(("─" * start, "dim"), ("━" * length, style), ("─" * rest, "dim"))
-
-
-def _answer_text(result: RecordedResult) -> Text:
-    if result.trouble:
-        return trouble_text(result).append(f"  {printable(problem_of(result))}", style="default")
-    names = ", ".join(name for name in result.answer if name not in ("outcome", "reason"))
-    text = Text() if result.verdict == "change" else outcome_text(result.verdict)
-    if names:
-        text.append(f"{'  ' if text else ''}{names}", style="cyan")
+def _run_row(result: RecordedResult) -> RunRow:
+    text = status_text(result.trouble, problem_of(result))
+    if not result.trouble:
+        text = answer_text(result.answer)
     if result.shadow:
-        text.append("  as a shadow", style="magenta")
-    return text
+        text = text.copy().append_text(shadow_text("  as a shadow"))
+    style = STATUSES.get(result.trouble) or OUTCOMES.get(result.verdict, "")
+    return RunRow(result.hook, result.place, text, result.started, result.duration, style)
 
 
 def _print_details(out: Console, event: RecordedEvent) -> None:
@@ -373,7 +341,7 @@ def search_events(
             name_text(item.tool or ""),
             outcome_text(item.verdict),
             Text(subject_of(item)[:120]),
-            Text(name_text(item.session)[:8], style="cyan"),
+            Text(name_text(item.session)[:8], style=ACCENT),
             str(item.id),
         )
     out.print(table)

@@ -17,6 +17,7 @@ from anyhook.cli import OK, USAGE
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, print_error, print_json
+from anyhook.cli.render import print_note
 from anyhook.cli.starter import STARTER_PATH, STARTER_TEXT
 from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
 from anyhook.errors import SettingsError, UsageError
@@ -220,7 +221,7 @@ def _install(
         return OK
     warning = launcher_problem(program if companions else installation.launcher)
     if warning:
-        console(stderr=True).print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
+        print_note(console(stderr=True), "warning:", warning)
     if written:
         for agent in agents:
             if agent.native_trust:

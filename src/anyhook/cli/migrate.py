@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import Progress
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, PROBLEMS
@@ -23,7 +22,8 @@ from anyhook.cli.migrate_report import (
     show_what_runs,
 )
 from anyhook.cli.options import HERE, AsJson, Project
-from anyhook.cli.output import confirm, console, print_json
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import confirm, print_note, progress
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.engine.guard import Guard
 from anyhook.errors import UsageError
@@ -184,10 +184,11 @@ def migrate(
     elif not as_json:
         show_refusal(refusal)
     if migration.is_shimmed and scope == "project" and not shutil.which("anyhook"):
-        console(stderr=True).print(
-            "[yellow]warning:[/] anyhook is not on the PATH here, and the migrated hooks start "
-            "it; install it where the agent finds it, for example with: pipx install anyhook",
-            soft_wrap=True,
+        print_note(
+            console(stderr=True),
+            "warning:",
+            "anyhook is not on the PATH here, and the migrated hooks start it; install it where "
+            "the agent finds it, for example with: pipx install anyhook",
         )
     if as_json:
         print_json(_json(migration, losses, proof, change, written=written, refusal=refusal))
@@ -306,21 +307,17 @@ def _is_untrusted(migration: Migration, project: Path) -> bool:
 
 def _run_proof(request: ProofRequest, *, is_quiet: bool) -> Proof:
     location = request.location
-    bar = Progress(console=console(stderr=True), transient=True, disable=is_quiet)
-    with Sandbox.for_project(location.project, location) as sandbox, bar as progress:
-        task = progress.add_task("proving", total=None)
-
-        def update(done_and_all: tuple[int, int]) -> None:
-            done, total = done_and_all
-            progress.update(task, completed=done, total=total)
-
+    with (
+        Sandbox.for_project(location.project, location) as sandbox,
+        progress("proving", is_quiet=is_quiet) as bar,
+    ):
         # It works in copies of its own.
         request = replace(
             request,
             location=replace(location, environ=sandbox.environ),
             links_packages=sandbox.protects_files,
         )
-        return sandbox.run(prove_migration, request, on_message=update)
+        return sandbox.run(prove_migration, request, on_message=lambda message: bar.show(*message))
 
 
 # -- for programs

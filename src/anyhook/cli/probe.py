@@ -5,18 +5,17 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.program import get_program
 from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.colors import BAD, GOOD, RESULTS
 from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.options import (
     HERE,
@@ -28,15 +27,8 @@ from anyhook.cli.options import (
     print_no_hooks,
     print_project,
 )
-from anyhook.cli.output import (
-    WIDE,
-    console,
-    count_of,
-    diagnostic_json,
-    make_table,
-    print_json,
-    show_place,
-)
+from anyhook.cli.output import console, diagnostic_json, print_json
+from anyhook.cli.render import WIDE, count_of, make_table, progress, show_place
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
@@ -52,7 +44,7 @@ from anyhook.settings.detect import agents_with_hooks, trust_command
 from anyhook.settings.sources import Location
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from rich.console import Console
     from rich.table import Table
@@ -61,12 +53,6 @@ if TYPE_CHECKING:
     from anyhook.probe.evidence import Observation
     from anyhook.probe.report import HookReport
 
-MARKS = {
-    Verdict.WORKS: ("✓", "green"),
-    Verdict.BROKEN: ("✗", "bold red"),
-    Verdict.OFF: ("-", "dim"),
-    Verdict.UNTESTED: ("?", "yellow"),
-}
 SUMMARY = {
     Verdict.WORKS: "works",
     Verdict.BROKEN: "broken",
@@ -148,8 +134,8 @@ def probe(
     confirm_limits(is_agreed=yes)
     if not trust_once:
         _check_trust(directory, names)
-    with _progress(quiet=as_json) as progress:
-        settings = RunSettings(program, requests, timeout, progress)
+    with progress("probing", is_quiet=as_json) as bar:
+        settings = RunSettings(program, requests, timeout, lambda text: bar.show(text=text))
         reports = [_probe_one(name, directory, settings) for name in names]
     with evidence_may_be_lost():
         for report in reports:
@@ -244,20 +230,6 @@ def _command(program: AgentProgram, path: Path | None) -> tuple[str, ...] | None
     return None
 
 
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show on standard error what is done."""
-    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False)
-    out = console(stderr=True)
-    with Progress(*columns, console=out, transient=True, disable=quiet) as progress:
-        task = progress.add_task("", total=None)
-
-        def show(text: str) -> None:
-            progress.update(task, description=printable(text))
-
-        yield show
-
-
 # -- the report
 
 
@@ -287,7 +259,7 @@ def _print_agent(out: Console, project: Path, report: AgentReport) -> None:
         if hook.verdict is not Verdict.WORKS:
             _print_reasons(out, project, hook)
     for problem in report.problems:
-        out.print(Text.assemble(MARKS[Verdict.BROKEN], f" {printable(problem)}"), soft_wrap=True)
+        out.print(Text.assemble(RESULTS[Verdict.BROKEN], f" {printable(problem)}"), soft_wrap=True)
     for note in report.notes:
         out.print(Text(f"  note: {note}", style="dim"), soft_wrap=True)
 
@@ -296,7 +268,7 @@ def _print_reasons(out: Console, project: Path, report: HookReport) -> None:
     hook = report.hook
     heading = f" {hook.label} ({show_place(hook.place, project)}): "
     for reason in report.reasons:
-        line = Text.assemble(MARKS[report.verdict], heading, printable(reason))
+        line = Text.assemble(RESULTS[report.verdict], heading, printable(reason))
         out.print(line, soft_wrap=True)
 
 
@@ -308,7 +280,7 @@ def _table(out: Console, project: Path, report: AgentReport) -> Table:
     table = make_table(*headings, no_wrap=("", "event"))
     for hook in report.hooks:
         row = [
-            Text(*MARKS[hook.verdict]),
+            Text(*RESULTS[hook.verdict]),
             Text(hook.hook.label),
             Text(printable(hook.hook.event)),
             _cell(hook.fired, "yes", "no"),
@@ -326,8 +298,8 @@ def _cell(value: bool | None, good: str, bad: str) -> Text:
     if value is None:
         return Text("-", style="dim")
     if value:
-        return Text(good, style="green")
-    return Text(bad, style="bold red")
+        return Text(good, style=GOOD)
+    return Text(bad, style=BAD)
 
 
 def _subagent_cell(hook: HookReport) -> Text:

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from anyhook.cli.output import count_of, make_table
+from anyhook.cli.render import count_of, make_table
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.model.text import printable, shorten
 

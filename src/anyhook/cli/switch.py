@@ -10,6 +10,7 @@ import typer
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.changes import one_at_a_time
+from anyhook.cli.colors import CAUTION
 from anyhook.cli.options import (
     HERE,
     AgentName,
@@ -126,7 +127,7 @@ def _report(
             out.print(
                 f"{show_path(handler.place.file)} is shared with the project: the change switches "
                 "the hook off for every user of the project",
-                style="yellow",
+                style=CAUTION,
                 soft_wrap=True,
             )
     if exit_code != OK:

@@ -15,10 +15,12 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.run import log_text
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.cases import run_case_file
+from anyhook.cli.colors import CAUTION, RESULTS
 from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.first_cases import write_first_cases
 from anyhook.cli.options import HERE, AgentNames, AsJson, Project, TrustOnce, Yes
-from anyhook.cli.output import RESULT_MARKS, UNWRAPPED, console, make_table, print_json
+from anyhook.cli.output import UNWRAPPED, console, print_json
+from anyhook.cli.render import make_table
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
 from anyhook.errors import UsageError
@@ -125,7 +127,7 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
             _print_notes(out, result)
     print_unsupported(out, unsupported)
     for warning in warnings:
-        out.print(Text.assemble(("warning", "yellow"), f"  {warning}"))
+        out.print(Text.assemble(("warning", CAUTION), f"  {warning}"))
     if not results:
         out.print(
             "There are no examples; write some in the hook file, like\n"
@@ -205,11 +207,11 @@ def _example_text(example: Example) -> str:
 
 def _result_cell(result: ExampleResult) -> Text:
     answer = "" if result.status == "absent" else f" {result.got}"
-    return Text.assemble(RESULT_MARKS[result.status], (answer, "dim"))
+    return Text.assemble(RESULTS[result.status], (answer, "dim"))
 
 
 def _print_notes(out: Console, result: ExampleResult) -> None:
-    mark, style = RESULT_MARKS[result.status]
+    mark, style = RESULTS[result.status]
     for note in result.notes:
         text = f"  {result.example.place}: {note}"
         out.print(Text.assemble((f"{mark} {result.agent}", style), text))

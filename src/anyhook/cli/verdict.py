@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.agents.spec import Denial
+from anyhook.cli.colors import CAUTION, OUTCOMES, badge
 from anyhook.engine.not_run import why_not_decided
 from anyhook.model.answers import Outcome
 
@@ -60,13 +61,6 @@ EFFECTS = {
 }
 """What the agent does if the event is denied, and if it is not."""
 TOOL_EFFECTS = ("does not run this call", "runs this call")
-STYLES = {
-    Outcome.DENY: "bold white on red",
-    Outcome.ASK: "bold black on yellow",
-    Outcome.DEFER: "bold black on yellow",
-    Outcome.ALLOW: "bold black on green",
-    Outcome.NONE: "dim",
-}
 
 
 def verdicts_by_rules(
@@ -104,7 +98,7 @@ def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -
             effect=effect,
             denied=_is_denied(spec, decision),
             decided=False,
-            style="bold black on yellow",
+            style=badge(CAUTION),
         )
     return Verdict(
         rules=rules.name,
@@ -113,7 +107,7 @@ def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -
         effect=_effect(spec, decision),
         denied=_is_denied(spec, decision),
         decided=True,
-        style="bold white on red" if decision.stop else STYLES[decision.outcome],
+        style=badge(OUTCOMES["stop" if decision.stop else decision.outcome]),
     )
 
 
