@@ -886,7 +886,9 @@ def test_a_command_imports_no_other_command_and_no_library_of_one(world, command
     )
     modules = {*done.stdout.splitlines()[-1].split()}
 
-    expected = {f"anyhook.cli.{name}" for name in own | {"app", "health", "options", "output"}}
+    expected = {
+        f"anyhook.cli.{name}" for name in own | {"app", "colors", "options", "output", "render"}
+    }
     assert {name for name in modules if name.startswith("anyhook.cli.")} == expected
     assert modules.isdisjoint(LIBRARIES), modules & LIBRARIES
 

@@ -13,7 +13,7 @@ from anyhook.agents.replies import answer_of
 from anyhook.cli import NOT_DECIDED, OK, PROBLEMS
 from anyhook.cli.colors import RESULTS
 from anyhook.cli.evidence import evidence_may_be_lost
-from anyhook.cli.output import console, diagnostic_json, print_json
+from anyhook.cli.output import console, members, print_json
 from anyhook.cli.own_edits import accept_own_edits
 from anyhook.cli.render import make_table, print_diagnostics, show_place
 from anyhook.engine.engine import Engine
@@ -137,7 +137,7 @@ def run_case_file(
                 "ok": exit_code == OK,
                 "results": [_result_json(result) for result in results],
                 "not_run": [case.place for case in not_run],
-                "untrusted": [diagnostic_json(diagnostic) for diagnostic in untrusted],
+                "untrusted": untrusted,
             }
         )
     else:
@@ -338,11 +338,8 @@ def _result_json(result: CaseResult) -> dict[str, Any]:
     return {
         "case": result.case.name,
         "place": result.case.place,
-        "agent": result.agent,
         "expected": result.case.expect,
-        "got": result.got,
-        "status": result.status,
+        **members(result, "agent", "got", "status", "notes"),
         "decided_by": result.decided_by or None,
         "reason": result.reason or None,
-        "notes": list(result.notes),
     }

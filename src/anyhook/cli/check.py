@@ -13,7 +13,12 @@ from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.ci_formats import github_lines, sarif_log
 from anyhook.cli.colors import CAUTION, GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
-from anyhook.cli.output import console, diagnostic_json, health_json, print_json
+from anyhook.cli.output import (
+    console,
+    encode,
+    health_members,
+    print_json,
+)
 from anyhook.cli.render import confirm, count_of, make_table, print_diagnostics, print_health
 from anyhook.manage.health import Word, health_of
 from anyhook.manage.hooks import configured_handlers
@@ -211,26 +216,26 @@ def _report_json(
     *,
     failed: bool,
 ) -> dict[str, Any]:
-    files: dict[str, None] = {}
+    files: list[str] = []
     hooks = 0
     for engine in engines:
         hooks += len(configured_handlers(engine))
-        files.update((str(file.source.path), None) for file in engine.hooks.files if file.exists)
+        files += [str(file.source.path) for file in engine.hooks.files if file.exists]
     return {
         "ok": not failed,
-        "project": str(scope.project),
-        "agents": list(scope.agents),
-        "files": list(files),
+        "project": scope.project,
+        "agents": scope.agents,
+        "files": list(dict.fromkeys(files)),
         "hooks": hooks,
         "diagnostics": [
-            {"agent": finding.agent, **diagnostic_json(finding.diagnostic)} for finding in findings
+            {"agent": finding.agent, **encode(finding.diagnostic)} for finding in findings
         ],
         "health": [
             {
                 "agent": health.agent,
                 "hook": hook.row.label,
                 "event": hook.row.event,
-                **(health_json(hook) or {}),
+                **(health_members(hook) or {}),
             }
             for health in healths
             for hook in health.hooks

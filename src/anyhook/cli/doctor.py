@@ -118,12 +118,13 @@ def doctor(project: Project = HERE, as_json: AsJson = False) -> int:
         checks.extend(look(diagnosis))
     is_wrong = any(check.state == WRONG for check in checks)
     if as_json:
-        report: dict[str, Any] = {
-            "ok": not is_wrong,
-            "checks": [check._asdict() for check in checks],
-            "workers": list(map(server_json, diagnosis.servers)),
-        }
-        print_json(report)
+        print_json(
+            {
+                "ok": not is_wrong,
+                "checks": [check._asdict() for check in checks],
+                "workers": list(map(server_json, diagnosis.servers)),
+            }
+        )
         return PROBLEMS if is_wrong else OK
     out = console()
     for check in checks:

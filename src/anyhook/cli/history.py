@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,7 +19,7 @@ from anyhook.cli.event_filters import (
 )
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, encode, print_json
 from anyhook.cli.render import (
     RunRow,
     answer_text,
@@ -114,7 +113,7 @@ def list_sessions(
             limit=limit,
         )
     if as_json:
-        print_json([asdict(session) for session in found])
+        print_json(found)
         return OK
     out = console()
     if found:
@@ -187,7 +186,7 @@ def show(
         summary = find_session(store, session, agent)
         events = [_event_in(store, event, summary)] if event else events_of(store, summary)
     if as_json:
-        print_json({**asdict(summary), "events": [event_json(found) for found in events]})
+        print_json({**encode(summary), "events": [event_json(event) for event in events]})
         return OK
     out = console()
     out.print(_session_table([summary]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -44,7 +43,7 @@ def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
             on_progress=bar.show,
         )
     if as_json:
-        print_json(asdict(found))
+        print_json(found)
         return OK
     out = console()
     total = sum(found.events.values())

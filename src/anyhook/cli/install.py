@@ -239,7 +239,7 @@ def _result_json(
     files = [
         {
             "agent": None if change.agent is None else change.agent.name,
-            "path": str(change.path),
+            "path": change.path,
             "changes": change.has_effect,
             "text": change.after,
         }

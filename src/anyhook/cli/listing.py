@@ -9,7 +9,7 @@ from rich.text import Text
 from anyhook.cli import OK
 from anyhook.cli.colors import BAD, CAUTION, HEADING, STATES
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, print_no_hooks, print_project
-from anyhook.cli.output import console, health_json, print_json
+from anyhook.cli.output import console, health_members, members, print_json
 from anyhook.cli.render import (
     WIDE,
     health_text,
@@ -185,22 +185,15 @@ def _row_json(engine: Engine, row: HookRow, hook_health: HookHealth | None) -> d
     handler, definition = row.handler, row.definition
     return {
         "agent": engine.agent.name,
-        "event": row.event,
         "name": row.label,
         "identifier": handler.shown_identifier,
-        "state": row.state,
-        "switched_off_by": row.switched_off_by,
-        "health": health_json(hook_health),
-        "kind": handler.kind,
-        "command": handler.command or (list(handler.argv) if handler.argv else None),
-        "description": handler.description,
-        "layer": str(handler.layer),
+        "health": health_members(hook_health),
+        "command": handler.command or handler.argv or None,
         "extension": handler.origin,
-        "file": handler.place.file,
-        "line": handler.place.line,
-        "column": handler.place.column,
-        "matcher": definition.matcher,
-        "sequential": definition.sequential,
         "timeout_ms": round(handler.timeout * 1000),
+        **members(row, "event", "state", "switched_off_by"),
+        **members(handler, "kind", "description", "layer"),
+        **members(handler.place, "file", "line", "column"),
+        **members(definition, "matcher", "sequential"),
         **({} if row.native is None else {"native_trust": row.native}),
     }

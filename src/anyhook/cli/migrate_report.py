@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anyhook.cli.colors import BAD, CAUTION, GOOD, LOSSES, RESULTS
-from anyhook.cli.output import console
+from anyhook.cli.output import console, members
 from anyhook.cli.render import show_place
 from anyhook.cli.sandboxed import sandbox_text
 from anyhook.manage.paths import show_path
@@ -205,11 +205,9 @@ def _hook_json(hook: HookProof) -> dict[str, Any]:
     return {
         "hook": hook.label,
         "place": str(hook.place),
-        "event": hook.event,
+        **members(hook, "event", "decided", "unstable"),
         "reached": hook.events,
-        "decided": hook.decided,
         "differences": [_difference_json(difference) for difference in hook.differences],
-        "unstable": {event: list(fields) for event, fields in hook.unstable.items()},
     }
 
 

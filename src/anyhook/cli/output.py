@@ -6,6 +6,9 @@ import json
 import os
 import re
 import sys
+from collections.abc import Collection, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
@@ -13,7 +16,9 @@ from rich.segment import Segment
 from rich.text import Text
 
 from anyhook.cli.colors import BAD
+from anyhook.model.diagnostics import Diagnostic
 from anyhook.model.json import dump_json, repair
+from anyhook.model.record import Record
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
@@ -23,8 +28,9 @@ if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderableType
 
     from anyhook.manage.health import HookHealth
-    from anyhook.model.diagnostics import Diagnostic
+    from anyhook.model.diagnostics import Place
 
+NO_PLACE = dict.fromkeys(("file", "line", "column"))
 UNWRAPPED = 10_000
 """Columns of output that is not a terminal: nothing is wrapped or cut in a pipe or a file."""
 UNWRAPPED_HEIGHT = 25
@@ -95,43 +101,75 @@ def print_error(message: str) -> None:
     console(stderr=True).print(text, soft_wrap=True)
 
 
+# -- JSON: what `docs/json.md` promises
+
+
 def print_json(value: Any) -> None:
     """Write one JSON value on one line; what JSON cannot hold is replaced.
 
-    Invisible characters are written as escapes, because the output may be a terminal.
+    Values of ours are written as `encode` has them. Invisible characters are written as escapes,
+    because the output may be a terminal.
     """
     try:
-        text = dump_json(value).decode()
-    except (TypeError, ValueError, RecursionError):
-        text = dump_json(repair(value)).decode()
+        text = _ENCODER.encode(value)
+        text.encode()
+    except ValueError:  # a number or a surrogate that JSON does not have
+        text = dump_json(repair(json.loads(json.dumps(value, default=encode)))).decode()
     if printable(text) != text:
         text = json.dumps(json.loads(text), separators=(",", ":"))
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
-def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
-    """Return a diagnostic for programs."""
-    place = diagnostic.place
-    return {
-        "code": diagnostic.code,
-        "severity": str(diagnostic.severity),
-        "message": diagnostic.message,
-        "file": place.file if place else None,
-        "line": place.line if place else None,
-        "column": place.column if place else None,
-    }
+def encode(value: object) -> Any:
+    """Return what JSON has in place of a value that is not JSON.
+
+    Paths are text, collections are arrays or objects, dataclasses and records are objects of their
+    fields. A place has `file` and `line`; a diagnostic has those of its place as its own.
+
+    Raises:
+        TypeError: If it is none of them.
+    """
+    if isinstance(value, Diagnostic):
+        place = value.place
+        return {
+            **members(value, "code", "severity", "message"),
+            **(members(place, "file", "line", "column") if place else NO_PLACE),
+        }
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Collection):
+        return list(value)
+    if isinstance(value, Record):
+        return members(value, *value.record_fields)
+    if is_dataclass(value):
+        return members(value, *(field.name for field in fields(value)))
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
-def health_json(health: HookHealth | None) -> dict[str, Any] | None:
-    """Return the health of a hook for programs; `None` of the recorder."""
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=encode
+)
+
+
+def members(value: object, *names: str) -> dict[str, Any]:
+    """Return attributes of a value as members of an object."""
+    return {name: getattr(value, name) for name in names}
+
+
+def place_members(place: Place | None) -> dict[str, Any]:
+    """Return the members `file` and `line` for a place."""
+    return members(place, "file", "line") if place else {"file": None, "line": None}
+
+
+def health_members(health: HookHealth | None) -> dict[str, Any] | None:
+    """Return the health of a hook; `None` of the recorder."""
     if health is None:
         return None
     return {
-        "word": str(health.word),
-        "evidence": health.evidence,
-        "file": health.place.file,
-        "line": health.place.line,
+        **members(health, "word", "evidence", "old"),
+        **place_members(health.place),
         "settle": health.settle or None,
-        "old": list(health.old),
     }

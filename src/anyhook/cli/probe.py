@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +27,7 @@ from anyhook.cli.options import (
     print_no_hooks,
     print_project,
 )
-from anyhook.cli.output import console, diagnostic_json, print_json
+from anyhook.cli.output import console, members, place_members, print_json
 from anyhook.cli.render import WIDE, count_of, make_table, progress, show_place
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.engine.engine import Engine
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from anyhook.agents.program import AgentProgram
-    from anyhook.probe.evidence import Observation
     from anyhook.probe.report import HookReport
 
 SUMMARY = {
@@ -324,8 +323,8 @@ def _print_summary(out: Console, reports: list[AgentReport]) -> None:
 def _report_json(project: Path, reports: list[AgentReport]) -> dict[str, Any]:
     return {
         "ok": not any(report.is_broken for report in reports),
-        "project": str(project),
-        "reachable": list(sandbox_limits()),
+        "project": project,
+        "reachable": sandbox_limits(),
         "agents": [_agent_json(report) for report in reports],
     }
 
@@ -338,10 +337,8 @@ def _agent_json(report: AgentReport) -> dict[str, Any]:
         "program": report.program or None,
         "version": report.version or None,
         "rules": report.rules or None,
-        "calls": list(report.calls),
         "seconds": round(report.seconds, 3),
-        "problems": list(report.problems),
-        "notes": list(report.notes),
+        **members(report, "calls", "problems", "notes"),
         "hooks": [_hook_json(hook) for hook in report.hooks],
     }
 
@@ -350,12 +347,9 @@ def _hook_json(report: HookReport) -> dict[str, Any]:
     hook = report.hook
     return {
         "hook": hook.label,
-        "event": hook.event,
-        "matcher": hook.matcher,
-        "file": hook.place.file,
-        "line": hook.place.line,
-        "verdict": str(report.verdict),
-        "reasons": list(report.reasons),
+        **members(hook, "event", "matcher"),
+        **place_members(hook.place),
+        **members(report, "verdict", "reasons"),
         "ran": report.fired,
         "denial_held": report.held(),
         "text_reached_model": report.context,
@@ -363,11 +357,5 @@ def _hook_json(report: HookReport) -> dict[str, Any]:
             "ran": report.fired_in_subagent,
             "denial_held": report.held(in_subagent=True),
         },
-        "events": [_observation_json(seen) for seen in report.observations],
+        "events": report.observations,
     }
-
-
-def _observation_json(seen: Observation) -> dict[str, Any]:
-    values = asdict(seen)
-    values["problems"] = [diagnostic_json(problem) for problem in seen.problems]
-    return values

@@ -319,8 +319,8 @@ def _files_json(recorded: Sequence[RecordingChange]) -> list[dict[str, Any]]:
     files: list[dict[str, Any]] = []
     for file in recorded:
         for change in file.changes:
-            path = str(change.path)
-            files.append({"agent": file.agent.name, "path": path, "changes": change.has_effect})
+            changes = {"path": change.path, "changes": change.has_effect}
+            files.append({"agent": file.agent.name, **changes})
     return files
 
 
@@ -400,7 +400,7 @@ def _status_json(recorded: RecordedAgent, events_today: int) -> dict[str, Any]:
         "recorder": recorded.recorders > 0,
         "tapped": recorded.taps,
         "events_today": events_today,
-        "files": list(recorded.files),
+        "files": recorded.files,
     }
 
 

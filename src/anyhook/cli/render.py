@@ -103,7 +103,7 @@ def print_quoted(out: Console, text: str, style: str = "") -> None:
 
 def print_note(out: Console, label: str, text: str, style: str = CAUTION) -> None:
     """Print a text behind a label in colour."""
-    out.print(Text.assemble((label, style), f"  {printable(text)}"), soft_wrap=True)
+    out.print(Text.assemble((label, style), f" {printable(text)}"), soft_wrap=True)
 
 
 def make_table(*headings: str, no_wrap: Collection[str] = ()) -> Table:

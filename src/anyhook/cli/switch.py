@@ -107,7 +107,7 @@ def _report(
                 "name": name,
                 "state": state,
                 "switched_off_by": switched_off_by,
-                "changed": [str(path) for path in changed],
+                "changed": changed,
             }
         )
         return exit_code

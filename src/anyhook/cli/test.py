@@ -19,7 +19,7 @@ from anyhook.cli.colors import CAUTION, RESULTS
 from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.first_cases import write_first_cases
 from anyhook.cli.options import HERE, AgentNames, AsJson, Project, TrustOnce, Yes
-from anyhook.cli.output import UNWRAPPED, console, print_json
+from anyhook.cli.output import UNWRAPPED, console, members, print_json
 from anyhook.cli.render import make_table
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
@@ -222,13 +222,8 @@ def _print_notes(out: Console, result: ExampleResult) -> None:
 def _result_json(result: ExampleResult) -> dict[str, Any]:
     reply = result.run.reply if result.run else None
     return {
-        "event": result.example.event,
-        "expect": result.example.expect,
-        "place": result.example.place,
-        "agent": result.agent,
-        "status": result.status,
-        "got": result.got,
-        "notes": list(result.notes),
+        **members(result.example, "event", "expect", "place"),
+        **members(result, "agent", "status", "got", "notes"),
         "traceback": result.traceback or None,
-        "reply": dict(reply) if reply else None,
+        "reply": reply or None,
     }

@@ -17,7 +17,7 @@ from anyhook.agents import get_agent
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import ACCENT, CAUTION, DIFFERENCES, GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, members, place_members, print_json
 from anyhook.cli.render import (
     confirm,
     count_of,
@@ -145,7 +145,7 @@ def trust(
 def _revoke(store: TrustStore, project: Path, *, as_json: bool) -> int:
     was_trusted = store.revoke(project)
     if as_json:
-        print_json({"project": str(project), "trusted": False, "changed": was_trusted})
+        print_json({"project": project, "trusted": False, "changed": was_trusted})
         return OK
     state = "is not trusted any more" if was_trusted else "was not trusted"
     console().print(f"{show_path(str(project))} {state}", markup=False)
@@ -324,7 +324,7 @@ def _reviews_json(project: Path, reviews: list[Review], *, trusted: bool) -> dic
     hooks: list[dict[str, Any]] = []
     for review in reviews:
         hooks += [_hook_json(review, subject) for subject in review.subjects]
-    return {"project": str(project), "trusted": trusted, "hooks": hooks}
+    return {"project": project, "trusted": trusted, "hooks": hooks}
 
 
 def _hook_json(review: Review, subject: Subject) -> dict[str, Any]:
@@ -332,28 +332,22 @@ def _hook_json(review: Review, subject: Subject) -> dict[str, Any]:
     changes = [change for change in review.changes if change.subject is subject]
     directories = []
     for tree in subject.trees:
-        files = {name: file.digest for name, file in tree.files.items()}
-        directories.append({"path": str(tree.root), "files": files})
+        digests = {name: file.digest for name, file in tree.files.items()}
+        directories.append({"path": tree.root, "files": digests})
     return {
         "agent": review.agent.name,
         "name": handler.label,
         "event": review.agent.by_canonical[subject.event].wire,
-        "matcher": subject.matcher,
         "sequential": id(handler) in review.sequential,
-        "kind": handler.kind,
         "command": handler.command or list(handler.argv or ()),
-        "options": dict(handler.options),
         "if": handler.condition,
-        "background": handler.background,
-        "on_failure": handler.on_failure,
-        "env": dict(handler.env),
         "timeout_ms": round(handler.timeout * 1000),
-        "unclear": list(subject.unclear),
-        "file": handler.place.file,
-        "line": handler.place.line,
+        **members(subject, "matcher", "unclear"),
+        **members(handler, "kind", "options", "background", "on_failure", "env"),
+        **place_members(handler.place),
         "state": changes[0].what if changes else "trusted",
         "native_trust": review.native.of(handler) if review.native is not None else None,
-        "scripts": [{"path": str(s.path), "sha256": s.digest} for s in subject.scripts],
+        "scripts": [{"path": s.path, "sha256": s.digest} for s in subject.scripts],
         "directories": directories,
-        "difference": list(changes[0].difference) if changes else [],
+        "difference": changes[0].difference if changes else [],
     }

@@ -17,7 +17,7 @@ from rich.text import Text
 from anyhook.cli import OK
 from anyhook.cli.colors import CAUTION, HEADING
 from anyhook.cli.options import AsJson
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, members, print_json
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 from anyhook.worker.control import find_runtime_directory, list_servers, stop_server
@@ -229,8 +229,7 @@ def server_json(server: ServerInfo) -> dict[str, Any]:
 def _result_json(result: StopResult) -> dict[str, Any]:
     return {
         "address": result.base,
-        "pid": result.pid,
-        "how": result.how,
+        **members(result, "pid", "how"),
         "problem": result.problem or None,
-        "hooks": list(result.busy),
+        "hooks": result.busy,
     }
