@@ -61,8 +61,9 @@ check: $(STAMP) ## lint and types
 fix: $(STAMP)   ## format, and repair what the linter can
 	@$(RUN)ruff check --fix . ; $(RUN)ruff format .
 
-docs: $(STAMP)   ## the tables of docs/capabilities.md, from the code
+docs: $(STAMP)   ## the tables of docs/capabilities.md and docs/json.md, from the code
 	@$(RUN)python docs/tables.py
+	@$(RUN)python tools/json_page.py
 
 stubs: $(STAMP)  ## the types of lazily imported names, and what shells complete, from the code
 	@$(RUN)python tools/stubs.py

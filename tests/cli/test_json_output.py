@@ -13,6 +13,7 @@ import sys
 
 import anyio
 import pytest
+from tools.json_page import PAGE, page
 
 from anyhook import BeforeTool, Engine
 from anyhook.engine.recorder import Recorder
@@ -197,3 +198,7 @@ def test_a_command_writes_what_its_file_promises(place, run, home, name):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert json.loads(text) == json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_the_page_has_the_members_of_the_files():
+    assert PAGE.read_text(encoding="utf-8") == page(), "write it again with: make docs"
