@@ -82,6 +82,7 @@ COMMANDS = {
     "capabilities": ["capabilities", "before_tool"],
     "check": ["check"],
     "disable": ["disable", "guard.py"],
+    "disable-dry-run": ["disable", "guard.py", "--dry-run"],
     "doctor": ["doctor"],
     "enable": ["enable", "guard.py"],
     "fire": ["fire", "before_tool", "--tool", "Bash", "--input", '{"command": "sudo rm x"}'],
