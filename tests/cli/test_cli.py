@@ -490,6 +490,7 @@ def test_disable_and_enable_edit_the_file_of_the_hook(world, run):
         "name": "u",
         "state": "on",
         "switched_off_by": None,
+        "written": True,
         "changed": [str(world.files["user"])],
     }
     assert "was on already" in run("enable", "u")[1]
