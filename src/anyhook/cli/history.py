@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from anyhook.cli import OK
-from anyhook.cli.colors import ACCENT, OUTCOMES, STATUSES
+from anyhook.cli.colors import ACCENT, OUTCOMES, SHADOW, STATUSES
 from anyhook.cli.event_filters import (
     check_agent,
     given_options,
@@ -29,7 +29,6 @@ from anyhook.cli.render import (
     name_text,
     outcome_text,
     runs_table,
-    shadow_text,
     status_text,
 )
 from anyhook.errors import UsageError
@@ -254,7 +253,7 @@ def _run_row(result: RecordedResult) -> RunRow:
     if not result.trouble:
         text = answer_text(result.answer)
     if result.shadow:
-        text = text.copy().append_text(shadow_text("  as a shadow"))
+        text.append("  as a shadow", style=SHADOW)
     style = STATUSES.get(result.trouble) or OUTCOMES.get(result.verdict, "")
     return RunRow(result.hook, result.place, text, result.started, result.duration, style)
 

@@ -16,7 +16,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, RESULTS, SEVERITIES, SHADOW, STATUSES
+from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, RESULTS, SEVERITIES, STATUSES
 from anyhook.cli.output import console
 from anyhook.errors import UsageError
 from anyhook.history.verdicts import NO_VERDICT
@@ -328,11 +328,6 @@ def _bar(row: RunRow, total: float, width: int) -> Text:
     length = min(max(round(row.duration / total * width), 1), width - start)
     rest = width - start - length
     return Text.assemble(("─" * start, "dim"), ("━" * length, row.style), ("─" * rest, "dim"))
-
-
-def shadow_text(text: str) -> Text:
-    """Return a remark on a hook that ran and did not decide."""
-    return Text(text, style=SHADOW)
 
 
 # -- health
