@@ -57,6 +57,7 @@ EFFECTS = {
     "clear_context": "clears the context",
     "tail_tool_call": "calls a tool",
     "tool_output": "replaces the result",
+    "suppress_output": "hides its output",
     "extra": "sets other fields",
 }
 """Fields of an answer besides its outcome (`anyhook.journal.records.answer_record`)."""
@@ -252,7 +253,9 @@ def answer_text(answer: Mapping[str, Any]) -> Text:
         words.append("stop")
     if outcome != NO_VERDICT:
         words.append("approve" if answer.get("approve") else outcome)
-    style = OUTCOMES["stop" if answer.get("stop") else outcome] if words else ACCENT
+    decisive = "stop" if answer.get("stop") else outcome
+    # A record of a stranger may have another word.
+    style = OUTCOMES.get(decisive, "") if words else ACCENT
     words += [text for field, text in EFFECTS.items() if answer.get(field)]
     if not words:
         return Text("no opinion", style="dim")
