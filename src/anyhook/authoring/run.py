@@ -65,6 +65,12 @@ LOG_ENV = "ANYHOOK_LOG"
 """Variable that names a file for tracebacks."""
 RECORDED_ENV = "ANYHOOK_RECORDED"
 """Variable of hooks whose result another process records: `anyhook.journal.records.RECORDED`."""
+REHEARSAL = "rehearsal"
+"""Its value where no agent has sent the event: `anyhook.journal.records.REHEARSAL`."""
+CALL_EVENTS = ("before_tool", "permission_request")
+"""Events whose denial keeps a tool from running: the user can allow that call."""
+APPROVAL_SECONDS = 2.0
+"""Seconds that a denial may take to look for the user's approval and to keep the call."""
 RECORD_SECONDS = 5.0
 """Seconds that the record of an event may take: a network may not answer."""
 _decode = json.JSONDecoder().decode
@@ -237,8 +243,9 @@ class Run:
         self._history = recording_directory(os.environ)
         if self._history is not None:
             self._started = time.time()
-            # The hook may change the module.
-            self._file = getattr(sys.modules.get("__main__"), "__file__", None)
+        # The hook may change the module.
+        self._file: str | None = getattr(sys.modules.get("__main__"), "__file__", None)
+        self._is_rehearsal = os.environ.get(RECORDED_ENV) == REHEARSAL
         self._agent: AgentSpec
         self._spec: EventSpec
         self._event: Event
@@ -252,6 +259,7 @@ class Run:
         self._error: str | None = None
         self._silence: _Silence | None = None
         self._held_warnings: list[str] = []
+        self._note = ""
 
     def answer(self, payload: bytes) -> None:
         """Answer the event in a payload; the output gets the answer, or the reason for none."""
@@ -264,7 +272,7 @@ class Run:
             self._give_up(f"the event cannot be read ({type(error).__name__})")
             return
         if is_for_functions:
-            self._deliver(self._decide())
+            self._deliver(self._apply_approval(self._decide()))
 
     def _read_event(self, payload: bytes) -> bool:
         """Read the event; return whether functions can be for it.
@@ -317,6 +325,42 @@ class Run:
             answer = self._keep_denial(denials[0] if denials else NO_OPINION, error)
         self._turn.acquire()  # from here on it is too late to be late
         return answer
+
+    def _apply_approval(self, answer: Answer) -> Answer:
+        """Return the answer to a denied call: no opinion if the user has allowed it once.
+
+        Whatever goes wrong, the denial stands.
+        """
+        is_denied_call = answer.outcome is Outcome.DENY and self._event.name in CALL_EVENTS
+        if not is_denied_call or self._is_shadow or self._is_rehearsal or self._file is None:
+            return answer
+        turn = allocate_lock()
+
+        def end_late() -> NoReturn:
+            turn.acquire()
+            self._deliver(answer)
+            self._output.leave()
+
+        applied = None
+        release_signals = hold_write_signals()
+        try:
+            # The directory may be on a network that does not answer.
+            with Deadline(APPROVAL_SECONDS, end_late):
+                from anyhook.authoring.approval import apply_approval
+
+                event: Any = self._event
+                applied = apply_approval(
+                    self._agent, event, answer, hook=self._file, name=self._hooks.name
+                )
+        except BaseException as error:  # noqa: BLE001 - the denial counts, and not its record
+            _log_traceback(error)
+        discard_write_signals()
+        release_signals()
+        turn.acquire()
+        if applied is None:
+            return answer
+        self._note = applied.note
+        return applied.answer
 
     def _call(self, function: HookFunction, event: Any) -> Answer:
         """Call a function; if it crashes, the answers of the others still count."""
@@ -507,6 +551,7 @@ class Run:
             exit_code=self._output.code,
             error=self._error,
             shadow=self._is_shadow,
+            note=self._note,
         )
         release_signals = hold_write_signals()
         problem = record_hook(directory, self._agent, self._event, self._payload, run)
