@@ -7,12 +7,13 @@ import os
 import shutil
 import sqlite3
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
@@ -20,8 +21,16 @@ from anyhook.history.recording import RecordingSwitch, write_switch
 from anyhook.journal.lines import history_directory
 from anyhook.model.answers import Outcome
 from anyhook.testing import make_payload
-from anyhook.trust.approvals import MAX_PENDING, VALID_SECONDS, Approvals, DeniedCall, call_digest
+from anyhook.trust.approvals import (
+    MAX_PENDING,
+    VALID_SECONDS,
+    Approvals,
+    DeniedCall,
+    call_digest,
+    new_id,
+)
 from tests.answering import answer
+from tests.waiting import until
 from tests.warm import CLIENTS, Warm
 from tests.worker.test_denials import understood
 
@@ -58,8 +67,9 @@ def decide(side, guard, payload=None, *, agent="claude", **options):
 
 
 def denied_id(side):
-    calls = Approvals(side.env).pending()
-    return calls[0].id
+    # A warm hook keeps the call after it has answered.
+    until(lambda: Approvals(side.env).pending())
+    return Approvals(side.env).pending()[0].id
 
 
 def allow(side, *words):
@@ -283,7 +293,7 @@ def test_the_list_shows_what_was_denied_allowed_and_used(agent_side, guard):
     assert code == 0
     assert states == ["once", "denied", "ran"]
     lists = json.loads(as_json)
-    assert [len(lists[name]) for name in ("denied", "allowed", "used")] == [2, 1, 1]
+    assert [len(lists[name]) for name in ("denied", "allowed", "used")] == [1, 1, 1]
 
 
 def test_no_secret_is_kept(agent_side, guard):
@@ -325,30 +335,19 @@ def test_the_use_is_in_the_history(agent_side, guard, run, monkeypatch):
     assert "/dev/" in notes[1]
 
 
-def denied_call(digest, when=0.0):
-    return DeniedCall(
-        digest=digest,
-        id="",
-        hook="guard.py",
-        agent="claude",
-        tool="Bash",
-        arguments="{}",
-        cwd="/",
-        project="/",
-        reason="",
-        time=when,
-    )
+def denied_call(call_id, digest="0"):
+    texts = dict.fromkeys(("hook", "tool", "cwd", "project", "arguments", "reason"), "x")
+    return DeniedCall(id=call_id, digest=digest, agent="claude", time=time.time(), **texts)
 
 
-def test_the_same_call_keeps_its_id_and_old_ones_are_dropped(tmp_path):
+def test_of_many_denials_the_oldest_are_dropped_and_each_call_is_listed_once(tmp_path):
     approvals = Approvals({"ANYHOOK_DATA_DIR": str(tmp_path)})
 
-    first = [approvals.keep(denied_call("0")) for _ in range(2)]
-    for number in range(MAX_PENDING + 5):
-        approvals.keep(denied_call(f"{number}"))
+    for _ in range(MAX_PENDING + 5):
+        approvals.keep(denied_call(new_id()))
 
-    assert first[0] == first[1]
-    assert len(list((tmp_path / "approvals" / "pending").iterdir())) == MAX_PENDING
+    assert len(approvals.pending()) == MAX_PENDING
+    assert len(approvals.waiting()) == 1
 
 
 JSON = st.recursive(
@@ -358,6 +357,7 @@ JSON = st.recursive(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.text(), JSON, max_size=3), st.dictionaries(st.text(), JSON, max_size=3))
 def test_two_calls_have_one_digest_only_if_they_are_equal(first, second):
     digests = [

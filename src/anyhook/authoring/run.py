@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from anyhook.authoring.functions import HookFunction, HookFunctions
     from anyhook.authoring.process_exit import Output
     from anyhook.model.events import Event
+    from anyhook.trust.approvals import DeniedCall
 
 
 FAILED = 1
@@ -260,6 +261,7 @@ class Run:
         self._silence: _Silence | None = None
         self._held_warnings: list[str] = []
         self._note = ""
+        self._denied_call: DeniedCall | None = None
 
     def answer(self, payload: bytes) -> None:
         """Answer the event in a payload; the output gets the answer, or the reason for none."""
@@ -359,7 +361,7 @@ class Run:
         turn.acquire()
         if applied is None:
             return answer
-        self._note = applied.note
+        self._note, self._denied_call = applied.note, applied.call
         return applied.answer
 
     def _call(self, function: HookFunction, event: Any) -> Answer:
@@ -502,8 +504,7 @@ class Run:
         notes, self._notes = self._notes, []
         for note in notes:
             self._warn(note)
-        if self._history is not None:
-            self._record_later(self._history, answer)
+        self._leave_traces_later(answer)
         if self._is_shadow:
             answer = NO_OPINION
         fallback = self._fallback(answer)
@@ -525,18 +526,39 @@ class Run:
         # Exit code 2 is for a decision, not for a failure.
         return _Reply(text=text, code=BLOCKED if self._error is None else 0, fallback=fallback)
 
-    def _record_later(self, directory: str, answer: Answer) -> None:
-        """Have the event recorded when its answer is delivered."""
+    def _leave_traces_later(self, answer: Answer) -> None:
+        """Have the event recorded, and a denied call kept, when the answer is delivered."""
+        if self._history is None and self._denied_call is None:
+            return
         duration = time.perf_counter() - self._clock
 
-        def record() -> None:
-            try:
-                with Deadline(RECORD_SECONDS, lambda: exit_now(self._output.code)):
-                    self._record(directory, answer, duration)
-            except Exception as error:  # noqa: BLE001 - the answer counts, and not the record
-                _log_traceback(error)
+        def leave_traces() -> None:
+            with Deadline(RECORD_SECONDS, lambda: exit_now(self._output.code)):
+                call = self._denied_call
+                if call is not None:
+                    self._write_trace(lambda: self._keep_denied_call(call, answer))
+                if self._history is not None:
+                    directory = self._history
+                    self._write_trace(lambda: self._record(directory, answer, duration))
 
-        self._output.record = record
+        self._output.record = leave_traces
+
+    def _write_trace(self, write: Callable[[], None]) -> None:
+        """Write to the user's data directory, without a change of how the process ends."""
+        release_signals = hold_write_signals()
+        try:
+            write()
+        except Exception as error:  # noqa: BLE001 - the answer counts, and not the record
+            _log_traceback(error)
+        # The answer is delivered: a write that fails must not end the process.
+        discard_write_signals()
+        release_signals()
+
+    def _keep_denied_call(self, call: DeniedCall, answer: Answer) -> None:
+        from anyhook.authoring.approval import keep_denied_call
+
+        event: Any = self._event
+        keep_denied_call(call, event, answer.reason or "")
 
     def _record(self, directory: str, answer: Answer, duration: float) -> None:
         from anyhook.authoring.recording import HookRun, record_hook
@@ -553,11 +575,7 @@ class Run:
             shadow=self._is_shadow,
             note=self._note,
         )
-        release_signals = hold_write_signals()
         problem = record_hook(directory, self._agent, self._event, self._payload, run)
-        # The answer is delivered: a record that fails must not change how the process ends.
-        discard_write_signals()
-        release_signals()
         if problem is not None:
             log_text(f"anyhook: {self._hooks.name}: {problem}")
 

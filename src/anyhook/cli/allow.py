@@ -80,33 +80,30 @@ def allow(
 
 def _list_calls(*, as_json: bool) -> None:
     approvals = Approvals()
-    pending, granted, used = approvals.pending(), approvals.granted(), approvals.used()
+    waiting, granted, used = approvals.waiting(), approvals.granted(), approvals.used()
     if as_json:
         print_json(
             {
-                "denied": [_call_json(call) for call in pending],
+                "denied": [_call_json(call) for call in waiting],
                 "allowed": [_approval_json(approval) for approval in granted],
                 "used": [_approval_json(approval) for approval in used],
             }
         )
         return
     out = console()
-    if not pending and not granted and not used:
+    if not waiting and not granted and not used:
         out.print("No hook file has denied a call in the last seven days.")
         return
-    allowed_ids = {approval.call.id for approval in granted}
     table = make_table("ID", "when", "hook", "call", "", no_wrap=("ID", "when"))
     for approval in granted:
         _add_row(table, approval.call, approval.granted, Text("allowed once", style="green"))
-    for call in pending:
-        if call.id not in allowed_ids:
-            _add_row(table, call, call.time, Text("denied"))
+    for call in waiting:
+        _add_row(table, call, call.time, Text("denied"))
     for approval in used:
         _add_row(table, approval.call, approval.used or 0.0, Text("ran", style="dim"))
     out.print(table)
-    waiting = len(pending) - len(allowed_ids)
-    if waiting > 0:
-        out.print(f"{count_of(waiting, 'denied call')}; to allow one once: anyhook allow ID")
+    if waiting:
+        out.print(f"{count_of(len(waiting), 'denied call')}; to allow one once: anyhook allow ID")
 
 
 def _add_row(table: Any, call: DeniedCall, when: float, state: Text) -> None:

@@ -4,7 +4,7 @@ A denial of a hook file leaves a pending record with an ID, `anyhook allow ID` t
 approval, and the hook file gives no opinion on exactly that call, once, for ten minutes.
 
 ```
-approvals/pending/DIGEST.json   a denied call: its ID, what it was and why it was denied
+approvals/pending/ID.json       a denied call: what it was and why it was denied
 approvals/granted/DIGEST.json   an approval that waits for its call
 approvals/used/NONCE.json       an approval that was used; it cannot be used again
 ```
@@ -16,7 +16,6 @@ module when they deny a call, so it imports little.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
@@ -48,8 +47,6 @@ class DeniedCall(Record):
     """A call that a hook file has denied.
 
     Attributes:
-        digest: Hash of the hook file, the agent, the tool, its arguments, the working directory and
-            the project.
         id: What the user types.
         hook: Path of the hook file.
         agent: Name of the agent.
@@ -59,18 +56,20 @@ class DeniedCall(Record):
         project: Directory of the project.
         reason: Why it was denied, without secrets.
         time: Unix timestamp of the denial.
+        digest: Hash of the hook file, the agent, the tool, its arguments, the working directory and
+            the project.
     """
 
-    digest: str
     id: str
     hook: str
     agent: str
     tool: str
-    arguments: str
     cwd: str
     project: str
-    reason: str
     time: float
+    arguments: str = ""
+    reason: str = ""
+    digest: str = ""
 
 
 class Approval(Record):
@@ -113,6 +112,8 @@ def call_digest(
         cwd: Working directory of the call.
         project: Directory of the project.
     """
+    import hashlib  # late: it takes 6 ms, and most denials have no approval to look for
+
     parts = [os.path.realpath(hook), agent, tool, arguments, cwd, project]
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -130,24 +131,18 @@ class Approvals:
 
     # -- what hook files do
 
-    def keep(self, call: DeniedCall) -> str:
+    def has_granted(self) -> bool:
+        """Return whether there is any approval; without one, no digest has to be computed."""
+        return next(self._files("granted"), None) is not None
+
+    def keep(self, call: DeniedCall) -> None:
         """Keep a call that was denied.
-
-        Args:
-            call: The call; its ID is chosen here, and is the earlier one if the same call was
-                denied before.
-
-        Returns:
-            The ID.
 
         Raises:
             OSError: If it cannot be written.
         """
-        before = _read_call(self._path("pending", call.digest))
-        chosen = before.id if before is not None else _new_id()
-        self._write("pending", call.digest, _call_json(call.replace(id=chosen)))
+        self._write("pending", call.id, _call_json(call))
         self._drop_oldest()
-        return chosen
 
     def use(self, digest: str) -> Approval | None:
         """Use the approval of a call, if there is one; it cannot be used a second time.
@@ -172,17 +167,27 @@ class Approvals:
         except FileExistsError:
             return None
         _remove(path)
-        _remove(self._path("pending", digest))
+        _remove(self._path("pending", approval.call.id))
         return used
 
     # -- what the user does
 
     def pending(self) -> list[DeniedCall]:
-        """Return the calls that were denied and not allowed yet, the newest first."""
+        """Return the denials of the last seven days, the newest first."""
         oldest = time.time() - KEPT_SECONDS
         calls = [call for path in self._files("pending") if (call := _read_call(path)) is not None]
         calls = [call for call in calls if call.time >= oldest]
         return sorted(calls, key=lambda call: call.time, reverse=True)
+
+    def waiting(self) -> list[DeniedCall]:
+        """Return the newest denial of each call that is not allowed now, the newest first."""
+        digests = {approval.call.digest for approval in self.granted()}
+        calls: list[DeniedCall] = []
+        for call in self.pending():
+            if call.digest not in digests:
+                digests.add(call.digest)
+                calls.append(call)
+        return calls
 
     def granted(self) -> list[Approval]:
         """Return the approvals that can be used now, the newest first."""
@@ -283,7 +288,8 @@ def shown_arguments(arguments: object) -> str:
     return redact_json(text)[0]
 
 
-def _new_id() -> str:
+def new_id() -> str:
+    """Return a random ID."""
     return "".join(ID_LETTERS[byte % len(ID_LETTERS)] for byte in os.urandom(ID_LENGTH))
 
 
@@ -329,6 +335,8 @@ def _call_of(content: Mapping[str, Any]) -> DeniedCall | None:
     values: dict[str, Any] = {name: content.get(name) for name in DeniedCall.record_fields}
     if not all(isinstance(values[name], str) for name in texts) or not _is_time(values["time"]):
         return None
+    if not _is_file_name(values["id"]) or not _is_file_name(values["digest"]):
+        return None
     return DeniedCall(**values)
 
 
@@ -339,7 +347,7 @@ def _read_approval(path: str) -> Approval | None:
     call = _call_of(content["call"])
     nonce, terminal = content.get("nonce"), content.get("terminal")
     granted, uptime, used = content.get("granted"), content.get("uptime"), content.get("used")
-    if call is None or not isinstance(terminal, str) or not _is_nonce(nonce):
+    if call is None or not isinstance(terminal, str) or not _is_file_name(nonce):
         return None
     if not _is_time(granted) or not _is_time(uptime) or not (used is None or _is_time(used)):
         return None
@@ -352,6 +360,6 @@ def _is_time(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_nonce(value: object) -> TypeGuard[str]:
-    """Return whether a value is a nonce: it becomes the name of a file."""
+def _is_file_name(value: object) -> TypeGuard[str]:
+    """Return whether a value can be the name of a file in these directories."""
     return isinstance(value, str) and value.isalnum() and len(value) <= 64

@@ -89,7 +89,8 @@ def test_a_lists_denied_calls_and_y_allows_one(terminal):
         "project": "/",
         "reason": "not here",
     }
-    chosen = Approvals().keep(DeniedCall(id="", time=time.time(), **denied))
+    chosen = "K3F9QX"
+    Approvals().keep(DeniedCall(id=chosen, time=time.time(), **denied))
     terminal.start("hooks")
     terminal.shows("? log.sh")
 

@@ -51,9 +51,7 @@ class DeniedCallsScreen(PanelScreen):
         self._read()
 
     def _read(self) -> None:
-        approvals = Approvals()
-        allowed_ids = {approval.call.id for approval in approvals.granted()}
-        self._calls = tuple(call for call in approvals.pending() if call.id not in allowed_ids)
+        self._calls = tuple(Approvals().waiting())
         options = self.query_one("#problems", OptionList)
         options.clear_options()
         options.add_options(Option(_line(call)) for call in self._calls)
