@@ -527,7 +527,7 @@ async def test_t_shows_what_is_not_trusted_and_y_trusts_it(hooks):
 @in_loop
 async def test_without_a_terminal_the_panel_allows_no_denied_call(hooks):
     members = dict.fromkeys(("hook", "tool", "arguments", "cwd", "project", "reason"), "x")
-    call = DeniedCall(digest="0", id="", agent="claude", time=time.time(), **members)
+    call = DeniedCall(digest="0", id="K3F9QX", agent="claude", time=time.time(), **members)
     Approvals().keep(call)
     async with panel() as driver:
         await driver.press("a")
