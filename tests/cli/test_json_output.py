@@ -77,6 +77,7 @@ expect = "deny"
 """
 TRUST = ("trust", "--yes")
 COMMANDS = {
+    "allow": ["allow", "--list"],
     "backtest": ["backtest", "guard.py", "--yes"],
     "backtest-against": ["backtest", "guard.py", "--against", "recorded", "--yes"],
     "capabilities": ["capabilities", "before_tool"],
