@@ -65,11 +65,25 @@ def parse_script(text: str) -> Block:
     Raises:
         UnreadableError: If it is not certain what a shell reads.
     """
-    reader = _StepReader(parse_command_line(text).steps)
+    reader = _StepReader(_outer_steps(parse_command_line(text).steps))
     block = reader.read_block(frozenset())
     if not reader.is_at_end():
         raise UnreadableError
     return block
+
+
+def _outer_steps(steps: list[Step]) -> list[Step]:
+    """Return the steps that are not inside substitutions."""
+    outer: list[Step] = []
+    depth = 0
+    for step in steps:
+        if step.kind == "open":
+            depth += 1
+        elif step.kind == "close":
+            depth -= 1
+        elif not depth:
+            outer.append(step)
+    return outer
 
 
 _PIPES = frozenset({"|", "|&"})
@@ -166,6 +180,8 @@ class _StepReader:
                 return Element("subshell", step.position, blocks=[self.read_block(frozenset())])
             case "keyword", "case":
                 return self._read_case(step)
+            case "assignment", _:
+                return None
             case "keyword", word if word in _IGNORED or not word.isalpha():
                 return None
         raise UnreadableError
