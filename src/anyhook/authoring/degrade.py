@@ -74,7 +74,7 @@ def fit(
             notes.append(note)
     for ability in abilities_of(answer):
         how = support(agent, event.name, ability)
-        is_beside_denial = ABILITIES[ability][0] in _observed_spec(agent, event).denial_fields
+        is_beside_denial = ABILITIES[ability][0] in observed_spec(agent, event).denial_fields
         if is_beside_denial and answer.outcome in (Outcome.DENY, Outcome.ASK):
             continue
         if how in (Support.YES, Support.UNDOCUMENTED):
@@ -105,7 +105,7 @@ def _without_what_denial_drops(
     notes: list[str] = []
     if answer.outcome is not Outcome.DENY:
         return answer, notes
-    dropped = _observed_spec(agent, event).discarded_on_denial
+    dropped = observed_spec(agent, event).discarded_on_denial
     for ability in abilities_of(answer):
         field, _ = ABILITIES[ability]
         if field in dropped:
@@ -134,7 +134,7 @@ def _fit_result(agent: AgentSpec, event: Event, answer: Answer) -> tuple[Answer,
     if not isinstance(event, ToolEvent):
         return answer, ""
     tool, output = event.tool_name, answer.tool_output
-    members = _observed_spec(agent, event).result_members.get(tool)
+    members = observed_spec(agent, event).result_members.get(tool)
     if not members:
         return answer, ""
     if not isinstance(output, str):
@@ -150,7 +150,7 @@ def _fit_result(agent: AgentSpec, event: Event, answer: Answer) -> tuple[Answer,
 
 def _complete(agent: AgentSpec, event: Event, answer: Answer, notes: list[str]) -> Answer:
     """Add complete values, and the verdicts that some fields imply."""
-    spec = _observed_spec(agent, event)
+    spec = observed_spec(agent, event)
     changes = _complete_values(event, answer)
     cancels_denials = spec.allowance_cancels and not answer.approve
     if answer.outcome is Outcome.ALLOW and cancels_denials:
@@ -221,7 +221,8 @@ def _complete_values(event: Event, answer: Answer) -> dict[str, Any]:
     return changes
 
 
-def _observed_spec(agent: AgentSpec, event: Event) -> EventSpec:
+def observed_spec(agent: AgentSpec, event: Event) -> EventSpec:
+    """Return what the observed release of an agent does on an event."""
     rules = agent.rule_sets.get("observed") or agent.documented
     return rules.by_canonical.get(event.name) or agent.by_canonical[event.name]
 

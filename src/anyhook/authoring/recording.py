@@ -42,6 +42,7 @@ class HookRun(Record):
         exit_code: With which the process ends.
         error: Why it failed.
         shadow: Whether the answer was kept from the agent.
+        note: What else happened, for the reader of the history.
     """
 
     hook: str
@@ -53,6 +54,7 @@ class HookRun(Record):
     exit_code: int = 0
     error: str | None = None
     shadow: bool = False
+    note: str = ""
 
 
 def record_hook(
@@ -112,6 +114,7 @@ def _result_record(run: HookRun, answer: dict[str, Any]) -> dict[str, Any]:
         "answer": answer,
         "error": run.error,
         "shadow": run.shadow,
+        "stderr": run.note,
         "version": version,
     }
     return record | {name: value for name, value in optional.items() if value}

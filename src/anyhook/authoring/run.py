@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from anyhook.authoring.functions import HookFunction, HookFunctions
     from anyhook.authoring.process_exit import Output
     from anyhook.model.events import Event
+    from anyhook.trust.approvals import DeniedCall
 
 
 FAILED = 1
@@ -65,6 +66,12 @@ LOG_ENV = "ANYHOOK_LOG"
 """Variable that names a file for tracebacks."""
 RECORDED_ENV = "ANYHOOK_RECORDED"
 """Variable of hooks whose result another process records: `anyhook.journal.records.RECORDED`."""
+REHEARSAL = "rehearsal"
+"""Its value where no agent has sent the event: `anyhook.journal.records.REHEARSAL`."""
+CALL_EVENTS = ("before_tool", "permission_request")
+"""Events whose denial keeps a tool from running: the user can allow that call."""
+APPROVAL_SECONDS = 2.0
+"""Seconds that a denial may take to look for the user's approval and to keep the call."""
 RECORD_SECONDS = 5.0
 """Seconds that the record of an event may take: a network may not answer."""
 _decode = json.JSONDecoder().decode
@@ -237,8 +244,9 @@ class Run:
         self._history = recording_directory(os.environ)
         if self._history is not None:
             self._started = time.time()
-            # The hook may change the module.
-            self._file = getattr(sys.modules.get("__main__"), "__file__", None)
+        # The hook may change the module.
+        self._file: str | None = getattr(sys.modules.get("__main__"), "__file__", None)
+        self._is_rehearsal = os.environ.get(RECORDED_ENV) == REHEARSAL
         self._agent: AgentSpec
         self._spec: EventSpec
         self._event: Event
@@ -252,6 +260,8 @@ class Run:
         self._error: str | None = None
         self._silence: _Silence | None = None
         self._held_warnings: list[str] = []
+        self._note = ""
+        self._denied_call: DeniedCall | None = None
 
     def answer(self, payload: bytes) -> None:
         """Answer the event in a payload; the output gets the answer, or the reason for none."""
@@ -264,7 +274,7 @@ class Run:
             self._give_up(f"the event cannot be read ({type(error).__name__})")
             return
         if is_for_functions:
-            self._deliver(self._decide())
+            self._deliver(self._apply_approval(self._decide()))
 
     def _read_event(self, payload: bytes) -> bool:
         """Read the event; return whether functions can be for it.
@@ -317,6 +327,42 @@ class Run:
             answer = self._keep_denial(denials[0] if denials else NO_OPINION, error)
         self._turn.acquire()  # from here on it is too late to be late
         return answer
+
+    def _apply_approval(self, answer: Answer) -> Answer:
+        """Return the answer to a denied call: no opinion if the user has allowed it once.
+
+        Whatever goes wrong, the denial stands.
+        """
+        is_denied_call = answer.outcome is Outcome.DENY and self._event.name in CALL_EVENTS
+        if not is_denied_call or self._is_shadow or self._is_rehearsal or self._file is None:
+            return answer
+        turn = allocate_lock()
+
+        def end_late() -> NoReturn:
+            turn.acquire()
+            self._deliver(answer)
+            self._output.leave()
+
+        applied = None
+        release_signals = hold_write_signals()
+        try:
+            # The directory may be on a network that does not answer.
+            with Deadline(APPROVAL_SECONDS, end_late):
+                from anyhook.authoring.approval import apply_approval
+
+                event: Any = self._event
+                applied = apply_approval(
+                    self._agent, event, answer, hook=self._file, name=self._hooks.name
+                )
+        except BaseException as error:  # noqa: BLE001 - the denial counts, and not its record
+            _log_traceback(error)
+        discard_write_signals()
+        release_signals()
+        turn.acquire()
+        if applied is None:
+            return answer
+        self._note, self._denied_call = applied.note, applied.call
+        return applied.answer
 
     def _call(self, function: HookFunction, event: Any) -> Answer:
         """Call a function; if it crashes, the answers of the others still count."""
@@ -458,8 +504,7 @@ class Run:
         notes, self._notes = self._notes, []
         for note in notes:
             self._warn(note)
-        if self._history is not None:
-            self._record_later(self._history, answer)
+        self._leave_traces_later(answer)
         if self._is_shadow:
             answer = NO_OPINION
         fallback = self._fallback(answer)
@@ -481,18 +526,39 @@ class Run:
         # Exit code 2 is for a decision, not for a failure.
         return _Reply(text=text, code=BLOCKED if self._error is None else 0, fallback=fallback)
 
-    def _record_later(self, directory: str, answer: Answer) -> None:
-        """Have the event recorded when its answer is delivered."""
+    def _leave_traces_later(self, answer: Answer) -> None:
+        """Have the event recorded, and a denied call kept, when the answer is delivered."""
+        if self._history is None and self._denied_call is None:
+            return
         duration = time.perf_counter() - self._clock
 
-        def record() -> None:
-            try:
-                with Deadline(RECORD_SECONDS, lambda: exit_now(self._output.code)):
-                    self._record(directory, answer, duration)
-            except Exception as error:  # noqa: BLE001 - the answer counts, and not the record
-                _log_traceback(error)
+        def leave_traces() -> None:
+            with Deadline(RECORD_SECONDS, lambda: exit_now(self._output.code)):
+                call = self._denied_call
+                if call is not None:
+                    self._write_trace(lambda: self._keep_denied_call(call, answer))
+                if self._history is not None:
+                    directory = self._history
+                    self._write_trace(lambda: self._record(directory, answer, duration))
 
-        self._output.record = record
+        self._output.record = leave_traces
+
+    def _write_trace(self, write: Callable[[], None]) -> None:
+        """Write to the user's data directory, without a change of how the process ends."""
+        release_signals = hold_write_signals()
+        try:
+            write()
+        except Exception as error:  # noqa: BLE001 - the answer counts, and not the record
+            _log_traceback(error)
+        # The answer is delivered: a write that fails must not end the process.
+        discard_write_signals()
+        release_signals()
+
+    def _keep_denied_call(self, call: DeniedCall, answer: Answer) -> None:
+        from anyhook.authoring.approval import keep_denied_call
+
+        event: Any = self._event
+        keep_denied_call(call, event, answer.reason or "")
 
     def _record(self, directory: str, answer: Answer, duration: float) -> None:
         from anyhook.authoring.recording import HookRun, record_hook
@@ -507,12 +573,9 @@ class Run:
             exit_code=self._output.code,
             error=self._error,
             shadow=self._is_shadow,
+            note=self._note,
         )
-        release_signals = hold_write_signals()
         problem = record_hook(directory, self._agent, self._event, self._payload, run)
-        # The answer is delivered: a record that fails must not change how the process ends.
-        discard_write_signals()
-        release_signals()
         if problem is not None:
             log_text(f"anyhook: {self._hooks.name}: {problem}")
 

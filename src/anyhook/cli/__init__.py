@@ -157,7 +157,7 @@ def _not_recorded(arguments: Sequence[str]) -> Iterator[None]:
     if variable in os.environ or REHEARSING_COMMANDS.isdisjoint(arguments[:1]):
         yield
         return
-    os.environ[variable] = "1"
+    os.environ[variable] = "rehearsal"  # `anyhook.journal.records.REHEARSAL`
     try:
         yield
     finally:

@@ -28,6 +28,7 @@ GROUPS = {
         "disable": "switch:disable",
         "shadow": "shadow:shadow",
         "promote": "shadow:promote",
+        "allow": "allow:allow",
     },
     "Look back": {
         "ui": "ui:ui",

@@ -26,6 +26,8 @@ LONGEST_STREAM = 4096
 """Characters of each stream of a command that are recorded."""
 RECORDED = "ANYHOOK_RECORDED"
 """Environment variable of commands whose result another process records."""
+REHEARSAL = "rehearsal"
+"""Its value for commands whose event no agent has sent: it is a trial, which leaves nothing."""
 RECORDER_KIND = "recorder"
 """Kind of the results of the recorder, which answers nothing."""
 RECORDER = "anyhook recorder"

@@ -45,7 +45,7 @@ OF_TERMINALS = frozenset(
     }
 )
 """Variables that are others in each terminal: nothing that is tried may depend on them."""
-OF_SANDBOX = {"ANYHOOK_RECORDED": "1", "ANYHOOK_WORKER": "off"}
+OF_SANDBOX = {"ANYHOOK_RECORDED": "rehearsal", "ANYHOOK_WORKER": "off"}
 """Nothing is recorded, and no worker is started, which would be ended with the sandbox."""
 
 

@@ -20,7 +20,7 @@ from anyhook.authoring.hooks import Hooks
 from anyhook.authoring.load import load_hooks
 from anyhook.authoring.process_exit import BLOCKED
 from anyhook.errors import UsageError
-from anyhook.journal.records import RECORDED
+from anyhook.journal.records import RECORDED, REHEARSAL
 from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
@@ -151,7 +151,7 @@ def _run_process(
         [sys.executable, str(path), "--agent", agent.name],
         input=json.dumps(payload).encode() + agent.payload_terminator,
         capture_output=True,
-        env={**(os.environ if environ is None else environ), RECORDED: "1"},
+        env={**(os.environ if environ is None else environ), RECORDED: REHEARSAL},
         timeout=PROCESS_TIMEOUT,
         check=False,
     )

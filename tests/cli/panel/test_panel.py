@@ -13,6 +13,7 @@ from anyhook.cli.panel.help import STATES
 from anyhook.cli.panel.rows import MARKS, STYLES
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.store import History
+from anyhook.trust.approvals import Approvals, DeniedCall
 from anyhook.trust.store import TrustStore
 from tests.cli.panel.driver import in_loop, panel
 from tests.leftovers import MARK, marked
@@ -521,6 +522,20 @@ async def test_t_shows_what_is_not_trusted_and_y_trusts_it(hooks):
 
         await driver.press("escape")
         await driver.shows("? guard.sh", "4 hooks, 1 not trusted")
+
+
+@in_loop
+async def test_without_a_terminal_the_panel_allows_no_denied_call(hooks):
+    members = dict.fromkeys(("hook", "tool", "arguments", "cwd", "project", "reason"), "x")
+    call = DeniedCall(digest="0", id="K3F9QX", agent="claude", time=time.time(), **members)
+    Approvals().keep(call)
+    async with panel() as driver:
+        await driver.press("a")
+        await driver.shows("denied by x")
+        await driver.press("y")
+
+        await driver.shows("needs a terminal")
+    assert Approvals().granted() == []
 
 
 @in_loop

@@ -6,10 +6,12 @@ import os
 import re
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
+from anyhook.trust.approvals import Approvals, DeniedCall
 from tests.cli.terminal import TMUX, Terminal
 from tests.waiting import until
 
@@ -74,6 +76,30 @@ def test_the_editor_gets_the_terminal_and_the_line(terminal, world):
     terminal.keys("yes", "Enter")
     terminal.shows("? log.sh", "edited ~/.gemini/settings.json")
     assert (world.project / "answer").read_text() == "yes\n"
+
+
+def test_a_lists_denied_calls_and_y_allows_one(terminal):
+    denied = {
+        "digest": "0" * 64,
+        "hook": "guard.py",
+        "agent": "claude",
+        "tool": "Bash",
+        "arguments": '{"command": "rm x"}',
+        "cwd": "/",
+        "project": "/",
+        "reason": "not here",
+    }
+    chosen = "K3F9QX"
+    Approvals().keep(DeniedCall(id=chosen, time=time.time(), **denied))
+    terminal.start("hooks")
+    terminal.shows("? log.sh")
+
+    terminal.keys("a")
+    terminal.shows(chosen, "rm x", "not here")
+    terminal.keys("y")
+
+    terminal.shows("it may run once", f"$ anyhook allow {chosen}")
+    assert [approval.call.id for approval in Approvals().granted()] == [chosen]
 
 
 def test_an_editor_that_is_missing_is_reported(terminal):

@@ -18,6 +18,7 @@ from anyhook.cli.output import count_of
 from anyhook.cli.panel.actions import switch, switched_together
 from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
+from anyhook.cli.panel.denied_calls import DeniedCallsScreen
 from anyhook.cli.panel.details import DetailScreen
 from anyhook.cli.panel.fire import FireScreen
 from anyhook.cli.panel.help import HelpScreen
@@ -73,6 +74,7 @@ class HookList(PanelScreen):
         Binding("q", "quit", "quit"),
         Binding("escape", "clear", "clear the filter", show=False),
         Binding("enter", "details", "details", show=False),
+        Binding("a", "denied_calls", "denied calls", show=False),
         Binding("s", "shadow", "shadow", show=False),  # 80 columns have no room; the details do
         Binding("r", "reload", "read again", show=False),
         Binding("j,down", "move(1)", "down", show=False),
@@ -306,6 +308,10 @@ class HookList(PanelScreen):
         hook = self._selected_except_recorder()
         if hook is not None:
             self.app.push_screen(ShadowScreen(self.state, hook))
+
+    def action_denied_calls(self) -> None:
+        """Show the calls that hook files have denied, to allow one once."""
+        self.app.push_screen(DeniedCallsScreen(self.state))
 
     @work(exclusive=True, group="switch")
     async def _switch(self, hook: PanelHook) -> None:

@@ -1,0 +1,151 @@
+"""`anyhook allow`: let one denied call run once."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from anyhook.agents import get_agent
+from anyhook.cli import OK
+from anyhook.cli.options import AsJson
+from anyhook.cli.output import console, count_of, make_table, print_json
+from anyhook.errors import UsageError
+from anyhook.manage.approving import allow_call, revoke_approval
+from anyhook.manage.paths import show_path
+from anyhook.model.text import printable, shorten
+from anyhook.trust.approvals import VALID_SECONDS, Approvals
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from anyhook.trust.approvals import Approval, DeniedCall
+
+MINUTES = int(VALID_SECONDS // 60)
+CallId = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="ID", help="The six characters that the denial showed.", show_default=False
+    ),
+]
+ShowList = Annotated[
+    bool, typer.Option("--list", help="Show the denied calls, and what was allowed in seven days.")
+]
+Revoke = Annotated[bool, typer.Option("--revoke", help="Take back what ID allows.")]
+
+
+def allow(
+    call_id: CallId = None,
+    show_list: ShowList = False,
+    revoke: Revoke = False,
+    as_json: AsJson = False,
+) -> int:
+    """Allow a call that a hook file has denied: exactly this call, once, for ten minutes.
+
+    The hook file then has no opinion on it. Denials of other hooks, and of the agent itself, stand.
+    It works in a terminal of yours only, and not in one that an agent has started.
+
+    For example:
+
+        anyhook allow K3F9QX
+        anyhook allow --list
+        anyhook allow K3F9QX --revoke
+    """
+    if call_id is None and not revoke:
+        _list_calls(as_json=as_json)
+        return OK
+    if call_id is None or show_list:
+        raise UsageError(
+            "name the call with its ID: anyhook allow ID, or anyhook allow ID --revoke"
+        )
+    approval = revoke_approval(call_id) if revoke else allow_call(call_id)
+    if as_json:
+        print_json({"allowed": not revoke, **_approval_json(approval)})
+        return OK
+    out = console()
+    _print_call(out, approval.call)
+    if revoke:
+        out.print(f"{_hook_name(approval.call)} denies it again", markup=False)
+        return OK
+    out.print(
+        f"{_hook_name(approval.call)} lets exactly this call run, once, within {MINUTES} minutes. "
+        "Now tell the agent to try again.",
+        markup=False,
+        soft_wrap=True,
+    )
+    return OK
+
+
+def _list_calls(*, as_json: bool) -> None:
+    approvals = Approvals()
+    waiting, granted, used = approvals.waiting(), approvals.granted(), approvals.used()
+    if as_json:
+        print_json(
+            {
+                "denied": [_call_json(call) for call in waiting],
+                "allowed": [_approval_json(approval) for approval in granted],
+                "used": [_approval_json(approval) for approval in used],
+            }
+        )
+        return
+    out = console()
+    if not waiting and not granted and not used:
+        out.print("No hook file has denied a call in the last seven days.")
+        return
+    table = make_table("ID", "when", "hook", "call", "", no_wrap=("ID", "when"))
+    for approval in granted:
+        _add_row(table, approval.call, approval.granted, Text("allowed once", style="green"))
+    for call in waiting:
+        _add_row(table, call, call.time, Text("denied"))
+    for approval in used:
+        _add_row(table, approval.call, approval.used or 0.0, Text("ran", style="dim"))
+    out.print(table)
+    if waiting:
+        out.print(f"{count_of(len(waiting), 'denied call')}; to allow one once: anyhook allow ID")
+
+
+def _add_row(table: Any, call: DeniedCall, when: float, state: Text) -> None:
+    clock = time.strftime("%m-%d %H:%M", time.localtime(when))
+    text = Text(f"{printable(call.tool)} {shorten(call.arguments)}")
+    table.add_row(call.id, clock, Text(_hook_name(call)), text, state)
+
+
+def _print_call(out: Console, call: DeniedCall) -> None:
+    out.print(
+        Text.assemble(
+            (f"{get_agent(call.agent).title}  ", "dim"),
+            (printable(call.tool), "bold"),
+            f"  {printable(call.arguments)}",
+        ),
+        soft_wrap=True,
+    )
+    out.print(Text(f"in {show_path(call.cwd)}, denied by {_hook_name(call)}", style="dim"))
+
+
+def _hook_name(call: DeniedCall) -> str:
+    return show_path(call.hook)
+
+
+def _call_json(call: DeniedCall) -> dict[str, Any]:
+    return {
+        "id": call.id,
+        "time": call.time,
+        "hook": call.hook,
+        "agent": call.agent,
+        "tool": call.tool,
+        "arguments": call.arguments,
+        "cwd": call.cwd,
+        "project": call.project,
+        "reason": call.reason,
+    }
+
+
+def _approval_json(approval: Approval) -> dict[str, Any]:
+    return {
+        "call": _call_json(approval.call),
+        "granted": approval.granted,
+        "terminal": approval.terminal,
+        "used": approval.used,
+    }

@@ -1,0 +1,76 @@
+"""Allowing a call once that a hook file denies: what `anyhook allow` and the panel do."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from anyhook.errors import UsageError
+from anyhook.manage.protection import require_user
+from anyhook.trust.approvals import Approvals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyhook.trust.approvals import Approval, DeniedCall
+
+LIST = "see: anyhook allow --list"
+
+
+def allow_call(call_id: str, environ: Mapping[str, str] | None = None) -> Approval:
+    """Allow the denied call with an ID once, for ten minutes.
+
+    Args:
+        call_id: The ID, in capitals or not.
+        environ: Environment that names the data directory; by default that of this process.
+
+    Raises:
+        StartedByAgentError: If an agent has started this process.
+        UsageError: If there is no terminal, or no denied call with that ID.
+        OSError: If it cannot be written.
+    """
+    require_user()
+    terminal = _own_terminal()
+    approvals = Approvals(environ)
+    return approvals.grant(_named(call_id, approvals.pending()), terminal)
+
+
+def revoke_approval(call_id: str, environ: Mapping[str, str] | None = None) -> Approval:
+    """Take back an approval that was not used yet.
+
+    Args:
+        call_id: The ID, in capitals or not.
+        environ: Environment that names the data directory; by default that of this process.
+
+    Raises:
+        UsageError: If there is no such approval.
+    """
+    approvals = Approvals(environ)
+    for approval in approvals.granted():
+        if approval.call.id == call_id.upper() and approvals.revoke(approval):
+            return approval
+    raise UsageError(f"no approval with the ID {call_id!r} waits for its call; {LIST}")
+
+
+def _named(call_id: str, calls: list[DeniedCall]) -> DeniedCall:
+    matching = [call for call in calls if call.id == call_id.upper()]
+    if not matching:
+        raise UsageError(f"no denied call has the ID {call_id!r}; {LIST}")
+    if len(matching) > 1:
+        # The IDs are random: somebody has written one of the records.
+        raise UsageError(
+            f"{len(matching)} denied calls have the ID {call_id!r}; neither is allowed"
+        )
+    return matching[0]
+
+
+def _own_terminal() -> str:
+    """Return the name of the terminal at which the user sits.
+
+    Raises:
+        UsageError: If standard input is not a terminal.
+    """
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError("anyhook allow needs a terminal: enter it yourself in one")
+    return os.ttyname(sys.stdin.fileno())
