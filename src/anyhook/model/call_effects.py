@@ -122,22 +122,31 @@ class CallEffects:
                 doubtful = doubtful or match
         return doubtful
 
-    def does(self, kind: str, patterns: Collection[str]) -> Match:
-        """Return whether the call reads, writes or deletes a path that a pattern covers."""
+    def does(self, kind: str, patterns: Collection[str], but_not: Collection[str] = ()) -> Match:
+        """Return whether the call reads, writes or deletes a path that a pattern covers.
+
+        Args:
+            kind: `reads`, `writes` or `deletes`.
+            patterns: Patterns of paths.
+            but_not: Patterns of paths that do not count.
+        """
         path_patterns = [PathPattern(text, self._directory, self._home) for text in patterns]
+        exceptions = [PathPattern(text, self._directory, self._home) for text in but_not]
         doubtful = NO_MATCH
         for command in self._commands:
             if not command.certain and not command.program:
                 doubtful = doubtful or _match(command, False, _unread_sentence(command))
                 continue
             for effect in command.effects:
-                if effect.kind == kind:
+                if effect.kind == kind and not _is_except(effect.target, exceptions):
                     match = self._touches(command, effect, path_patterns)
                     if match.certain and match:
                         return match
                     doubtful = doubtful or match
         for target_kind, path, is_recursive in self._tool_paths():
-            if target_kind == kind:
+            is_path = isinstance(path, str)
+            is_excepted = is_path and _is_except(self._absolute(path), exceptions)
+            if target_kind == kind and not is_excepted:
                 match = self._tool_touches(kind, path, is_recursive, path_patterns)
                 if match.certain and match:
                     return match
@@ -202,9 +211,7 @@ class CallEffects:
         if not isinstance(path, str):
             why = f"{tool} {kind} a path that is not a text"
             return Match(matched=True, certain=False, why=why)
-        if self._home is not None and (path == "~" or path[:2] == "~/"):
-            path = self._home + path[1:]
-        target = join_path(self._directory, path.removeprefix("file://"))
+        target = self._absolute(path)
         for pattern in patterns:
             is_covered = pattern.matches(target, is_recursive=is_recursive)
             if is_covered is not False:
@@ -212,6 +219,11 @@ class CallEffects:
                 why = f"{tool} {'' if is_certain else 'may '}{_verb(kind, is_certain)} {path}"
                 return Match(matched=True, certain=is_certain, why=why)
         return NO_MATCH
+
+    def _absolute(self, path: str) -> str:
+        if self._home is not None and (path == "~" or path[:2] == "~/"):
+            path = self._home + path[1:]
+        return join_path(self._directory, path.removeprefix("file://"))
 
     def _tool_paths(self) -> Iterator[tuple[str, Any, bool]]:
         """Yield what another tool than the shell does: the kind, the path, whether all in it."""
@@ -291,6 +303,11 @@ def _runs(
     if has_options is False:
         return None
     return is_certain and has_options is True
+
+
+def _is_except(target: str, exceptions: list[PathPattern]) -> bool:
+    """Return whether a pattern of exceptions certainly covers a target."""
+    return any(pattern.matches(target) is True for pattern in exceptions)
 
 
 def _match(command: Command, is_certain: bool, why: str) -> Match:

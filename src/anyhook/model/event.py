@@ -188,25 +188,26 @@ class ToolEvent(Event, OfTool[CallT_co]):
         """
         return self._effects.runs(program, *operands, options=options)
 
-    def reads(self, *patterns: str) -> Match:
+    def reads(self, *patterns: str, but_not: Collection[str] = ()) -> Match:
         """Return whether the call reads a file that one of some patterns covers.
 
         Args:
             patterns: Paths in which `*` stands for a part of a name and `**` for directories:
                 `src/**` from the working directory, `~/.ssh/**`, `/etc/**`; `.env` anywhere.
+            but_not: Patterns of paths that do not count: `.env.example`, `/tmp/**`.
         """
-        return self._effects.does("reads", patterns)
+        return self._effects.does("reads", patterns, but_not)
 
-    def writes(self, *patterns: str) -> Match:
+    def writes(self, *patterns: str, but_not: Collection[str] = ()) -> Match:
         """Return whether the call creates or changes a file that one of some patterns covers."""
-        return self._effects.does("writes", patterns)
+        return self._effects.does("writes", patterns, but_not)
 
-    def deletes(self, *patterns: str) -> Match:
+    def deletes(self, *patterns: str, but_not: Collection[str] = ()) -> Match:
         """Return whether the call deletes a file that one of some patterns covers.
 
         Deleting a directory deletes what is in it; moving a file deletes it where it was.
         """
-        return self._effects.does("deletes", patterns)
+        return self._effects.does("deletes", patterns, but_not)
 
     def contacts(self, *patterns: str) -> Match:
         """Return whether the call contacts a host: `example.com`, `*.example.com`, `*`."""
