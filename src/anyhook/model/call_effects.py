@@ -138,7 +138,8 @@ class CallEffects:
                 doubtful = doubtful or _match(command, False, _unread_sentence(command))
                 continue
             for effect in command.effects:
-                if effect.kind == kind and not _is_except(effect.target, exceptions):
+                is_excepted = effect.is_known and _is_except(effect.target, exceptions)
+                if effect.kind == kind and not is_excepted:
                     match = self._touches(command, effect, path_patterns)
                     if match.certain and match:
                         return match
