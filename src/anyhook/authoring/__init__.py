@@ -61,12 +61,31 @@ __all__ = [  # noqa: PLE0604 - the classes are listed above
     "context",
     "defer",
     "deny",
+    "find_secrets",
+    "hide_secrets",
     "replace_result",
     "respond",
     "stop",
     "message",
     *CALLS,
 ]
+
+
+def find_secrets(text: str) -> list[str]:
+    """Return the kinds of the secrets in a text, like `aws-access-key`, each once.
+
+    Source: the rules of gitleaks, and forms that they lack (`anyhook.secrets.kinds`).
+    """
+    from anyhook.secrets.redact import find_secrets as find
+
+    return list(dict.fromkeys(secret.kind for secret in find(text)))
+
+
+def hide_secrets(text: str) -> str:
+    """Return a text in which each secret is replaced by its kind, like `[redacted:github-token]`."""
+    from anyhook.secrets.redact import redact_text
+
+    return redact_text(text)
 
 
 def __getattr__(name: str) -> object:
