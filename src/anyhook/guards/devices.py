@@ -98,7 +98,7 @@ def dangers(event):
 
 def is_harmless(command):
     """Return whether a command only shows something."""
-    return command is not None and any(option in command.options for option in HARMLESS_OPTIONS)
+    return command is not None and any(command.has_options([name]) for name in HARMLESS_OPTIONS)
 
 
 hooks.example(tool="shell", input={"command": "dd if=x.img of=/dev/sda"}, expect="deny")

@@ -87,7 +87,7 @@ def guard_git(event):
     """Deny commands that lose work or history in git."""
     for words, options, harmless, loss, instead in RULES:
         match = event.runs("git", *words, options=options)
-        if match and not any(option in match.command.options for option in harmless):
+        if match and not any(match.command.has_options([option]) for option in harmless):
             return answer(match, loss, instead)
     for command in event.commands:
         if command.program == "git" and loses_changes(command):

@@ -140,7 +140,7 @@ def is_unknown(command):
     """
     if command is None:
         return False
-    has_patterns = any("*" in operand for operand in command.operands)
+    has_patterns = any("*" in path for path in command.read_paths)
     return not command.program or has_patterns or bool(command.uncertain_arguments)
 
 

@@ -180,7 +180,7 @@ class Command:
         """
         read = self.read
         for option in options:
-            names = set(read_program(self.program, (*self._subcommand(), Value(option))).options)
+            names = self._names_of(option)
             # Of a program without a table, `-xf` may be one option or two.
             if len(names) > 1 and option in read.options:
                 continue
@@ -191,10 +191,15 @@ class Command:
             return None if read.may_have_more else False
         return True
 
-    def _subcommand(self) -> tuple[Value, ...]:
-        if canonical_program(self.program) not in _WITH_SUBCOMMANDS:
-            return ()
-        return tuple(self.read.operands[:2])
+    def _names_of(self, option: str) -> set[str]:
+        """Return the names under which the command would have an option."""
+        longest = 2 if canonical_program(self.program) in _WITH_SUBCOMMANDS else 0
+        for count in range(longest, -1, -1):
+            words = (*self.read.operands[:count], Value(option))
+            names = set(read_program(self.program, words).options)
+            if names:
+                return names
+        return {option}
 
 
 def read_program(program: str, values: tuple[Value, ...]) -> Arguments:
