@@ -1,12 +1,12 @@
 """Ask before new packages are installed, and deny names that look like a mistake.
 
-It asks before a package is added, before one comes from an address or another index, before the tools
-run a package that is not part of the project, and before something is published. It denies names that
-differ from a popular package by one letter: attackers register them.
+It asks before a package is added, before one comes from an address or another index, before a tool
+runs a package that is not part of the project, and before something is published. It denies names
+that differ from a popular package by one letter: attackers register them.
 
 Families: dependencies
-Why: Models invent names of packages, and attackers register these ("slopsquatting"): in a study of 16
-models a fifth of the recommended packages did not exist.
+Why: Models invent names of packages, and attackers register these: in a study of 16 models a fifth
+of the recommended packages did not exist.
 Source: https://arxiv.org/abs/2406.10279
 Version: 1
 """
@@ -14,7 +14,7 @@ Version: 1
 from anyhook.authoring import Hooks, ask, deny
 
 # Packages that may be installed without a question.
-ALLOWED = set()
+ALLOWED = {""}
 # Programs with the words that install packages, and the kind of their names.
 INSTALLERS = [
     (["pip", "install"], "python"),
@@ -164,7 +164,12 @@ def is_one_edit(first, second):
     return rest[1:] == other[1:] or rest[1:] == other or rest == other[1:] or is_swapped
 
 
-for denied in ("pip install reqeusts", "pip install request", "npm install lodahs", "uv add numpyy"):
+for denied in (
+    "pip install reqeusts",
+    "pip install request",
+    "npm install lodahs",
+    "uv add numpyy",
+):
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
 for asked in (
     "pip install requests",

@@ -6,19 +6,16 @@ without them. At the start of a session and at the end of a turn it compares wha
 ways that no hook sees, and tells you.
 
 Families: own-hooks
-Why: Agents that ran into a guard edited `.claude/settings.json` or the script until it let them
-pass; two attacks spread by writing hooks into the settings of other agents.
-Source: https://nvd.nist.gov/vuln/detail/CVE-2026-25725
+Why: Agents edited the settings that hold their hooks, and two attacks wrote hooks into settings: a
+worm in packages of npm, and code in a sandbox (CVE-2026-25725).
+Source: https://advisories.gitlab.com/pkg/npm/@anthropic-ai/claude-code/CVE-2026-25725
 Version: 1
 """
 
 import hashlib
-import json
-import os
-import tempfile
 from pathlib import Path
 
-from anyhook.authoring import Hooks, ask, deny, message
+from anyhook.authoring import Hooks, ask, deny, load_state, message, save_state
 
 # Settings of agents, and what they run.
 SETTINGS = [
@@ -56,7 +53,16 @@ OWN = [
     "**/.husky/**",
 ]
 # Names of directories by which a command that may change a guard is known.
-DIRECTORIES = [".anyhook", ".claude", ".codex", ".copilot", ".cursor", ".gemini", ".opencode", ".qwen"]
+DIRECTORIES = [
+    ".anyhook",
+    ".claude",
+    ".codex",
+    ".copilot",
+    ".cursor",
+    ".gemini",
+    ".opencode",
+    ".qwen",
+]
 # Commands that weaken a guard.
 WEAKENING = [
     ["anyhook", "allow"],
@@ -118,7 +124,7 @@ def is_weakening(command):
         arguments = " ".join(command.arguments).lower()
         is_read = "--get" in arguments or len(command.operands) == 2
         sets_path = command.operands[:1] == ("config",) and "core.hookspath" in arguments
-        return sets_path and not is_read or command.has_options(["--no-verify"]) is True
+        return (sets_path and not is_read) or command.has_options(["--no-verify"]) is True
     return False
 
 
@@ -139,8 +145,8 @@ def look_again(event):
 
 def report(event):
     """Return a message about guards that are not as they were; nothing the first time."""
-    before, now = read_state(event), fingerprints(event.cwd)
-    write_state(event, now)
+    before, now = load_state("own-hooks", event.cwd), fingerprints(event.cwd)
+    save_state("own-hooks", event.cwd, now)
     names = sorted({*before, *now}) if before else []
     changed = [name for name in names if before.get(name) != now.get(name)]
     if not changed:
@@ -160,27 +166,6 @@ def fingerprints(directory):
                 if path.is_file() and not path.name.endswith(".sample"):
                     digests[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
     return digests
-
-
-def state_file(event):
-    """Return the file with the digests that were seen last in a directory."""
-    name = hashlib.sha256(event.cwd.encode()).hexdigest()[:32]
-    return Path(tempfile.gettempdir()) / f"anyhook-own-hooks-{os.getuid()}" / f"{name}.json"
-
-
-def read_state(event):
-    """Return the digests that were seen last."""
-    try:
-        return json.loads(state_file(event).read_text())
-    except (OSError, ValueError):
-        return {}
-
-
-def write_state(event, digests):
-    """Keep the digests for the next look."""
-    file = state_file(event)
-    file.parent.mkdir(mode=0o700, exist_ok=True)
-    file.write_text(json.dumps(digests))
 
 
 for denied in (

@@ -5,8 +5,8 @@ of clouds, databases. Where a name, a host or a context says that it is producti
 where one says that it is a local or a test system, it lets them pass; otherwise it asks.
 
 Families: production
-Why: An agent ran `DROP DATABASE` on a production database during a code freeze, and another applied
-a Terraform plan that replaced a running cluster.
+Why: An agent deleted a production database during a code freeze, against its instructions; another
+ran `terraform destroy` on a running platform with the data of two and a half years.
 Source: https://incidentdatabase.ai/cite/1152/
 Version: 1
 """
@@ -84,7 +84,16 @@ OPTIONS = [
 DRY_RUN = ["--dry-run", "--dryrun", "--what-if", "--check", "--help", "--diff"]
 # Clients of databases, and statements that delete or change a structure.
 DATABASES = {
-    *("clickhouse-client", "cockroach", "mariadb", "mongo", "mongosh", "mysql", "psql", "redis-cli"),
+    *(
+        "clickhouse-client",
+        "cockroach",
+        "mariadb",
+        "mongo",
+        "mongosh",
+        "mysql",
+        "psql",
+        "redis-cli",
+    ),
     *("snowsql", "sqlcmd", "sqlplus", "usql", "mysqladmin", "dropdb"),
 }
 STATEMENT = re.compile(
@@ -113,7 +122,7 @@ def guard_production(event):
     for command in event.commands:
         is_remote_docker = command.program == "docker" and "-H" in command.arguments
         is_database = command.program in DATABASES
-        if command.program == "dropdb" or is_database and STATEMENT.search(command.source):
+        if command.program == "dropdb" or (is_database and STATEMENT.search(command.source)):
             return decide(f"`{command.program}` deletes or changes data", command.source)
         if is_remote_docker and {"rm", "stop", "kill", "down"} & set(command.operands):
             return decide("this ends containers on another machine", command.source)

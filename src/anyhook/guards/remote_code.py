@@ -5,20 +5,16 @@ It denies lines that load a text from another machine, or decode one, and run it
 files that a session has downloaded, so that starting one in a later call is asked about.
 
 Families: remote-code
-Why: Pages and issues told agents to install a tool with `curl … | bash`; the script took the keys of
-the machine. Decoding first (`base64 -d | sh`) passed the filters of most agents.
-Source: https://labs.cloudsecurityalliance.org/research/csa-research-note-guardfall/
+Why: A README or an issue tells the agent to install something with `curl … | bash`. Spellings of it
+that are decades old, such as decoding first, passed the filters of ten of eleven open agents.
+Source: https://labs.cloudsecurityalliance.org/research/csa-research-note-guardfall-ai-agent-shell-injection-2026070/
 Version: 1
 """
 
-import hashlib
-import json
 import os
 import re
-import tempfile
-from pathlib import Path
 
-from anyhook.authoring import Hooks, ask, deny
+from anyhook.authoring import Hooks, ask, deny, load_state, save_state
 
 # Hosts from which code may be loaded and run.
 TRUSTED_HOSTS = ["localhost", "127.0.0.1", "::1"]
@@ -92,28 +88,16 @@ def is_from(path, downloaded):
     return path in downloaded or path.startswith(tuple(stems))
 
 
-def state_file(event):
-    """Return the file in which the downloads of a session are remembered."""
-    name = hashlib.sha256(event.session_id.encode()).hexdigest()[:32]
-    return Path(tempfile.gettempdir()) / f"anyhook-remote-code-{os.getuid()}" / f"{name}.json"
-
-
 def earlier_downloads(event):
     """Return the files that earlier calls of the session have downloaded."""
-    try:
-        return set(json.loads(state_file(event).read_text()))
-    except (OSError, ValueError):
-        return set()
+    return load_state("remote-code", event.session_id).get("downloads", [])
 
 
 def remember(event, downloaded):
     """Add files to the downloads of the session."""
-    if not downloaded:
-        return
-    file = state_file(event)
-    file.parent.mkdir(mode=0o700, exist_ok=True)
-    paths = [*earlier_downloads(event), *downloaded]
-    file.write_text(json.dumps(paths[-MAX_FILES:]))
+    if downloaded:
+        paths = [*earlier_downloads(event), *downloaded]
+        save_state("remote-code", event.session_id, {"downloads": paths[-MAX_FILES:]})
 
 
 for denied in (

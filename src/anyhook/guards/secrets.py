@@ -5,9 +5,9 @@ secrets, and commands that print them. A secret in the result of a tool is repla
 before the model reads it.
 
 Families: secrets
-Why: Agents copied keys from `.env` into code that was then pushed, and sent the variables of the
-environment to the model when they debugged a failing start.
-Source: https://github.com/anthropics/claude-code/issues/44868
+Why: An agent copied the keys of `.env.local` into an example file that was pushed; others show whole
+files of secrets when they look for the cause of a failing start.
+Source: https://github.com/anthropics/claude-code/issues/7921
 Version: 1
 """
 

@@ -4,9 +4,9 @@ It denies uploads to hosts that are not on the list below: `curl --data`, `scp`,
 storage, gists, mail, and values that are put into a URL or a host name.
 
 Families: send-out
-Why: A prompt that was hidden in a web page made an agent send the contents of `.env` to a server by
-putting it into a URL; others used DNS names, which no proxy stops.
-Source: https://github.com/anthropics/claude-code/issues/12963
+Why: A text in a page or a package asks the agent to load an address with a key in it. The agent has
+both, the key and the network; a name to look up is enough.
+Source: https://www.crimede-coder.com/blogposts/2025/CodingAgentRisks
 Version: 1
 """
 
@@ -26,7 +26,19 @@ SENDING_OPTIONS = {
     "http": ["--form", "--multipart"],
 }
 # Programs that send what they read, and programs whose first argument is a name to look up.
-SENDERS = {"ftp", "mail", "mailx", "mutt", "nc", "ncat", "netcat", "sendmail", "socat", "telnet", "tftp"}
+SENDERS = {
+    "ftp",
+    "mail",
+    "mailx",
+    "mutt",
+    "nc",
+    "ncat",
+    "netcat",
+    "sendmail",
+    "socat",
+    "telnet",
+    "tftp",
+}
 LOOKUPS = {"dig", "drill", "host", "nslookup", "ping", "ping6"}
 # Words that begin commands which make something public.
 PUBLISHING_COMMANDS = [["gh", "gist", "create"], ["glab", "snippet", "create"]]
@@ -88,7 +100,9 @@ def sends(command):
         return "s_client" in command.arguments and any(r.operator == "<" for r in command.redirects)
     if program in LOOKUPS:
         return any("$" in word or "`" in word for word in command.uncertain_arguments)
-    if any(redirect.target.startswith(("/dev/tcp/", "/dev/udp/")) for redirect in command.redirects):
+    if any(
+        redirect.target.startswith(("/dev/tcp/", "/dev/udp/")) for redirect in command.redirects
+    ):
         return True
     if not hosts:
         return False

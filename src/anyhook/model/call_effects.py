@@ -186,6 +186,7 @@ class CallEffects:
         if not effect.is_known:
             why = f"{_name(command)} {verb} {effect.target}, which only the shell knows"
             return _match(command, False, why)
+        doubtful = NO_MATCH
         for pattern in patterns:
             is_covered = pattern.matches(
                 effect.target, is_recursive=effect.is_recursive is not False
@@ -201,8 +202,11 @@ class CallEffects:
                 and not command.is_remote
             )
             why = f"{_name(command)} {_verb(verb, is_certain)} {effect.target}"
-            return _match(command, is_certain, why)
-        return NO_MATCH
+            match = _match(command, is_certain, why)
+            if is_certain:
+                return match
+            doubtful = doubtful or match
+        return doubtful
 
     def _tool_touches(
         self, kind: str, path: Any, is_recursive: bool, patterns: list[PathPattern]

@@ -87,7 +87,7 @@ TABLES = {
     ),
     "git mv": "v|verbose n|dry-run f|force k sparse",
     "git stash": (
-        "%stop p|patch k|keep-index no-keep-index q|quiet u|include-untracked a|all m|message="
+        "p|patch k|keep-index no-keep-index q|quiet u|include-untracked a|all m|message="
         " S|staged index only-untracked pathspec-from-file= pathspec-file-nul"
     ),
     "git rebase": (
@@ -144,7 +144,7 @@ TABLES = {
         " all url= no-type comment= show-names"
     ),
     "git worktree": (
-        "%stop f|force b= B= detach checkout no-checkout lock reason= q|quiet track porcelain v"
+        "f|force b= B= detach checkout no-checkout lock reason= q|quiet track porcelain v"
         " n expire= orphan z"
     ),
     "git submodule": (
