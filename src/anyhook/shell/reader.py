@@ -14,7 +14,7 @@ from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.options import canonical_program
 from anyhook.shell.parser import UnreadableError, parse_command_line
 from anyhook.shell.programs import base_name
-from anyhook.shell.runners import TEXT_OPTIONS
+from anyhook.shell.runners import PROGRAMS_WITH_TEXTS, TEXT_OPTIONS
 from anyhook.shell.scope import NO_INPUT
 
 if TYPE_CHECKING:
@@ -220,6 +220,8 @@ class Reader:
     def read_options(self, command: Command, scope: Scope) -> None:
         """Add the command lines that options of a command hold."""
         program = canonical_program(command.program)
+        if program not in PROGRAMS_WITH_TEXTS:
+            return
         keys = [program]
         if program in {"git", "npm"}:
             keys += [f"{program} {value.text}" for value in command.read.operands[:1]]

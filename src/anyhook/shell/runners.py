@@ -121,6 +121,7 @@ TEXT_OPTIONS: dict[str, frozenset[str]] = {
     "git": frozenset({"-c"}),
 }
 """Options whose value is a command line."""
+PROGRAMS_WITH_TEXTS = frozenset([name.partition(" ")[0] for name in TEXT_OPTIONS])
 
 CODE_OPTIONS = {
     "python": ("-c",),

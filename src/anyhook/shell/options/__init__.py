@@ -94,6 +94,7 @@ def _all_tables() -> tuple[dict[str, str], dict[str, str]]:
     return tables, {**files.ALIASES, **remote.ALIASES, **work.ALIASES}
 
 
+@lru_cache(maxsize=512)
 def canonical_program(program: str) -> str:
     """Return the name of a program in the tables: `egrep` is a `grep`, `python3.12` a `python`."""
     tables, aliases = _all_tables()
