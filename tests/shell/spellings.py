@@ -17,7 +17,19 @@ COMMANDS = (
     ("dd", "if=/dev/zero", "of=/dev/sdz"),
     ("terraform", "destroy", "-auto-approve"),
 )
-HELPERS = ("base64", "bash", "cat", "dash", "env", "find", "nice", "nohup", "sh", "timeout", "xargs")
+HELPERS = (
+    "base64",
+    "bash",
+    "cat",
+    "dash",
+    "env",
+    "find",
+    "nice",
+    "nohup",
+    "sh",
+    "timeout",
+    "xargs",
+)
 """Programs of the system that the spellings use; nothing else is on the `PATH`."""
 STUB = """#!/bin/sh
 printf '%s\\n' "${0##*/}" "$@" >> "$RECORD"
@@ -56,7 +68,7 @@ WORDS = {
     "xargs": lambda w: f"printf '%s ' {quote(w[1:])} | xargs {w[0]}",
     "xargs of all": lambda w: f"echo {quote(w)} | xargs env",
     "default of a variable": lambda w: f"${{NOTHING:-{w[0]}}} {quote(w[1:])}",
-    "positional": lambda w: f"set -- {quote(w)}; \"$@\"",
+    "positional": lambda w: f'set -- {quote(w)}; "$@"',
     "function arguments": lambda w: f'f() {{ "$@"; }}; f {quote(w)}',
     "loop": lambda w: f"for p in {w[0]}; do $p {quote(w[1:])}; done",
     "read": lambda w: f"read -r p <<< {w[0]}; $p {quote(w[1:])}",
@@ -93,7 +105,7 @@ LINES = {
     "trap": lambda c: f"trap {shlex.quote(c)} EXIT",
     "find": lambda c: f"find / -maxdepth 0 -exec sh -c {shlex.quote(c)} ';'",
     "xargs sh -c": lambda c: f"echo {shlex.quote(shlex.quote(c))} | xargs sh -c",
-    "variable": lambda c: f"C={shlex.quote(c)}; eval \"$C\"",
+    "variable": lambda c: f'C={shlex.quote(c)}; eval "$C"',
     "comment": lambda c: f"{c} # harmless",
     "time": lambda c: f"time {c}",
     "not": lambda c: f"! {c}",
@@ -132,6 +144,7 @@ class Oracle:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=20,
+            check=False,
         )
         return self.record.read_text()
 
