@@ -188,11 +188,12 @@ class Reader:
         values = call.values
         if not values:
             if call.redirects:
-                self.commands.append(self.make(call))
+                self.commands.append(self.make(call._replace(name="")))
             return
         head = values[0]
         if head.kind != LITERAL or len(call.wrappers) >= _MAX_DEPTH:
-            self.commands.append(self.make(call, values, certain=False))
+            unknown = call._replace(name="")
+            self.commands.append(self.make(unknown, values, certain=False))
             return
         text = head.text
         # In zsh `=rm` is the path of `rm`.
@@ -217,8 +218,16 @@ class Reader:
         inner.aliases = {}
         self.read_joined([Value(body), *call.values[1:]], inner, call.wrappers)
 
-    def read_options(self, command: Command, scope: Scope) -> None:
-        """Add the command lines that options of a command hold."""
+    def read_options(
+        self, command: Command, scope: Scope, options: Mapping[str, Sequence[Value]] | None = None
+    ) -> None:
+        """Add the command lines that options of a command hold.
+
+        Args:
+            command: The command.
+            scope: What the shell knows there.
+            options: Its options, if they are not those that its table reads.
+        """
         program = canonical_program(command.program)
         if program not in PROGRAMS_WITH_TEXTS:
             return
@@ -228,7 +237,7 @@ class Reader:
         wrappers = (*command.wrappers, command)
         for key in keys:
             for option in TEXT_OPTIONS.get(key, ()):
-                for value in command.read.options.get(option, ()):
+                for value in (options or command.read.options).get(option, ()):
                     text = _text_of_option(key, value)
                     if text:
                         self.read_value(value._replace(text=text), scope, wrappers)
