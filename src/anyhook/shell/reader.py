@@ -202,7 +202,8 @@ class Reader:
         name = base_name(text).removesuffix(".exe") if "/" in text or "." in text else text
         scope = call.scope
         call = call._replace(name=name)
-        handler = self._handlers.get(name)
+        # To some file systems capitals do not count.
+        handler = self._handlers.get(name) or self._handlers.get(name.lower())
         if handler is not None:
             handler(self, call)
             return
