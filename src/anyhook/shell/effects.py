@@ -161,10 +161,13 @@ class _Finder:
 
     def host(self, value: Value) -> Iterator[Effect]:
         """Yield the host that a URL or a `user@host` names."""
-        host = host_of(value.text)
-        is_known = value.kind != VAGUE or _KNOWN_HOST.match(value.text) is not None
-        if host or not is_known:
-            yield Effect("contacts", host or value.text, is_known)
+        text = value.text
+        is_known = value.kind != VAGUE or _KNOWN_HOST.match(text) is not None
+        # To a browser a backslash is a slash, to other programs a character of the user's name.
+        hosts = dict.fromkeys([host_of(text.replace("\\", "/")), host_of(text)])
+        for host in hosts:
+            if host or not is_known:
+                yield Effect("contacts", host or text, is_known)
 
     def redirects(self) -> Iterator[Effect]:
         """Yield the effects of the redirections."""
@@ -473,8 +476,7 @@ def host_of(text: str) -> str:
     """Return the host of a URL, of `user@host`, `host:path` or `host:port`; empty for a path."""
     if _URL.match(text):
         try:
-            # To a browser a backslash is a slash.
-            host = urlsplit(text.replace("\\", "/")).hostname or ""
+            host = urlsplit(text).hostname or ""
         except ValueError:
             return text
         return host.removesuffix(".")

@@ -93,7 +93,7 @@ def _run_inner(reader: Reader, call: Call, runner: Runner, table: Table | None, 
     is_doubtful = _is_doubtful(read, values[start:index])
     reader.doubts += is_doubtful
     reader.remotes += runner.is_remote
-    reader.read_options(own, scope)
+    reader.read_options(own, scope, read.options)
     inner = call._replace(
         scope=scope,
         wrappers=(*call.wrappers, own),

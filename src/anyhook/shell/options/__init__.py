@@ -2,7 +2,7 @@
 
 A table is a text with one row for each option: its names, separated by `|`, one letter without its
 dash, longer ones without theirs. `=` behind it means that it takes a value, `?` that a value may be
-attached. The canonical name is the last of the names that are longer than a letter, else the first.
+attached, `~` that one may be attached to its long names only. The canonical name is the last of the names that are longer than a letter, else the first.
 Words that start with `%` describe how the program reads its words:
 
 - `%stop`: options end at the first operand.
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _FLAG, _VALUED, _ATTACHED = 0, 1, 2
-_ROW = re.compile(r"([^=?\s]+)([=?]?)")
+_SUFFIXES = {"": _FLAG, "=": _VALUED, "?": _ATTACHED, "~": _ATTACHED}
+_ROW = re.compile(r"([^=?~\s]+)([=?~]?)")
 _SIGNAL = re.compile(r"-(?:\d+|(?:SIG)?[A-Z][A-Z0-9+-]{2,})")
 _MODE = re.compile(r"-[rwxXstugo,+=-]+")
 _NUMBER = re.compile(r"-\d+")
@@ -94,11 +95,14 @@ def _all_tables() -> tuple[dict[str, str], dict[str, str]]:
     return tables, {**files.ALIASES, **remote.ALIASES, **work.ALIASES}
 
 
+@lru_cache(maxsize=512)
 def canonical_program(program: str) -> str:
     """Return the name of a program in the tables: `egrep` is a `grep`, `python3.12` a `python`."""
     tables, aliases = _all_tables()
     if program in tables:
         return program
+    # To some file systems capitals do not count.
+    program = program.lower()
     if program in aliases:
         return aliases[program]
     without_version = program.rstrip("0123456789.")
@@ -131,12 +135,13 @@ def _compile(text: str) -> Table:
         row = _ROW.fullmatch(word)
         if row is None or word[0] == "%":
             continue
-        kind = {"=": _VALUED, "?": _ATTACHED}.get(row[2], _FLAG)
+        kind = _SUFFIXES[row[2]]
         spelled = [_with_dashes(name, prefix) for name in row[1].split("|")]
         long = [name for name in spelled if len(name) > 2]
         canonical = long[-1] if long else spelled[0]
         for name in spelled:
-            names.setdefault(name, (canonical, kind))
+            is_flag = row[2] == "~" and len(name) == 2
+            names.setdefault(name, (canonical, _FLAG if is_flag else kind))
     return Table(names, style)
 
 
