@@ -154,9 +154,7 @@ TABLES = {
     "git remote": (
         "%stop v|verbose t= m= f tags no-tags mirror? push all add delete d|delete a|auto n prune"
     ),
-    "git reflog": (
-        f"%stop expire= expire-unreachable= all updateref rewrite dry-run n stale-fix{_LOG}"
-    ),
+    "git reflog": (f"expire= expire-unreachable= all updateref rewrite dry-run n stale-fix{_LOG}"),
     "git gc": "q|quiet prune? aggressive auto force keep-largest-pack cruft max-cruft-size=",
     "git filter-branch": (
         "f|force d= setup= subdirectory-filter= env-filter= tree-filter= index-filter="
