@@ -6,13 +6,15 @@ from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any, ClassVar, Generic, Self
 
     from typing_extensions import TypeVar
 
     from anyhook.model.answers import Answer
+    from anyhook.model.call_effects import CallEffects, Match
     from anyhook.model.tools import ToolCall, Vocabulary
+    from anyhook.shell.command import Command
 
     CallT_co = TypeVar("CallT_co", bound=ToolCall, covariant=True, default=ToolCall)
 
@@ -126,6 +128,91 @@ class ToolEvent(Event, OfTool[CallT_co]):
         """All strings in the arguments and the result, one per line, for guards to search."""
         return join_texts((self.tool_input, getattr(self, "tool_response", None)))
 
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What a call of the shell runs in the end, behind `sudo`, `sh -c`, `xargs` and the like.
+
+        Empty for other tools. A text that cannot be read is one command with `certain=False`.
+        """
+        call: ToolCall = self.call
+        if call.tool != "shell":
+            return ()
+        from anyhook.shell.commands import read_commands
+
+        text = call.arguments.get("command")
+        # Some agents take a list of words; any other type is a text that nobody can read.
+        if isinstance(text, list) and all(isinstance(word, str) for word in text):
+            from shlex import join
+
+            text = join(text)
+        shell = "powershell" if self.tool_name.lower() == "powershell" else None
+        if not isinstance(text, str):
+            text, shell = str(text), "unknown"
+        directory = call.arguments.get("directory")
+        cwd = self.cwd
+        if isinstance(directory, str) and directory:
+            from anyhook.shell.paths import join_path
+
+            cwd = join_path(cwd, directory)
+        return read_commands(text, home=_home(), cwd=cwd, shell=shell)
+
+    @property
+    def _effects(self) -> CallEffects:
+        effects: CallEffects | None = self.__dict__.get("_call_effects")
+        if effects is None:
+            effects = self.__dict__["_call_effects"] = self._read_effects()
+        return effects
+
+    def _read_effects(self) -> CallEffects:
+        from anyhook.model.call_effects import CallEffects
+
+        row = self.vocabulary.tools.get(self.tool) if self.vocabulary else None
+        return CallEffects(
+            self.call,
+            self.commands,
+            directory=self.cwd,
+            home=_home(),
+            patch=row.patch if row else "",
+        )
+
+    def runs(self, program: str, *operands: str, options: Collection[str] = ()) -> Match:
+        """Return whether a call of the shell runs a program.
+
+        Args:
+            program: Its name without directories; `*` stands for any characters (`mkfs*`).
+            operands: What its first arguments are that are not options: `"push"`.
+            options: The options that it has, all of them, each in any spelling: `{"--force"}`.
+
+        Returns:
+            A match that is true also where only the running shell knows; see `Match.certain`.
+        """
+        return self._effects.runs(program, *operands, options=options)
+
+    def reads(self, *patterns: str, but_not: Collection[str] = ()) -> Match:
+        """Return whether the call reads a file that one of some patterns covers.
+
+        Args:
+            patterns: Paths in which `*` stands for a part of a name and `**` for directories:
+                `src/**` from the working directory, `~/.ssh/**`, `/etc/**`; `.env` anywhere.
+            but_not: Patterns of paths that do not count: `.env.example`, `/tmp/**`.
+        """
+        return self._effects.does("reads", patterns, but_not)
+
+    def writes(self, *patterns: str, but_not: Collection[str] = ()) -> Match:
+        """Return whether the call creates or changes a file that one of some patterns covers."""
+        return self._effects.does("writes", patterns, but_not)
+
+    def deletes(self, *patterns: str, but_not: Collection[str] = ()) -> Match:
+        """Return whether the call deletes a file that one of some patterns covers.
+
+        Deleting a directory deletes what is in it; moving a file deletes it where it was.
+        """
+        return self._effects.does("deletes", patterns, but_not)
+
+    def contacts(self, *patterns: str) -> Match:
+        """Return whether the call contacts a host: `example.com`, `*.example.com`, `*`."""
+        return self._effects.contacts(patterns)
+
     def rewrite(self, **changes: Any) -> Answer:
         """Return an answer with changed arguments; the others stay as they are.
 
@@ -157,6 +244,12 @@ class ToolEvent(Event, OfTool[CallT_co]):
         vocabulary = self.vocabulary or NO_VOCABULARY
         changed = vocabulary.arguments(call.tool, arguments)
         return Answer(tool_input={**self.tool_input, **changed}, **fields)
+
+
+def _home() -> str | None:
+    from os import environ
+
+    return environ.get("HOME") or environ.get("USERPROFILE")
 
 
 class UnknownEvent(Event):

@@ -32,10 +32,14 @@ class Word(NamedTuple):
     Attributes:
         text: The word without its quotes; expansions as they are written.
         is_vague: Whether the shell may replace it: it holds an expansion or a file pattern.
+        source: As it is written.
+        expansions: Where its expansions begin and end in `source`; not those inside of others.
     """
 
     text: str
     is_vague: bool
+    source: str = ""
+    expansions: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +61,20 @@ class Step(NamedTuple):
     """A part of a command line in the order of its text; `shell.structure` puts them together.
 
     Attributes:
-        kind: `command`, `keyword`, `function`, `test`, `redirection`, `body` (of a here-document),
-            `pattern` (of a case) or `end`.
+        kind: `command`, `keyword`, `assignment`, `function`, `test`, `redirection`, `body` (of a
+            here-document), `pattern` (of a case), `end`, or `open` and `close` around what is
+            inside a substitution.
         text: The keyword, the name of the function, the operator with its descriptor, or the body.
         position: Where it stands.
-        words: The words of a command, or the target of a redirection.
+        words: The words of a command, the target of a redirection, or the assignment.
+        source: Of a command: as it is written, from the program's name.
     """
 
     kind: str
     text: str
     position: int
     words: tuple[Word, ...] = ()
+    source: str = ""
 
 
 @dataclass(slots=True)
@@ -77,21 +84,26 @@ class CommandLine:
     Attributes:
         commands: Its simple commands, also those inside substitutions.
         expansions: The number of expansions in it.
-        steps: All of it in order, without what is inside substitutions.
-        substitutions: The number of substitutions that are being read.
+        steps: All of it in order. What is inside the substitutions of a command precedes it.
     """
 
     commands: list[SimpleCommand] = field(default_factory=list)
     expansions: int = 0
     steps: list[Step] = field(default_factory=list)
-    substitutions: int = 0
 
 
 @dataclass(slots=True)
 class _OpenCommand:
-    """A simple command that is being read; `start`, `name_start` and `end` are positions."""
+    """A simple command that is being read; `start`, `name_start` and `end` are positions.
+
+    Attributes:
+        is_timed: Whether `time` precedes it, so that a word with a dash is an option of that.
+        has_prefix: Whether an assignment or a redirection precedes it.
+    """
 
     start: int
+    is_timed: bool = False
+    has_prefix: bool = False
     name_start: int = 0
     end: int = 0
     words: list[Word] = field(default_factory=list)
@@ -131,6 +143,8 @@ _OPERATOR = re.compile(
     r"|(?P<close>\))"
 )
 _EXPANSION = r"\$\(?\\\n|\$\(\(|\$\(|\$\{[\s|(]|\$[\[{]|\$(?:[A-Za-z_]\w*|[0-9@*#?!$-])|`"
+_PLAIN_WORD = re.compile(r"[\w./:@%+,=-]++(?=[ \t\n;&|)]|\Z)", re.ASCII)
+"""A word in which nothing has a meaning; most words are."""
 _WORD_PIECE = re.compile(
     r"""(?P<plain>[^ \t\n;&|()<>\\'"$`]++)"""
     r"""|(?P<escape>\\.)"""
@@ -165,6 +179,7 @@ _IN = re.compile(r"in(?=[\s(])")
 _ESAC = re.compile(r"esac(?=[\s;&|)<>]|\Z)")
 _FILE_PATTERN = re.compile(r"[*?\[{]")
 _LOOPS = frozenset({"for", "select"})
+_COMPOUNDS = frozenset({"[[", "case", "function", "coproc", *_LOOPS})
 _TEST_OPERATORS = frozenset("&|()<>")
 _CASE_ENDS = frozenset({";;", ";&", ";;&"})
 
@@ -176,7 +191,15 @@ class _Parser:
     result.
     """
 
-    __slots__ = ("depth", "descriptor", "here_documents", "position", "result", "text")
+    __slots__ = (
+        "depth",
+        "descriptor",
+        "expansions",
+        "here_documents",
+        "position",
+        "result",
+        "text",
+    )
 
     def __init__(self, text: str, result: CommandLine, depth: int = 0) -> None:
         # Shells drop NUL, and a carriage return may belong to a word.
@@ -188,6 +211,7 @@ class _Parser:
         self.position = 0
         self.descriptor = ""
         self.here_documents: list[_HereDocument] = []
+        self.expansions: list[tuple[int, int]] = []
 
     @contextmanager
     def _nested(self) -> Iterator[None]:
@@ -214,8 +238,7 @@ class _Parser:
         self.position += len(characters)
 
     def _record(self, kind: str, text: str, position: int, words: Iterable[Word] = ()) -> None:
-        if not self.result.substitutions:
-            self.result.steps.append(Step(kind, text, position, tuple(words)))
+        self.result.steps.append(Step(kind, text, position, tuple(words)))
 
     def _source(self, start: int) -> str:
         """Return the text since a position, with continued lines joined."""
@@ -245,8 +268,10 @@ class _Parser:
                 case "open":
                     end = self._parse_parenthesis(command)
                 case "here_document":
+                    command.has_prefix = True
                     self._parse_here_document()
                 case "redirection":
+                    command.has_prefix = True
                     self._parse_redirection()
                 case "joined":
                     raise UnreadableError
@@ -276,17 +301,27 @@ class _Parser:
         start = self.position
         word = self._parse_word()
         source = self._source(start)
-        if _DESCRIPTOR.fullmatch(source) and (self._next_is("<") or self._next_is(">")):
+        is_redirected = self._next_is("<") or self._next_is(">")
+        if is_redirected and _DESCRIPTOR.fullmatch(source):
             self.descriptor = source
             return None
         if not command.words:
-            # A word with a dash in front is an option of `time`.
-            if source in KEYWORDS or source.startswith("-") or ASSIGNMENT.match(source):
+            is_option_of_time = command.is_timed and source.startswith("-")
+            if source in KEYWORDS or is_option_of_time:
+                command.is_timed = source == "time" or is_option_of_time
+                command.has_prefix = False
                 self._record("keyword", source, start)
+                return None
+            if ASSIGNMENT.match(source):
+                command.has_prefix = True
+                self._record("assignment", source, start, [word])
                 return None
             if source == "esac" and closer == ";;":
                 self.position = start
                 return ";;"
+            # Behind `A=1`, the word `[[` is a program, and `||` ends its arguments.
+            if command.has_prefix and source in _COMPOUNDS:
+                raise UnreadableError
             if self._parse_compound(source, start):
                 return ";"
             command.name_start = start
@@ -340,7 +375,8 @@ class _Parser:
             source = self.text[command.name_start : command.end]
             full_source = self.text[command.start : command.end]
             self.result.commands.append(SimpleCommand(command.words, source, full_source))
-            self._record("command", "", command.name_start, command.words)
+            words = tuple(command.words)
+            self.result.steps.append(Step("command", "", command.name_start, words, source))
 
     def _skip_blank_lines(self, blank: re.Pattern[str] = _SPACE_OR_COMMENT) -> None:
         self._skip(blank)
@@ -467,8 +503,12 @@ class _Parser:
     # --- words -------------------------------------------------------------------------------
 
     def _parse_word(self) -> Word:
+        plain = _PLAIN_WORD.match(self.text, self.position)
+        if plain is not None:
+            self.position = plain.end()
+            return Word(plain[0], is_vague=False, source=plain[0])
         start = self.position
-        expansions_before = self.result.expansions
+        outer_expansions, self.expansions = self.expansions, []
         texts: list[str] = []
         is_pattern = False
         while piece := _WORD_PIECE.match(self.text, self.position):
@@ -480,9 +520,11 @@ class _Parser:
         text = "".join(texts)
         if _ARRAY_INDEX.match(self._source(start)) or _EVALUATED_INDEX.search(text):
             raise UnreadableError
-        is_expanded = self.result.expansions > expansions_before
+        spans = tuple([(first - start, end - start) for first, end in self.expansions])
+        self.expansions = outer_expansions
         # The program `[` is no pattern.
-        return Word(text, is_expanded or (is_pattern and text != "["))
+        is_vague = bool(spans) or (is_pattern and text != "[")
+        return Word(text, is_vague, self.text[start : self.position], spans)
 
     def _continues_word(self, start: int) -> bool:
         """Return whether a parenthesis belongs to the word: of an array or an extended pattern."""
@@ -522,6 +564,8 @@ class _Parser:
 
     def _parse_expansion(self, beginning: str, *, is_quoted: bool = False) -> None:
         self.result.expansions += 1
+        start = self.position - len(beginning)
+        outer_count = len(self.expansions)
         if beginning in {"$(", "<(", ">("}:
             self._parse_substitution()
         elif beginning == "$((":
@@ -533,14 +577,15 @@ class _Parser:
         # `$[`, `${ command; }` of some shells, and `$` in front of a joined line.
         elif beginning[1] in "\\([{":
             raise UnreadableError
+        self.expansions[outer_count:] = [(start, self.position)]
 
     def _parse_substitution(self) -> None:
         # Shells do not agree on where the body of a document begins that is open out here.
         if self.here_documents:
             raise UnreadableError
-        self.result.substitutions += 1
+        self._record("open", "", self.position)
         self.parse_list(")")
-        self.result.substitutions -= 1
+        self._record("close", "", self.position)
         if self.here_documents:
             raise UnreadableError
 
@@ -551,9 +596,9 @@ class _Parser:
             raise UnreadableError
         self.position = match.end()
         inner = _ESCAPE_IN_BACKTICKS.sub(r"\1", match[1])
-        self.result.substitutions += 1
+        self._record("open", "", self.position)
         _Parser(inner, self.result, self.depth).parse_list("")
-        self.result.substitutions -= 1
+        self._record("close", "", self.position)
 
     def parse_quoted(self, closer: str, *, is_quoted: bool = False) -> None:
         """Parse the expansions up to `"`, up to `}`, or up to the end of a here-document."""

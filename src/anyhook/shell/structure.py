@@ -65,11 +65,25 @@ def parse_script(text: str) -> Block:
     Raises:
         UnreadableError: If it is not certain what a shell reads.
     """
-    reader = _StepReader(parse_command_line(text).steps)
+    reader = _StepReader(_outer_steps(parse_command_line(text).steps))
     block = reader.read_block(frozenset())
     if not reader.is_at_end():
         raise UnreadableError
     return block
+
+
+def _outer_steps(steps: list[Step]) -> list[Step]:
+    """Return the steps that are not inside substitutions, without assignments."""
+    outer: list[Step] = []
+    depth = 0
+    for step in steps:
+        if step.kind == "open":
+            depth += 1
+        elif step.kind == "close":
+            depth -= 1
+        elif not depth and step.kind != "assignment":
+            outer.append(step)
+    return outer
 
 
 _PIPES = frozenset({"|", "|&"})

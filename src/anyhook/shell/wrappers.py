@@ -165,8 +165,8 @@ def _runs_script_file(arguments: Sequence[Word]) -> bool:
         return True
     index = 0
     while index < len(arguments):
-        text, is_vague = arguments[index]
-        if is_vague:
+        text = arguments[index].text
+        if arguments[index].is_vague:
             return False
         if text in {"-", "--"}:
             index += 1

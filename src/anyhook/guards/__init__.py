@@ -1,0 +1,1 @@
+"""Guards to start from: one hook file each, which `anyhook add NAME` copies into a project."""

@@ -1,0 +1,170 @@
+"""Keep files from being deleted or overwritten where that loses something.
+
+It denies deleting what is outside of the project, the project as a whole, and protected files. It
+asks before whole directories are deleted that no build makes again, before files outside of the
+project are changed, and where only the shell knows what is deleted.
+
+Families: files
+Why: A recursive delete of an agent took the whole home directory of its user; another agent deleted
+the only copies of 3,467 documents while it sorted them.
+Source: https://github.com/anthropics/claude-code/issues/10077
+Version: 1
+"""
+
+from pathlib import Path
+
+from anyhook.authoring import Hooks, ask, deny
+
+# Places outside of the project in which an agent may delete and write.
+SCRATCH = ["/tmp/**", "/var/tmp/**", "/private/tmp/**", "/dev/null", "/dev/std*", "/dev/tty"]
+# Directories that a build or an installation makes again.
+DISPOSABLE = [
+    "*.egg-info",
+    "*.log",
+    "*.o",
+    "*.py[co]",
+    "*.tmp",
+    ".cache",
+    ".coverage*",
+    ".eggs",
+    ".gradle",
+    ".mypy_cache",
+    ".next",
+    ".nuxt",
+    ".parcel-cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".terraform",
+    ".tox",
+    ".turbo",
+    ".venv",
+    "DerivedData",
+    "__pycache__",
+    "_build",
+    "bin",
+    "build",
+    "coverage",
+    "dist",
+    "htmlcov",
+    "node_modules",
+    "obj",
+    "out",
+    "site-packages",
+    "target",
+    "temp",
+    "tmp",
+    "venv",
+]
+# Files in the project that are neither deleted nor overwritten, like "data/**" or "migrations/**".
+PROTECTED = [".git/HEAD", ".git/config", ".git/objects/**", ".git/refs/**"]
+
+hooks = Hooks(on_crash="deny")
+hooks.about(families=["files"])
+
+
+@hooks.before_tool
+def guard_files(event):
+    """Deny or ask before something is deleted or overwritten."""
+    project = project_of(event)
+    deleted = outside(event.deletes, project)
+    if deleted.certain and deleted:
+        return deny(
+            f"{deleted.why}, which is outside of the project. Delete files of the project only, and "
+            "ask the user to do the rest."
+        )
+    whole = event.deletes(project, "~", "/tmp", "/var/tmp")
+    if whole.certain and whole:
+        return deny(f"{whole.why} as a whole. Delete single files and directories in it.")
+    protected = event.deletes(*PROTECTED) or event.writes(*PROTECTED)
+    is_by_git = protected.command is not None and protected.command.program == "git"
+    if protected.certain and protected and not is_by_git:
+        return deny(f"{protected.why}, which is protected. Ask the user.")
+    lost = lost_files(event)
+    if lost:
+        return ask(f"This deletes everything in {lost}, and no build makes it again.")
+    for match in (deleted, whole, outside(event.writes, project)):
+        if match:
+            return ask(f"{match.why}. Is that what you want?")
+    return None
+
+
+def project_of(event):
+    """Return the directory of the project: this file is in `.anyhook` of it, or the agent is."""
+    project = Path(__file__).resolve().parent.parent
+    if project != Path.home() and Path(event.cwd).is_relative_to(project):
+        return str(project)
+    return event.cwd
+
+
+def outside(question, project):
+    """Return the answer to a question about paths that are neither in the project nor scratch."""
+    own = f"{project}/**"
+    # A home may be in a place for temporary files.
+    answers = [question("~/**", but_not=[own]), question("/**", but_not=[own, *SCRATCH])]
+    return max(answers, key=lambda match: (match.matched, match.certain))
+
+
+def lost_files(event):
+    """Return a directory or a pattern of files that is deleted or emptied as a whole, if any."""
+    for command in event.commands:
+        if command.program == "mv" or "--dry-run" in command.options:
+            continue
+        for effect in command.effects:
+            is_wide = effect.is_recursive or "*" in effect.target
+            is_emptied = effect.kind == "writes" and command.program == "truncate"
+            is_lost = effect.kind == "deletes" or is_emptied
+            if is_lost and is_wide and effect.is_known and not is_disposable(effect.target):
+                return effect.target
+    return ""
+
+
+def is_disposable(target):
+    """Return whether a path, or a directory above it, is one that is made again."""
+    path = Path(target)
+    is_scratch = any(path.is_relative_to(place.removesuffix("/**")) for place in SCRATCH)
+    return is_scratch or any(Path(part).match(name) for part in path.parts for name in DISPOSABLE)
+
+
+for denied in (
+    "rm -rf /",
+    "rm -rf ~",
+    'rm -rf "$HOME/Documents"',
+    "rm -r -f ../other-project",
+    "rm -rf .",
+    "sudo rm -rf /var/lib/postgresql",
+    "cd / && rm -rf etc",
+    "rm -rf /tmp",
+    "rm -rf *",
+    "find . -type f -delete",
+    "rsync -a --delete /tmp/empty/ ./",
+    "mv ~/projects /tmp/x",
+    "find ~ -name '*.bak' -exec rm {} +",
+    "rm .git/config",
+    "bash -c 'rm -rf ~/Desktop'",
+):
+    hooks.example(tool="shell", input={"command": denied}, expect="deny")
+for asked in (
+    "rm --recursive --force src",
+    "rm -rf $BUILD_DIR/",
+    "truncate -s 0 src/*.py",
+    "echo x > ~/.profile",
+):
+    hooks.example(tool="shell", input={"command": asked}, expect="ask")
+hooks.example(tool="write_file", input={"file_path": "/etc/hosts", "content": ""}, expect="ask")
+for harmless in (
+    "rm -rf node_modules build dist *.egg-info",
+    "rm -rf ./target/debug",
+    "rm -f notes.txt",
+    "find . -name '*.pyc' -delete",
+    "find . -name __pycache__ -type d -exec rm -rf {} +",
+    "rm -rf /tmp/session-4121",
+    "mv src/old.py src/new.py",
+    "git stash",
+    "make > /dev/null 2>&1",
+    "grep -rn 'rm -rf' scripts",
+):
+    hooks.example(tool="shell", input={"command": harmless}, expect="none")
+hooks.example(tool="write_file", input={"file_path": "src/a.py", "content": ""}, expect="none")
+
+if __name__ == "__main__":
+    hooks.run()

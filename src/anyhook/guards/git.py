@@ -1,0 +1,188 @@
+"""Keep work and history in git from being lost.
+
+It denies what throws away changes that are not committed, or commits that others have: hard resets,
+`checkout` and `restore` over changes, `clean`, dropped stashes, forced pushes, deleted branches,
+rewritten history, and deleting `.git`.
+
+Families: git
+Why: An agent that was asked to restore one deleted line ran `git checkout -- .` and threw away two
+hours of work; others ran `git reset --hard` over changes that they had just listed.
+Source: https://github.com/anthropics/claude-code/issues/70363
+Version: 1
+"""
+
+from anyhook.authoring import Hooks, ask, deny
+
+COMMIT_FIRST = "Commit or stash the changes first, or ask the user."
+ASK_USER = "Ask the user to do it."
+# Words behind `git`, options that it has, options with which it is harmless, what it does, and what
+# to do instead.
+RULES = [
+    (["reset"], {"--hard"}, [], "throws away changes that are not committed", COMMIT_FIRST),
+    (["reset"], {"--merge"}, [], "throws away changes that are not committed", COMMIT_FIRST),
+    (["checkout"], {"--force"}, [], "throws away changes that are not committed", COMMIT_FIRST),
+    (["switch"], {"--force"}, [], "throws away changes that are not committed", COMMIT_FIRST),
+    (
+        ["switch"],
+        {"--discard-changes"},
+        [],
+        "throws away changes that are not committed",
+        COMMIT_FIRST,
+    ),
+    (
+        ["clean"],
+        {"--force"},
+        ["--dry-run"],
+        "deletes files that are not in git",
+        "List them with `git clean -n`, and delete single files that you made.",
+    ),
+    (["stash", "drop"], set(), [], "deletes changes that were put aside", ASK_USER),
+    (["stash", "clear"], set(), [], "deletes changes that were put aside", ASK_USER),
+    (
+        ["push"],
+        {"--force"},
+        ["--dry-run"],
+        "overwrites commits that others may have",
+        "Use `git push --force-with-lease` on a branch of your own.",
+    ),
+    (["push"], {"--mirror"}, [], "overwrites and deletes branches", ASK_USER),
+    (["push"], {"--prune"}, [], "deletes branches", ASK_USER),
+    (["push"], {"--delete"}, [], "deletes a branch or tag that others may have", ASK_USER),
+    (
+        ["branch"],
+        {"-D"},
+        [],
+        "deletes a branch whose commits may be nowhere else",
+        "Use `git branch -d`, which refuses to lose commits.",
+    ),
+    (
+        ["branch"],
+        {"--delete", "--force"},
+        [],
+        "deletes a branch whose commits may be nowhere else",
+        "Use `git branch -d`, which refuses to lose commits.",
+    ),
+    (["reflog", "expire"], set(), ["--dry-run"], "deletes the way back to old commits", ASK_USER),
+    (["reflog", "delete"], set(), ["--dry-run"], "deletes the way back to old commits", ASK_USER),
+    (["gc"], {"--prune"}, [], "deletes commits that no branch holds", ASK_USER),
+    (["prune"], set(), ["--dry-run"], "deletes commits that no branch holds", ASK_USER),
+    (["filter-branch"], set(), [], "rewrites the whole history", ASK_USER),
+    (["filter-repo"], set(), ["--dry-run", "--analyze"], "rewrites the whole history", ASK_USER),
+    (["update-ref"], {"-d"}, [], "deletes a branch or tag", ASK_USER),
+    (
+        ["worktree", "remove"],
+        {"--force"},
+        [],
+        "deletes a directory with changes that are not committed",
+        COMMIT_FIRST,
+    ),
+]
+
+hooks = Hooks(on_crash="deny")
+hooks.about(families=["git"])
+
+
+@hooks.before_tool
+def guard_git(event):
+    """Deny commands that lose work or history in git."""
+    for words, options, harmless, loss, instead in RULES:
+        match = event.runs("git", *words, options=options)
+        if match and not any(match.command.has_options([option]) for option in harmless):
+            return answer(match, loss, instead)
+    for command in event.commands:
+        if command.program == "git" and loses_changes(command):
+            loss = "throws away changes that are not committed"
+            return deny(f"`{command.source}` {loss}. {COMMIT_FIRST}")
+        if command.program == "git" and overwrites_branch(command):
+            return deny(f"`{command.source}` overwrites or deletes a branch. {ASK_USER}")
+    match = event.deletes("./.git", "./.git/objects", "./.git/refs", "./.git/HEAD")
+    if match:
+        return answer(match, "deletes the repository with its history", ASK_USER)
+    return None
+
+
+def answer(match, loss, instead):
+    """Deny what is certain, and ask about what only the shell knows."""
+    if match.certain:
+        return deny(f"{match.why}, which {loss}. {instead}")
+    return ask(f"{match.why}; that may be a command that {loss}.")
+
+
+def loses_changes(command):
+    """Return whether `git checkout` or `git restore` overwrites files that are not committed."""
+    subcommand, *operands = command.operands or ("",)
+    if subcommand == "restore":
+        is_staged_only = "--staged" in command.options and "--worktree" not in command.options
+        return bool(operands) and not is_staged_only
+    if subcommand != "checkout":
+        return False
+    names_paths = "--" in command.arguments and command.arguments[-1] != "--"
+    return names_paths or any(operand in {".", "./", "*", ":/"} for operand in operands)
+
+
+def overwrites_branch(command):
+    """Return whether `git push` has a refspec that forces (`+main`) or deletes (`:main`)."""
+    subcommand, *operands = command.operands or ("",)
+    return subcommand == "push" and any(operand[0] in "+:" for operand in operands[1:] if operand)
+
+
+for denied in (
+    "git reset --hard HEAD~3",
+    "git -C ../api reset --hard",
+    "git reset --merge",
+    "git checkout -- src/main.py",
+    "git checkout .",
+    "git checkout -f main",
+    "git switch -f main",
+    "git switch --discard-changes main",
+    "git restore src",
+    "git restore --staged --worktree src",
+    "git clean -fdx",
+    "git stash drop",
+    "git stash clear",
+    "git push -f",
+    "git push origin +main",
+    "git push origin :release",
+    "git push --mirror backup",
+    "git push --prune origin",
+    "git push origin --delete release",
+    "git branch -D feature",
+    "git branch --delete --force feature",
+    "git reflog expire --expire=now --all",
+    "git reflog delete HEAD@{1}",
+    "git gc --prune=now",
+    "git prune",
+    "git filter-branch --tree-filter true HEAD",
+    "git filter-repo --path secrets --invert-paths",
+    "git update-ref -d refs/heads/main",
+    "git worktree remove --force ../hotfix",
+    "rm -rf .git",
+    "rm -rf .git/objects",
+    "bash -c 'git reset --hard'",
+):
+    hooks.example(tool="shell", input={"command": denied}, expect="deny")
+hooks.example(tool="shell", input={"command": "git $ACTION --hard"}, expect="ask")
+hooks.example(tool="shell", input={"command": "find . -name .git -delete"}, expect="ask")
+for harmless_command in (
+    "git push --force-with-lease origin feature",
+    "git reset HEAD src/main.py",
+    "git checkout -b feature",
+    "git checkout main",
+    "git restore --staged src",
+    "git clean -nd",
+    "git clean -fdx --dry-run",
+    "git branch -d done",
+    "git stash",
+    "git stash pop",
+    "git gc",
+    "git reflog",
+    "git worktree remove ../hotfix",
+    "git commit -m 'Do not use git push --force'",
+    "git rm --cached config.yml",
+    "rm -rf build",
+    "find . -name '*.pyc' -delete",
+):
+    hooks.example(tool="shell", input={"command": harmless_command}, expect="none")
+
+if __name__ == "__main__":
+    hooks.run()

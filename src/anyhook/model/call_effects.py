@@ -1,0 +1,345 @@
+"""What a tool call runs, reads, writes, deletes and contacts: the sentences of guards.
+
+`event.runs("git", "push", options={"--force"})` and its like ask this module. Each returns a
+`Match`, which is true if the call certainly does it, and also if only the running shell knows.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from anyhook.model.record import Record
+from anyhook.shell.expansions import VAGUE
+from anyhook.shell.paths import PathPattern, join_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from typing import Any
+
+    from anyhook.model.tools import ToolCall
+    from anyhook.shell.command import Command
+    from anyhook.shell.effects import Effect
+
+
+class Match(Record):
+    """The answer to a question about a call; `if event.deletes("src/**"):` asks whether it may.
+
+    Attributes:
+        matched: Whether the call does it, or may do it. This is the match's truth.
+        certain: Whether that is certain.
+        command: The command that does it; `None` for another tool than the shell.
+        why: A sentence for a reason: "`find` deletes src/a.py".
+    """
+
+    matched: bool
+    certain: bool = True
+    command: Command | None = None
+    why: str = ""
+
+    def __bool__(self) -> bool:
+        return self.matched
+
+
+NO_MATCH = Match(matched=False)
+_FILE_TOOLS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "read_file": ("reads", ("file_path",)),
+    "read_many_files": ("reads", ("include",)),
+    "write_file": ("writes", ("file_path",)),
+    "edit_file": ("writes", ("file_path",)),
+    "edit_notebook": ("writes", ("notebook_path",)),
+    "grep": ("reads", ("path",)),
+}
+"""Canonical tools to what they do with the paths in some arguments."""
+_MCP_WORDS = {
+    "deletes": ("delete", "remove", "rm", "unlink", "trash", "move", "rename"),
+    "writes": (
+        "write",
+        "edit",
+        "create",
+        "append",
+        "update",
+        "save",
+        "put",
+        "patch",
+        "insert",
+        "move",
+    ),
+    "reads": ("read", "get", "view", "open", "cat", "load", "show", "search", "grep", "copy"),
+}
+"""Words in the names of MCP tools that work on files."""
+_MCP_PATHS = frozenset(
+    "path paths file files filename file_path filepath file_name source destination src dst target"
+    " old_path new_path relative_path notebook_path directory uri from to".split()
+)
+_PATCH_HEADERS = {
+    "*** Add File: ": "writes",
+    "*** Update File: ": "writes",
+    "*** Move to: ": "writes",
+    "*** Delete File: ": "deletes",
+}
+
+
+class CallEffects:
+    """Answers questions about one tool call.
+
+    Args:
+        call: The call by canonical names.
+        commands: What it runs, if it is a call of the shell.
+        directory: The absolute path that relative paths start from; empty if it is not known.
+        home: The absolute path that `~` stands for.
+        patch: The argument that holds a patch, if the agent's tool takes one.
+    """
+
+    def __init__(
+        self,
+        call: ToolCall,
+        commands: tuple[Command, ...],
+        *,
+        directory: str,
+        home: str | None,
+        patch: str = "",
+    ) -> None:
+        self._call = call
+        self._commands = commands
+        self._directory = directory
+        self._home = home
+        self._patch = patch
+
+    def runs(self, program: str, *operands: str, options: Collection[str] = ()) -> Match:
+        """Return whether the call runs a program; see `ToolEvent.runs`."""
+        doubtful = NO_MATCH
+        for command in self._commands:
+            for candidate in (*command.wrappers, command):
+                certainty = _runs(candidate, program.lower(), operands, options)
+                if certainty is None:
+                    continue
+                is_certain = certainty and command.certain
+                match = _match(command, is_certain, _runs_sentence(candidate, command, is_certain))
+                if is_certain:
+                    return match
+                doubtful = doubtful or match
+        return doubtful
+
+    def does(self, kind: str, patterns: Collection[str], but_not: Collection[str] = ()) -> Match:
+        """Return whether the call reads, writes or deletes a path that a pattern covers.
+
+        Args:
+            kind: `reads`, `writes` or `deletes`.
+            patterns: Patterns of paths.
+            but_not: Patterns of paths that do not count.
+        """
+        path_patterns = [PathPattern(text, self._directory, self._home) for text in patterns]
+        exceptions = [PathPattern(text, self._directory, self._home) for text in but_not]
+        doubtful = NO_MATCH
+        for command in self._commands:
+            if not command.certain and not command.program:
+                doubtful = doubtful or _match(command, False, _unread_sentence(command))
+                continue
+            for effect in command.effects:
+                is_excepted = effect.is_known and _is_except(effect.target, exceptions)
+                if effect.kind == kind and not is_excepted:
+                    match = self._touches(command, effect, path_patterns)
+                    if match.certain and match:
+                        return match
+                    doubtful = doubtful or match
+        for target_kind, path, is_recursive in self._tool_paths():
+            is_path = isinstance(path, str)
+            is_excepted = is_path and _is_except(self._absolute(path), exceptions)
+            if target_kind == kind and not is_excepted:
+                match = self._tool_touches(kind, path, is_recursive, path_patterns)
+                if match.certain and match:
+                    return match
+                doubtful = doubtful or match
+        return doubtful
+
+    def contacts(self, patterns: Collection[str]) -> Match:
+        """Return whether the call contacts a host that a pattern covers."""
+        doubtful = NO_MATCH
+        for command in self._commands:
+            if not command.certain and not command.program:
+                doubtful = doubtful or _match(command, False, _unread_sentence(command))
+                continue
+            for candidate in (*command.wrappers, command):
+                for effect in candidate.effects:
+                    if effect.kind != "contacts":
+                        continue
+                    if not effect.is_known:
+                        why = f"{_name(candidate)} contacts a host that only the shell knows"
+                        doubtful = doubtful or _match(candidate, False, why)
+                    elif _covers_host(effect.target, patterns):
+                        why = f"{_name(candidate)} contacts {effect.target}"
+                        match = _match(candidate, candidate.certain, why)
+                        if match.certain:
+                            return match
+                        doubtful = doubtful or match
+        url = self._call.arguments.get("url")
+        if self._call.tool == "web_fetch" and isinstance(url, str):
+            from anyhook.shell.effects import host_of
+
+            if _covers_host(host_of(url), patterns):
+                return Match(matched=True, why=f"{self._call.tool} contacts {host_of(url)}")
+        return doubtful
+
+    def _touches(self, command: Command, effect: Effect, patterns: list[PathPattern]) -> Match:
+        verb = effect.kind
+        if not effect.is_known:
+            why = f"{_name(command)} {verb} {effect.target}, which only the shell knows"
+            return _match(command, False, why)
+        doubtful = NO_MATCH
+        for pattern in patterns:
+            is_covered = pattern.matches(
+                effect.target, is_recursive=effect.is_recursive is not False
+            )
+            if is_covered is False:
+                continue
+            is_direct = effect.is_recursive is not None or pattern.matches(effect.target) is True
+            is_certain = (
+                is_covered is True
+                and is_direct
+                and command.certain
+                and not effect.is_likely
+                and not command.is_remote
+            )
+            why = f"{_name(command)} {_verb(verb, is_certain)} {effect.target}"
+            match = _match(command, is_certain, why)
+            if is_certain:
+                return match
+            doubtful = doubtful or match
+        return doubtful
+
+    def _tool_touches(
+        self, kind: str, path: Any, is_recursive: bool, patterns: list[PathPattern]
+    ) -> Match:
+        tool = self._call.tool
+        if not isinstance(path, str):
+            why = f"{tool} {kind} a path that is not a text"
+            return Match(matched=True, certain=False, why=why)
+        target = self._absolute(path)
+        for pattern in patterns:
+            is_covered = pattern.matches(target, is_recursive=is_recursive)
+            if is_covered is not False:
+                is_certain = is_covered is True and not tool.startswith("mcp__")
+                why = f"{tool} {_verb(kind, is_certain)} {path}"
+                return Match(matched=True, certain=is_certain, why=why)
+        return NO_MATCH
+
+    def _absolute(self, path: str) -> str:
+        if self._home is not None and (path == "~" or path[:2] == "~/"):
+            path = self._home + path[1:]
+        return join_path(self._directory, path.removeprefix("file://"))
+
+    def _tool_paths(self) -> Iterator[tuple[str, Any, bool]]:
+        """Yield what another tool than the shell does: the kind, the path, whether all in it."""
+        arguments = self._call.arguments
+        tool = self._call.tool
+        patch = arguments.get(self._patch) if self._patch else None
+        if patch is not None:
+            yield from _patched_paths(patch)
+            return
+        if tool.startswith("mcp__"):
+            yield from _mcp_paths(tool, arguments)
+            return
+        row = _FILE_TOOLS.get(tool)
+        if not row:
+            return
+        kind, names = row
+        for name in names:
+            value = arguments.get(name, "." if name == "path" else None)
+            for path in value if isinstance(value, list) else [value]:
+                yield kind, path, tool in {"grep", "read_many_files"}
+
+
+def _patched_paths(patch: Any) -> Iterator[tuple[str, Any, bool]]:
+    if not isinstance(patch, str):
+        yield "writes", None, False
+        yield "deletes", None, False
+        return
+    updated = ""
+    for line in patch.split("\n"):
+        stripped = line.strip()
+        for header, kind in _PATCH_HEADERS.items():
+            if stripped.startswith(header):
+                path = stripped.removeprefix(header).strip()
+                yield kind, path, False
+                # A file that is moved is deleted at its old path.
+                if "Move" in header:
+                    yield "deletes", updated, False
+                updated = path
+
+
+def _mcp_paths(tool: str, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool]]:
+    """Yield the paths that an MCP tool names, by the words in its name."""
+    words = tool.rpartition("__")[2].lower().replace("-", "_").split("_")
+    kinds = [kind for kind, verbs in _MCP_WORDS.items() if not set(verbs).isdisjoint(words)]
+    for name, value in arguments.items():
+        if name.lower() in _MCP_PATHS:
+            for path in value if isinstance(value, list) else [value]:
+                for kind in kinds:
+                    yield kind, path, kind == "deletes"
+
+
+def _runs(
+    command: Command, program: str, operands: Collection[str], options: Collection[str]
+) -> bool | None:
+    """Return whether a command is a program with operands and options.
+
+    Returns:
+        `True`, `False` if only the shell knows, or `None` if it is not.
+    """
+    if not command.program:
+        return None if command.certain else False
+    if not fnmatchcase(command.program.lower(), program):
+        return None if command.certain else False
+    read = command.read
+    is_certain = True
+    for index, operand in enumerate(operands):
+        before = read.operands[: index + 1]
+        if any(value.kind == VAGUE and value.may_split for value in before):
+            is_certain = False
+        elif len(before) <= index:
+            return None
+        elif before[index].kind == VAGUE:
+            is_certain = False
+        elif not fnmatchcase(before[index].text, operand):
+            return None
+    has_options = command.has_options(options)
+    if has_options is False:
+        return None
+    return is_certain and has_options is True
+
+
+def _is_except(target: str, exceptions: list[PathPattern]) -> bool:
+    """Return whether a pattern of exceptions certainly covers a target."""
+    return any(pattern.matches(target) is True for pattern in exceptions)
+
+
+def _match(command: Command, is_certain: bool, why: str) -> Match:
+    return Match(matched=True, certain=is_certain, command=command, why=why)
+
+
+def _name(command: Command) -> str:
+    return f"`{command.program}`"
+
+
+def _verb(verb: str, is_certain: bool) -> str:
+    return verb if is_certain else f"may {verb.removesuffix('s')}"
+
+
+def _runs_sentence(candidate: Command, command: Command, is_certain: bool) -> str:
+    if not candidate.program:
+        return _unread_sentence(candidate)
+    words = " ".join([candidate.program, *candidate.operands[:1]])
+    through = " through ".join(dict.fromkeys(reversed(command.chain)))
+    way = f" through {through}" if through and candidate is command else ""
+    return f"the command {'runs' if is_certain else 'may run'} `{words}`{way}"
+
+
+def _unread_sentence(command: Command) -> str:
+    source = command.source if len(command.source) <= 80 else f"{command.source[:77]}..."
+    return f"only the shell knows what `{source}` runs"
+
+
+def _covers_host(host: str, patterns: Collection[str]) -> bool:
+    host = host.lower()
+    return any(fnmatchcase(host, pattern.lower().removesuffix(".")) for pattern in patterns)

@@ -1,0 +1,486 @@
+"""What commands do to files and hosts: what they read, write, delete and contact."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+from anyhook.shell.code import find_targets
+from anyhook.shell.effect_rows import ALWAYS_RECURSIVE, GIT_ROWS, RECURSIVE, ROWS
+from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
+from anyhook.shell.options import canonical_program
+from anyhook.shell.paths import join_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from anyhook.shell.options import Arguments
+
+
+class Redirect(NamedTuple):
+    """A redirection of a command.
+
+    Attributes:
+        operator: With a descriptor in front if there is one: `>`, `2>>`, `<`, `<<<`.
+        target: The file; for `<<` and `<<<` the text.
+        certain: Whether the target is known.
+    """
+
+    operator: str
+    target: str
+    certain: bool = True
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the target is a text and not a file."""
+        return self.operator.endswith(("<<", "<<-", "<<<"))
+
+
+class Effect(NamedTuple):
+    """Something that a command does.
+
+    Attributes:
+        kind: `reads`, `writes`, `deletes` or `contacts`.
+        target: An absolute path or pattern of paths, or the name of a host.
+        is_known: Whether the target is known.
+        is_recursive: Whether it reaches all that is in a directory; `None` if that is not known.
+        is_likely: Whether it depends on the files that exist.
+    """
+
+    kind: str
+    target: str
+    is_known: bool = True
+    is_recursive: bool | None = False
+    is_likely: bool = False
+
+
+class Subject(NamedTuple):
+    """What a command's effects follow from.
+
+    Attributes:
+        program: The program.
+        read: Its arguments.
+        redirects: Its redirections.
+        directories: Where it may run, the likeliest first.
+        home: The user's home, or `None`.
+    """
+
+    program: str
+    read: Arguments
+    redirects: tuple[Redirect, ...]
+    directories: tuple[str | None, ...]
+    home: str | None
+
+    def has(self, *options: str) -> bool:
+        """Return whether the command has one of some options."""
+        return not self.read.options.keys().isdisjoint(options)
+
+    def values(self, *options: str) -> list[Value]:
+        """Return the values of some options."""
+        values: list[Value] = []
+        for option in options:
+            values += self.read.options.get(option, ())
+        return values
+
+
+_KINDS = {"R": "reads", "W": "writes", "D": "deletes", "M": "deletes"}
+_INTO_DIRECTORY = frozenset("cp mv ln install".split())
+_HERE = Value(".")
+_REMOTE = re.compile(r"(?:[\w.-]+@)?([\w.-]+|\[[0-9a-fA-F:]+\])::?(?!//)(.*)", re.DOTALL)
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_KNOWN_HOST = re.compile(r"[A-Za-z]+://(?:[^/@$`]*@)?[\w.-]+(?::\d+)?(?:[/?#]|$)")
+_HOST = re.compile(r"(?:[^@/\s]*@)?(\[[0-9a-fA-F:.]+\]|[^:/\s\[\]@?#]+)")
+_WRITES = re.compile(r"[0-9]*&?(?:>>?|>\||>&|&>>?|<>)&?|\{\w+\}>>?")
+_NO_FILES = frozenset({"", "-", *"/dev/null /dev/stdout /dev/stderr /dev/tty /dev/fd/63".split()})
+_DIALLED = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/")
+_SED_WRITES = re.compile(r"(?:^|[;{}/\n0-9$])\s*w\s+([^\n;]+)")
+
+
+def find_effects(subject: Subject) -> Iterator[Effect]:
+    """Yield what a command does to files and hosts, as far as it is known."""
+    finder = _Finder(subject)
+    yield from finder.redirects()
+    program = canonical_program(subject.program)
+    row = ROWS.get(program, "W.." if program.startswith("mkfs.") else "")
+    change = _ROW_CHANGES.get(program)
+    if change is not None:
+        row = change(subject, row)
+    if row:
+        yield from finder.row(row, program)
+    further = _FURTHER.get(program)
+    if further is not None:
+        yield from further(finder)
+
+
+class _Finder:
+    """Finds the effects of one command."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.read = subject.read
+        self.directories = subject.directories
+
+    def path(
+        self,
+        kind: str,
+        value: Value,
+        *,
+        is_recursive: bool | None = False,
+        is_likely: bool = False,
+        inside: str = "",
+    ) -> Iterator[Effect]:
+        """Yield an effect on a path, in each directory in which the command may run."""
+        text = value.text
+        home = self.subject.home
+        if text in _NO_FILES:
+            return
+        if text[:2] == "~/" and home is not None:
+            text = home + text[1:]
+        if inside:
+            text = f"{text}/{inside}"
+        is_absolute = text[:1] in {"/", "~"}
+        for index, directory in enumerate(self.directories):
+            is_known = value.kind != VAGUE and (is_absolute or directory is not None)
+            target = join_path(directory or "", text)
+            yield Effect(kind, target, is_known, is_recursive, is_likely or index > 0)
+            if is_absolute:
+                break
+
+    def paths(
+        self,
+        kind: str,
+        values: Iterable[Value],
+        *,
+        is_recursive: bool | None = False,
+        is_likely: bool = False,
+    ) -> Iterator[Effect]:
+        """Yield an effect on each of some paths."""
+        for value in values:
+            yield from self.path(kind, value, is_recursive=is_recursive, is_likely=is_likely)
+
+    def host(self, value: Value) -> Iterator[Effect]:
+        """Yield the host that a URL or a `user@host` names."""
+        text = value.text
+        is_known = value.kind != VAGUE or _KNOWN_HOST.match(text) is not None
+        # To a browser a backslash is a slash, to other programs a character of the user's name.
+        hosts = dict.fromkeys([host_of(text.replace("\\", "/")), host_of(text)])
+        for host in hosts:
+            if host or not is_known:
+                yield Effect("contacts", host or text, is_known)
+
+    def redirects(self) -> Iterator[Effect]:
+        """Yield the effects of the redirections."""
+        for redirect in self.subject.redirects:
+            value = Value(redirect.target, LITERAL if redirect.certain else VAGUE)
+            dialled = _DIALLED.match(redirect.target)
+            if redirect.is_text:
+                continue
+            if dialled:
+                yield Effect("contacts", dialled[1], redirect.certain)
+                continue
+            if _WRITES.fullmatch(redirect.operator):
+                yield from self.path("writes", value)
+            if redirect.operator.endswith(("<", "<>")):
+                yield from self.path("reads", value)
+
+    def row(self, row: str, program: str) -> Iterator[Effect]:
+        """Yield the effects that a row describes."""
+        operands = self.read.operands[1:] if program == "git" else self.read.operands
+        words = row.split()
+        letters = [word for word in words if "=" not in word]
+        recursive = self.is_recursive(program)
+        for value, letter in _assign(letters, operands):
+            yield from self._operand(letter, value, recursive)
+        if program in _INTO_DIRECTORY and len(operands) > 1:
+            yield from self._into_directory(operands[:-1], operands[-1])
+        for word in words:
+            option, separator, letter = word.rpartition("=")
+            if separator:
+                for value in self.subject.values(option):
+                    yield from self._operand(letter, value, recursive)
+
+    def is_recursive(self, program: str) -> bool | None:
+        """Return whether the command reaches all that is in a directory; `None` if unknown."""
+        if program in ALWAYS_RECURSIVE:
+            return True
+        options = RECURSIVE.get(program, ())
+        if self.subject.has(*options):
+            return True
+        return None if options and self.read.may_have_more else False
+
+    def _operand(self, letter: str, value: Value, recursive: bool | None) -> Iterator[Effect]:
+        if letter in _KINDS:
+            yield from self.path(_KINDS[letter], value, is_recursive=recursive)
+        elif letter == "C":
+            yield from self.host(value)
+        elif letter == "F":
+            name, _, file = value.text.partition("@")
+            if file and (not name or name.endswith("=")):
+                yield from self.path("reads", value._replace(text=file.partition(";")[0]))
+        elif letter in {"S", "T"}:
+            yield from self._remote(value, "reads" if letter == "S" else "writes", recursive)
+
+    def _remote(self, value: Value, kind: str, recursive: bool | None) -> Iterator[Effect]:
+        if _is_remote(value.text):
+            yield from self.host(value)
+            return
+        yield from self.path(kind, value, is_recursive=recursive)
+        if kind == "writes":
+            yield from self.path(kind, value, is_recursive=True, is_likely=True)
+
+    def _into_directory(self, sources: Sequence[Value], target: Value) -> Iterator[Effect]:
+        """Yield what is written if the last operand is a directory."""
+        for source in sources:
+            name = source.text.rstrip("/").rpartition("/")[2]
+            if name not in {"", ".", ".."}:
+                value = Value(target.text, max(source.kind, target.kind))
+                is_likely = len(sources) == 1 and target.text[-1:] != "/"
+                yield from self.path("writes", value, inside=name, is_likely=is_likely)
+
+    def enter(self, value: Value) -> None:
+        """Go to a directory that an option names."""
+        directories: list[str | None] = []
+        for directory in self.directories:
+            is_known = value.kind == LITERAL and directory is not None
+            directories.append(join_path(directory or "", value.text) if is_known else None)
+        self.directories = tuple(directories)
+
+
+# --- rows that options change --------------------------------------------------------------------
+
+
+def _without_pattern(*options: str) -> Callable[[Subject, str], str]:
+    """Return a change of a row whose first operand belongs to some options, if they are there."""
+
+    def change(subject: Subject, row: str) -> str:
+        return row.removeprefix("_ ") if subject.has(*options) else row
+
+    return change
+
+
+def _without_target(subject: Subject, row: str) -> str:
+    if subject.program == "install" and subject.has("--directory"):
+        return "W.."
+    return row.replace(".. W ", ".. ") if subject.has("--target-directory") else row
+
+
+def _change_sed(subject: Subject, row: str) -> str:
+    if subject.has("--in-place"):
+        row = row.replace("R..", "W..")
+    return row.removeprefix("_ ") if subject.has("--expression", "--file") else row
+
+
+def _change_tar(subject: Subject, _row: str) -> str:
+    if subject.has("--extract", "--list", "--diff"):
+        return "_.. --file=R --directory=W"
+    operands = "M.." if subject.has("--remove-files") else "R.."
+    return f"{operands} --file=W --files-from=R --exclude-from=R"
+
+
+def _change_code(subject: Subject, _row: str) -> str:
+    return "_.." if subject.has("-c", "-e", "-E", "-m", "-r", "--eval") else "R"
+
+
+def _change_git(subject: Subject, _row: str) -> str:
+    operands = subject.read.operands
+    subcommand = operands[0].text if operands else ""
+    if subcommand == "rm" and subject.has("--cached"):
+        return ""
+    return GIT_ROWS.get(subcommand, "")
+
+
+_ROW_CHANGES: dict[str, Callable[[Subject, str], str]] = {
+    "grep": _without_pattern("--regexp", "--file"),
+    "rg": _without_pattern("--regexp", "--file", "--files"),
+    "awk": _without_pattern("--source", "--file"),
+    **dict.fromkeys(("chmod", "chown", "chgrp"), _without_pattern("--reference")),
+    **dict.fromkeys(("cp", "mv", "ln", "install"), _without_target),
+    "sed": _change_sed,
+    "tar": _change_tar,
+    **dict.fromkeys(("python", "perl", "ruby", "node", "php", "lua"), _change_code),
+    "zip": lambda subject, row: "W D.." if subject.has("--move") else row,
+    **dict.fromkeys(
+        ("gzip", "gunzip"),
+        lambda subject, row: "R.." if subject.has("--stdout", "--list", "--test") else row,
+    ),
+    "ssh-keygen": lambda subject, row: "_.. -f=R" if subject.has("-l", "-y") else row,
+    "git": _change_git,
+}
+"""Program to the function that changes its row as its options demand."""
+
+# --- effects that no row describes ---------------------------------------------------------------
+
+
+def _find(finder: _Finder) -> Iterator[Effect]:
+    """Yield what `find` deletes and writes."""
+    subject = finder.subject
+    names = subject.values("-name")
+    has_one_name = len(names) == 1 and not subject.has("-o")
+    deletes = subject.has("-delete")
+    if deletes or finder.read.may_have_more:
+        for root in finder.read.operands or [_HERE]:
+            text = f"{root.text}/**/{names[0].text}" if has_one_name else root.text
+            kind = PATTERN if deletes and root.kind != VAGUE else VAGUE
+            yield from finder.path("deletes", Value(text, kind), is_recursive=True)
+    written = [*subject.values("-fprint", "-fprint0", "-fls"), *subject.values("-fprintf")[:1]]
+    yield from finder.paths("writes", written)
+
+
+def _git(finder: _Finder) -> Iterator[Effect]:
+    """Yield what subcommands of Git do to the files of the working tree."""
+    subject, operands = finder.subject, finder.read.operands[1:]
+    subcommand = finder.read.operands[0].text if finder.read.operands else ""
+    if subcommand not in {"commit", "cherry-pick", "diff", "log", "show"}:
+        for value in subject.values("-C"):
+            finder.enter(value)
+    first = operands[0].text if operands else ""
+    everything = [_HERE]
+    is_clean = subcommand == "clean"
+    overwrites = (subcommand == "reset" and subject.has("--hard", "--merge")) or (
+        subcommand == "stash" and first not in {"list", "show"}
+    )
+    if is_clean and (finder.read.may_have_more or not subject.has("--dry-run")):
+        yield from finder.paths("deletes", operands or everything, is_recursive=True)
+    elif overwrites:
+        yield from finder.paths("writes", everything, is_recursive=True)
+    elif subcommand in {"checkout", "restore"}:
+        is_forced = subject.has("--force")
+        targets = everything if is_forced else operands
+        # `git checkout NAME` may switch to a branch of that name.
+        is_likely = subcommand == "checkout" and not is_forced
+        yield from finder.paths("writes", targets, is_recursive=True, is_likely=is_likely)
+    elif (subcommand, first) == ("worktree", "remove"):
+        yield from finder.paths("deletes", operands[1:], is_recursive=True)
+    elif (subcommand, first) in {("remote", "add"), ("remote", "set-url")}:
+        for value in operands[2:3]:
+            yield from finder.host(value)
+
+
+def _curl(finder: _Finder) -> Iterator[Effect]:
+    if finder.subject.has("--remote-name", "--remote-name-all"):
+        yield from _downloads(finder, finder.subject.values("--output-dir"))
+
+
+def _wget(finder: _Finder) -> Iterator[Effect]:
+    if not finder.subject.has("--output-document", "--spider"):
+        yield from _downloads(finder, finder.subject.values("--directory-prefix"))
+
+
+def _downloads(finder: _Finder, directories: Sequence[Value]) -> Iterator[Effect]:
+    directory = directories[-1] if directories else _HERE
+    for value in finder.read.operands:
+        name = value.text.partition("?")[0].rstrip("/").rpartition("/")[2]
+        target = Value(directory.text, max(value.kind, directory.kind))
+        yield from finder.path("writes", target, inside=name)
+
+
+def _rsync(finder: _Finder) -> Iterator[Effect]:
+    operands = finder.read.operands
+    if any(name.startswith("--del") for name in finder.read.options):
+        targets = [value for value in operands[-1:] if not _is_remote(value.text)]
+        yield from finder.paths("deletes", targets, is_recursive=True)
+    if finder.subject.has("--remove-source-files"):
+        yield from finder.paths("deletes", operands[:-1], is_recursive=True)
+
+
+def _shred(finder: _Finder) -> Iterator[Effect]:
+    if finder.subject.has("--remove", "-u"):
+        yield from finder.paths("deletes", finder.read.operands)
+
+
+def _gzip(finder: _Finder) -> Iterator[Effect]:
+    if not finder.subject.has("--keep", "--stdout", "--list", "--test"):
+        recursive = finder.is_recursive("gzip")
+        yield from finder.paths("deletes", finder.read.operands, is_recursive=recursive)
+
+
+def _tar(finder: _Finder) -> Iterator[Effect]:
+    if finder.subject.has("--extract"):
+        yield from _unpack(finder, finder.subject.values("--directory"))
+
+
+def _unzip(finder: _Finder) -> Iterator[Effect]:
+    if not finder.subject.has("-l", "-t", "-p", "-Z"):
+        yield from _unpack(finder, finder.subject.values("-d"))
+
+
+def _unpack(finder: _Finder, directories: Sequence[Value]) -> Iterator[Effect]:
+    targets = directories or [_HERE]
+    yield from finder.paths("writes", targets, is_recursive=True, is_likely=True)
+
+
+def _sed(finder: _Finder) -> Iterator[Effect]:
+    for script in finder.subject.values("--expression") or finder.read.operands[:1]:
+        names = [Value(name.strip()) for name in _SED_WRITES.findall(script.text)]
+        yield from finder.paths("writes", names)
+
+
+def _search(finder: _Finder) -> Iterator[Effect]:
+    program = canonical_program(finder.subject.program)
+    if finder.is_recursive(program) and len(finder.read.operands) < 2:
+        yield from finder.path("reads", _HERE, is_recursive=True)
+
+
+def _code(finder: _Finder) -> Iterator[Effect]:
+    """Yield what code in the arguments does by the usual functions with literal paths."""
+    codes = finder.subject.values("-c", "-e", "-E", "--eval", "-r")
+    codes += [Value(item.target) for item in finder.subject.redirects if item.is_text]
+    for code in codes:
+        for kind, target in find_targets(code.text):
+            if kind == "contacts":
+                yield from finder.host(Value(target))
+            else:
+                value = Value(target, code.kind) if target else Value("$path", VAGUE)
+                yield from finder.path(kind, value, is_recursive=kind == "deletes")
+
+
+_FURTHER: dict[str, Callable[[_Finder], Iterator[Effect]]] = {
+    "find": _find,
+    "git": _git,
+    "curl": _curl,
+    "wget": _wget,
+    "rsync": _rsync,
+    "shred": _shred,
+    "gzip": _gzip,
+    "gunzip": _gzip,
+    "tar": _tar,
+    "unzip": _unzip,
+    "sed": _sed,
+    **dict.fromkeys(("grep", "rg", "ag", "ack"), _search),
+    **dict.fromkeys(("python", "perl", "ruby", "node", "php", "lua"), _code),
+}
+"""Program to the function that yields what its row cannot say."""
+
+
+def _assign(letters: Sequence[str], operands: Sequence[Value]) -> Iterator[tuple[Value, str]]:
+    """Yield each operand with its letter; the one with `..` stands for those the others leave."""
+    several = next((letter for letter in letters if letter.endswith("..")), None)
+    if several is None:
+        yield from zip(operands, letters, strict=False)
+        return
+    before = letters[: letters.index(several)]
+    after = letters[letters.index(several) + 1 :]
+    count = max(len(operands) - len(before) - len(after), 0)
+    yield from zip(operands, [*before, *[several[0]] * count, *after], strict=False)
+
+
+def _is_remote(text: str) -> bool:
+    """Return whether a path of `scp` or `rsync` is on another machine: `host:path`, a URL."""
+    if _URL.match(text):
+        return True
+    return not text.startswith((".", "/")) and _REMOTE.match(text) is not None
+
+
+def host_of(text: str) -> str:
+    """Return the host of a URL, of `user@host`, `host:path` or `host:port`; empty for a path."""
+    if _URL.match(text):
+        try:
+            host = urlsplit(text).hostname or ""
+        except ValueError:
+            return text
+        return host.removesuffix(".")
+    if text[:1] in {"/", ".", "~", "@", "+", "-"}:
+        return ""
+    match = _HOST.match(text)
+    return match[1].strip("[]").lower().removesuffix(".") if match else ""

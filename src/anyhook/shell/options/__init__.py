@@ -1,0 +1,366 @@
+"""The options of programs: one name for all spellings of an option.
+
+A table is a text with one row for each option: its names, separated by `|`, one letter without its
+dash, longer ones without theirs. `=` behind it means that it takes a value, `?` that a value may be
+attached, `~` that one may be attached to its long names only. The canonical name is the last of the names that are longer than a letter, else the first.
+Words that start with `%` describe how the program reads its words:
+
+- `%stop`: options end at the first operand.
+- `%exact`: long options cannot be abbreviated.
+- `%single`: long options have one dash.
+- `%mode`, `%signal`, `%number`: `-x`, `-KILL` and `-5` are not clusters of options.
+- `%old`: the first word may hold letters without a dash (`tar xf`).
+- `%assignments`: operands are `name=value` (`dd`).
+- `%expression`: the words are the expression of `find`.
+- `%code`: the value of `-c` is code, and the words behind it belong to the code.
+
+The tables were written from the manuals of the programs.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from anyhook.shell.expansions import VAGUE, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_FLAG, _VALUED, _ATTACHED = 0, 1, 2
+_SUFFIXES = {"": _FLAG, "=": _VALUED, "?": _ATTACHED, "~": _ATTACHED}
+_ROW = re.compile(r"([^=?~\s]+)([=?~]?)")
+_SIGNAL = re.compile(r"-(?:\d+|(?:SIG)?[A-Z][A-Z0-9+-]{2,})")
+_MODE = re.compile(r"-[rwxXstugo,+=-]+")
+_NUMBER = re.compile(r"-\d+")
+_LETTERS = re.compile(r"[A-Za-z]+")
+_ASSIGNMENT = re.compile(r"(\w+)=(.*)", re.DOTALL)
+_FIND_VALUES = {
+    **dict.fromkeys(
+        "-amin -anewer -atime -cmin -cnewer -context -ctime -fls -fprint -fprint0 -fstype -gid"
+        " -group -ilname -iname -inum -ipath -iregex -iwholename -links -lname -maxdepth"
+        " -mindepth -mmin -mtime -name -newer -path -perm -printf -regex -regextype -samefile"
+        " -size -type -uid -used -user -wholename -xtype -files0-from -D -newermt -newerat"
+        " -newerct -newermm -newerma -newerac -neweram".split(),
+        1,
+    ),
+    "-fprintf": 2,
+}
+FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+
+
+class Table(NamedTuple):
+    """The options of a program.
+
+    Attributes:
+        names: Every name with its dashes to the canonical name and the kind of its value.
+        style: The words that start with `%`.
+    """
+
+    names: dict[str, tuple[str, int]]
+    style: frozenset[str]
+
+
+class Arguments(NamedTuple):
+    """The arguments of a program, read by its table.
+
+    Attributes:
+        options: Canonical name of an option to its values, in order.
+        operands: The other words.
+        rest: Index of the first word behind the operands that were asked for.
+        may_have_more: Whether a word that only the running shell knows may be another option.
+        is_doubtful: Whether an option that is not in the table may have taken the next word.
+        commands: The words between `-exec` and `;` of `find`.
+    """
+
+    options: dict[str, list[Value]]
+    operands: list[Value]
+    rest: int
+    may_have_more: bool
+    is_doubtful: bool
+    commands: list[list[Value]]
+
+
+_NO_TABLE = Table({}, frozenset())
+NO_OPTIONS = Table({}, frozenset({"%stop"}))
+"""For a program without a table whose first operand begins a command."""
+
+
+@lru_cache(maxsize=1)
+def _all_tables() -> tuple[dict[str, str], dict[str, str]]:
+    from anyhook.shell.options import files, remote, work
+
+    tables = {**files.TABLES, **remote.TABLES, **work.TABLES}
+    return tables, {**files.ALIASES, **remote.ALIASES, **work.ALIASES}
+
+
+@lru_cache(maxsize=512)
+def canonical_program(program: str) -> str:
+    """Return the name of a program in the tables: `egrep` is a `grep`, `python3.12` a `python`."""
+    tables, aliases = _all_tables()
+    if program in tables:
+        return program
+    # To some file systems capitals do not count.
+    program = program.lower()
+    if program in aliases:
+        return aliases[program]
+    without_version = program.rstrip("0123456789.")
+    if without_version in tables:
+        return without_version
+    return aliases.get(without_version, program)
+
+
+@lru_cache(maxsize=256)
+def find_table(*program: str) -> Table | None:
+    """Return the options of a program, or of a subcommand: `find_table("git", "push")`."""
+    tables, aliases = _all_tables()
+    if len(program) == 1:
+        text = tables.get(canonical_program(program[0]))
+    else:
+        name = " ".join(program)
+        base = canonical_program(program[0])
+        name = aliases.get(name, " ".join((base, *program[1:])))
+        text = tables.get(name) or tables.get(f"{base} *")
+    return None if text is None else _compile(text)
+
+
+@lru_cache(maxsize=256)
+def _compile(text: str) -> Table:
+    words = text.split()
+    style = frozenset([word for word in words if word[0] == "%"])
+    prefix = "-" if "%single" in style else "--"
+    names: dict[str, tuple[str, int]] = {}
+    for word in words:
+        row = _ROW.fullmatch(word)
+        if row is None or word[0] == "%":
+            continue
+        kind = _SUFFIXES[row[2]]
+        spelled = [_with_dashes(name, prefix) for name in row[1].split("|")]
+        long = [name for name in spelled if len(name) > 2]
+        canonical = long[-1] if long else spelled[0]
+        for name in spelled:
+            is_flag = row[2] == "~" and len(name) == 2
+            names.setdefault(name, (canonical, _FLAG if is_flag else kind))
+    return Table(names, style)
+
+
+def _with_dashes(name: str, prefix: str) -> str:
+    if name[0] == "-":
+        return name
+    return f"-{name}" if len(name) == 1 else f"{prefix}{name}"
+
+
+def read_arguments(
+    table: Table | None, values: Sequence[Value], start: int = 0, max_operands: int | None = None
+) -> Arguments:
+    """Read the arguments of a program.
+
+    Args:
+        table: Its options; `None` for an unknown program, of which any word may be anything.
+        values: The words.
+        start: Index of the first argument.
+        max_operands: Stop at the word behind so many operands, which begins another command.
+    """
+    reader = _Reader(table or _NO_TABLE, values, start, is_known=table is not None)
+    reader.read(max_operands)
+    return Arguments(
+        reader.options,
+        reader.operands,
+        reader.index,
+        reader.may_have_more,
+        reader.is_doubtful,
+        reader.commands,
+    )
+
+
+class _Reader:
+    """Reads the words of one command."""
+
+    __slots__ = (
+        "commands",
+        "index",
+        "is_doubtful",
+        "is_known",
+        "may_have_more",
+        "names",
+        "operands",
+        "options",
+        "style",
+        "values",
+    )
+
+    def __init__(
+        self, table: Table, values: Sequence[Value], start: int, *, is_known: bool
+    ) -> None:
+        self.names = table.names
+        self.style = table.style
+        self.values = values
+        self.index = start
+        self.is_known = is_known
+        self.options: dict[str, list[Value]] = {}
+        self.operands: list[Value] = []
+        self.commands: list[list[Value]] = []
+        self.may_have_more = False
+        self.is_doubtful = False
+
+    def read(self, max_operands: int | None) -> None:
+        if "%expression" in self.style:
+            self._read_expression()
+            return
+        values = self.values
+        if "%old" in self.style:
+            self._read_old_cluster()
+        stops = "%stop" in self.style
+        while self.index < len(values):
+            value = values[self.index]
+            text = value.text
+            if text == "--" and value.kind != VAGUE:
+                self.index += 1
+                break
+            if text[:1] == "-" and len(text) > 1 and not self._is_operand(text):
+                self.index += 1
+                self._read_option(value)
+                continue
+            if max_operands is not None and len(self.operands) >= max_operands:
+                return
+            # An expansion may hold an option, unless the text in front of it says otherwise.
+            if value.kind == VAGUE and text[:1] in "$`":
+                self.may_have_more = True
+            self._add_operand(value)
+            self.index += 1
+            if stops and max_operands is None:
+                break
+        while self.index < len(values):
+            if max_operands is not None and len(self.operands) >= max_operands:
+                return
+            self._add_operand(values[self.index])
+            self.index += 1
+
+    def _is_operand(self, text: str) -> bool:
+        if "%mode" in self.style:
+            return _MODE.fullmatch(text) is not None
+        return False
+
+    def _add_operand(self, value: Value) -> None:
+        assignment = _ASSIGNMENT.fullmatch(value.text) if "%assignments" in self.style else None
+        if assignment:
+            self._add(assignment[1], value._replace(text=assignment[2]))
+        else:
+            self.operands.append(value)
+
+    def _add(self, name: str, value: Value | None = None) -> None:
+        values = self.options.setdefault(name, [])
+        if value is not None:
+            values.append(value)
+
+    def _next(self) -> Value | None:
+        if self.index >= len(self.values):
+            return None
+        self.index += 1
+        return self.values[self.index - 1]
+
+    def _read_option(self, value: Value) -> None:
+        text = value.text
+        name, separator, attached = text.partition("=")
+        if "%signal" in self.style and _SIGNAL.fullmatch(text):
+            self._add("--signal", Value(text[1:]))
+            return
+        row = self.names.get(name) or self._abbreviated(name)
+        is_long = text[:2] == "--" or (row is not None and len(name) > 2)
+        if not is_long:
+            self._read_cluster(value)
+            return
+        canonical, kind = row or (name, _FLAG)
+        if value.kind == VAGUE and not separator:
+            self.may_have_more = True
+        if separator:
+            self._add(canonical, value._replace(text=attached))
+        elif kind == _VALUED:
+            self._add(canonical, self._next())
+        else:
+            self._add(canonical)
+            self.is_doubtful = self.is_doubtful or row is None
+
+    def _abbreviated(self, name: str) -> tuple[str, int] | None:
+        """Return the row of an abbreviated long option, or of one with one dash instead of two."""
+        if "%single" in self.style and name[:2] == "--":
+            return self.names.get(name[1:])
+        if name[:2] != "--" or "%exact" in self.style or len(name) < 3:
+            return None
+        rows = {row for full, row in self.names.items() if full.startswith(name)}
+        canonical = {row[0] for row in rows}
+        return rows.pop() if len(canonical) == 1 else None
+
+    def _read_cluster(self, value: Value) -> None:
+        """Read letters behind one dash; the value of the last one may be the next word."""
+        text = value.text
+        if not self.is_known:
+            self._add(text)
+        for position in range(1, len(text)):
+            letter = f"-{text[position]}"
+            canonical, kind = self.names.get(letter, (letter, _FLAG))
+            rest = text[position + 1 :]
+            if kind == _FLAG:
+                self._add(canonical)
+                if letter not in self.names and _NUMBER.match(letter):
+                    continue
+                if letter in {"-$", "-`"}:
+                    self.may_have_more = True
+                    return
+                self.is_doubtful = self.is_doubtful or letter not in self.names
+                continue
+            if rest:
+                self._add(canonical, value._replace(text=rest.removeprefix("=")))
+            else:
+                self._add(canonical, self._next() if kind == _VALUED else None)
+            return
+
+    def _read_old_cluster(self) -> None:
+        """Read the letters of `tar xfC archive directory`."""
+        if self.index >= len(self.values):
+            return
+        first = self.values[self.index]
+        if first.kind == VAGUE or not _LETTERS.fullmatch(first.text):
+            return
+        self.index += 1
+        for letter in first.text:
+            canonical, kind = self.names.get(f"-{letter}", (f"-{letter}", _FLAG))
+            self._add(canonical, self._next() if kind == _VALUED else None)
+
+    def _read_expression(self) -> None:
+        """Read the words of `find`: where it starts, and what it does with each file."""
+        values = self.values
+        starts = True
+        while self.index < len(values):
+            value = values[self.index]
+            text = value.text
+            self.index += 1
+            if text in FIND_RUNS:
+                starts = False
+                self._add(text)
+                self.commands.append(self._take_command())
+            elif text[:1] == "-" and len(text) > 1:
+                starts = starts and text in {"-H", "-L", "-P", "-D"}
+                self._add(text)
+                for _ in range(_FIND_VALUES.get(text, 0)):
+                    argument = self._next()
+                    if argument is not None:
+                        self._add(text, argument)
+            elif text in {"(", ")", "!", ","}:
+                starts = False
+            else:
+                if value.kind == VAGUE and value.text[:1] in "$`":
+                    self.may_have_more = True
+                if starts or value.kind == VAGUE:
+                    self.operands.append(value)
+
+    def _take_command(self) -> list[Value]:
+        command: list[Value] = []
+        while self.index < len(self.values):
+            value = self.values[self.index]
+            self.index += 1
+            if value.text == ";" or (value.text == "+" and command[-1:] == [Value("{}")]):
+                break
+            command.append(value)
+        return command

@@ -1,0 +1,139 @@
+"""Programs that run other programs, and where in their arguments they find them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+WORDS, TEXT = "words", "text"
+
+
+class Runner(NamedTuple):
+    """How a program runs another one.
+
+    Attributes:
+        kind: `WORDS` if the words behind its operands are a command; `TEXT` if they are joined and
+            handed to a shell.
+        operands: The number of its own operands in front of the command.
+        assigns: Whether `NAME=value` may precede the command.
+        is_shown: Whether it does something of its own, so that it is a command too.
+        is_remote: Whether the command runs on another machine or in a container.
+    """
+
+    kind: str = WORDS
+    operands: int = 0
+    assigns: bool = False
+    is_shown: bool = False
+    is_remote: bool = False
+
+
+_PLAIN = Runner()
+_ONE_OPERAND = Runner(operands=1)
+_CONTAINER = Runner(operands=1, is_shown=True, is_remote=True)
+
+RUNNERS: dict[str, Runner] = {
+    **dict.fromkeys(
+        "- builtin busybox bwrap caffeinate catchsegv cgexec choom chronic command dbus-run-"
+        " session doas eatmydata entr exec fakeroot firejail ionice ltrace nice nocorrect noglob"
+        " nohup npx nsenter parallel pkexec prlimit proxychains rlwrap setpriv setsid start-"
+        " stop-daemon stdbuf strace systemd-run time torsocks toybox unbuffer unshare uvx"
+        " valgrind winpty xargs xvfb-run".split(),
+        _PLAIN,
+    ),
+    **dict.fromkeys(
+        (
+            "uv run|pipx run|poetry run|pdm run|hatch run|pipenv run|bundle exec|npm exec"
+            "|conda run|mise exec|mise x|op run|doppler run|git bisect run|dotenv run"
+            "|composer exec|rbenv exec|pyenv exec|asdf exec|bun x|yarn exec|pnpm exec|pnpm dlx"
+            "|yarn dlx|uv tool run|rye run|npm x|infisical run"
+        ).split("|"),
+        _PLAIN,
+    ),
+    **dict.fromkeys(
+        "arch-chroot chroot chrt faketime flock gosu repeat setarch su-exec taskset"
+        " timeout".split(),
+        _ONE_OPERAND,
+    ),
+    **dict.fromkeys(("direnv exec", "aws-vault exec", "chamber exec", "rustup run"), _ONE_OPERAND),
+    "sudo": Runner(assigns=True),
+    "env": Runner(assigns=True),
+    "eval": Runner(TEXT),
+    "watch": Runner(TEXT),
+    "ssh": Runner(TEXT, operands=1, is_shown=True, is_remote=True),
+    "rsh": Runner(TEXT, operands=1, is_shown=True, is_remote=True),
+    "adb shell": Runner(TEXT, is_shown=True, is_remote=True),
+    "hyperfine": Runner(TEXT),
+    **dict.fromkeys(
+        (
+            "docker run|docker exec|docker create|docker compose run|docker compose exec"
+            "|kubectl exec|lxc exec|incus exec|docker-compose run|docker-compose exec"
+        ).split("|"),
+        _CONTAINER,
+    ),
+    "git submodule foreach": Runner(TEXT, is_shown=True),
+}
+"""Programs, some with their subcommand, to how they run another one."""
+
+WRAPPER_NAMES = frozenset(
+    {
+        *[name.partition(" ")[0] for name in RUNNERS],
+        *"podman nerdctl oc k3s gxargs gtimeout genv gtime linux32 linux64 proxychains4".split(),
+        *"mamba micromamba bunx pnpx".split(),
+    }
+)
+"""The programs of the table, and their other names."""
+
+TEXT_OPTIONS: dict[str, frozenset[str]] = {
+    "tar": frozenset(
+        {
+            "--to-command",
+            "--checkpoint-action",
+            "--use-compress-program",
+            "--info-script",
+            "--rsh-command",
+        }
+    ),
+    "rsync": frozenset({"--rsh"}),
+    "split": frozenset({"--filter"}),
+    "sort": frozenset({"--compress-program"}),
+    "git rebase": frozenset({"--exec"}),
+    "git filter-branch": frozenset(
+        {
+            "--env-filter",
+            "--tree-filter",
+            "--index-filter",
+            "--parent-filter",
+            "--msg-filter",
+            "--commit-filter",
+            "--tag-name-filter",
+            "--setup",
+        }
+    ),
+    "script": frozenset({"--command"}),
+    "su": frozenset({"--command", "--session-command"}),
+    "runuser": frozenset({"--command", "--session-command"}),
+    "flock": frozenset({"--command"}),
+    "npx": frozenset({"--call"}),
+    "npm exec": frozenset({"--call"}),
+    "env": frozenset({"--split-string"}),
+    "gcloud": frozenset({"--command"}),
+    "ssh": frozenset({"-o"}),
+    "scp": frozenset({"-o", "-S"}),
+    "git": frozenset({"-c"}),
+}
+"""Options whose value is a command line."""
+PROGRAMS_WITH_TEXTS = frozenset([name.partition(" ")[0] for name in TEXT_OPTIONS])
+
+CODE_OPTIONS = {
+    "python": ("-c",),
+    "pypy": ("-c",),
+    "perl": ("-e", "-E"),
+    "ruby": ("-e",),
+    "node": ("--eval", "--print"),
+    "php": ("-r",),
+    "lua": ("-e",),
+    "osascript": ("-e",),
+    "bun": ("-e", "--eval"),
+    "deno": ("eval",),
+    "Rscript": ("-e",),
+}
+"""Interpreters to the options whose value is their code."""

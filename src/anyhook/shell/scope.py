@@ -1,0 +1,151 @@
+"""What a shell knows at a place in a command line: its directory, variables and functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anyhook.shell.expansions import LITERAL, expand, expand_assignment, expand_text
+from anyhook.shell.paths import join_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from anyhook.shell.expansions import Value
+    from anyhook.shell.parser import Word
+
+_MAX_DIRECTORIES = 4
+
+
+class Input:
+    """The standard input of a command: nothing, a known text, or an unknown one.
+
+    Attributes:
+        text: The text, if it is known.
+        is_certain: Whether it is that text, and no expansion changes it.
+    """
+
+    __slots__ = ("is_certain", "text")
+
+    def __init__(self, text: str | None = None, *, is_certain: bool = True) -> None:
+        self.text = text
+        self.is_certain = is_certain
+
+
+NO_INPUT = Input("")
+UNKNOWN_INPUT = Input()
+
+
+class Scope:
+    """What is known at a place.
+
+    Attributes:
+        directory: The working directory; empty for that of the call, `None` if it is not known.
+        other_directories: Where it may be instead, if a `cd` failed.
+        home: The user's home, or `None`.
+        variables: Variables that the line sets; `None` for a value that is not known.
+        aliases: Texts of the aliases that the line defines.
+        functions: Names of the functions that it defines.
+        fixed: Variables whose value stays unknown, because a loop or a function sets them.
+        input: The standard input of the next command.
+        base_input: The standard input of the text.
+        exits_on_error: Whether the shell ends when a command fails (`set -e`).
+    """
+
+    __slots__ = (
+        "aliases",
+        "base_input",
+        "directory",
+        "exits_on_error",
+        "fixed",
+        "functions",
+        "home",
+        "input",
+        "other_directories",
+        "variables",
+    )
+
+    def __init__(self, home: str | None, directory: str | None) -> None:
+        self.home = home
+        self.directory = directory
+        self.other_directories: tuple[str | None, ...] = ()
+        self.variables: dict[str, str | None] = {}
+        self.aliases: dict[str, str] = {}
+        self.functions: set[str] = set()
+        self.fixed: set[str] = set()
+        self.input = self.base_input = NO_INPUT
+        self.exits_on_error = False
+
+    def copy(self) -> Scope:
+        """Return a scope for a subshell."""
+        copy = Scope(self.home, self.directory)
+        copy.other_directories = self.other_directories
+        copy.variables = dict(self.variables)
+        copy.aliases = self.aliases
+        copy.functions = self.functions
+        copy.fixed = self.fixed
+        copy.input = copy.base_input = self.input
+        copy.exits_on_error = self.exits_on_error
+        return copy
+
+    def forget_variables(self) -> None:
+        """Forget the values of all variables that the line sets."""
+        self.variables = dict.fromkeys(self.variables)
+
+    def restore(self, other: Scope) -> None:
+        """Return to the state of a copy, at the end of a subshell."""
+        self.directory = other.directory
+        self.other_directories = other.other_directories
+        self.variables = dict(other.variables)
+        self.input = other.input
+
+    def merge(self, other: Scope) -> None:
+        """Join with the state of another way to this place: what differs is not known."""
+        for name in {*self.variables, *other.variables}:
+            has_both = name in self.variables and name in other.variables
+            if not has_both or self.variables[name] != other.variables[name]:
+                self.variables[name] = None
+        self.add_directories((other.directory, *other.other_directories))
+
+    def restore_variables(self, other: Scope, names: Iterable[str]) -> None:
+        """Give some variables the values that they have in another scope."""
+        for name in names:
+            if name in other.variables:
+                self.variables[name] = other.variables[name]
+            else:
+                self.variables.pop(name, None)
+
+    def set_directories(self, directories: tuple[str | None, ...]) -> None:
+        """Go to the first of some directories, or to one of the others."""
+        self.directory, *others = directories
+        self.other_directories = tuple(others)
+
+    def add_directories(self, directories: tuple[str | None, ...]) -> None:
+        """Add directories in which this place may be reached."""
+        others = dict.fromkeys((*self.other_directories, *directories))
+        others.pop(self.directory, None)
+        if len(others) > _MAX_DIRECTORIES:
+            self.directory, others = None, {}
+        self.other_directories = tuple(others)
+
+    def change_directory(self, target: Value | None) -> None:
+        """Follow a `cd`; `None` goes home."""
+        if target is None:
+            self.directory = self.home if self.home is not None else "~"
+        elif target.kind != LITERAL or target.text == "-" or self.directory is None:
+            is_absolute = target.kind == LITERAL and target.text[:1] == "/"
+            self.directory = join_path("", target.text) if is_absolute else None
+        else:
+            self.directory = join_path(self.directory, target.text)
+        self.other_directories = ()
+
+    def expand(self, word: Word) -> list[Value]:
+        """Return what a word becomes here."""
+        return expand(word, self.variables, self.home, self.directory)
+
+    def expand_text(self, word: Word) -> str | None:
+        """Return the text of a word that is not split; `None` if it is not known."""
+        return expand_text(word, self.variables, self.home, self.directory)
+
+    def assignment(self, word: Word) -> tuple[str, str | None]:
+        """Return the name that an assignment sets and its value; `None` if it is not known."""
+        return expand_assignment(word, self.variables, self.home, self.directory)

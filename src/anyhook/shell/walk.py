@@ -1,0 +1,394 @@
+"""A walk over the steps of a command line, which keeps what the shell knows at each of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from anyhook.shell.builtins import SHARED
+from anyhook.shell.effects import Redirect
+from anyhook.shell.expansions import LITERAL, VAGUE, Value
+from anyhook.shell.reader import Call, Reader
+from anyhook.shell.scope import UNKNOWN_INPUT, Input, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from anyhook.shell.command import Command
+    from anyhook.shell.parser import Step, Word
+
+_LOOPS = frozenset({"for", "select", "while", "until"})
+_NAMED_LOOPS = frozenset({"for", "select"})
+_OPENERS = frozenset({"if", "case", "{", "(", *_LOOPS})
+_CLOSERS = {"fi": {"if"}, "done": _LOOPS, "esac": {"case"}, "}": {"{"}}
+_BRANCHES = frozenset({"elif", "else"})
+_SUBSHELL, _SUBSTITUTION = "(", "$("
+_CHANGES_DIRECTORY = frozenset({"cd", "chdir", "pushd", "popd"})
+_LEAVES = frozenset({"exit", "return"})
+_DUPLICATES = frozenset({">&", "<&"})
+_POSITIONAL = dict.fromkeys("0123456789@*")
+"""The arguments, which are others in a function."""
+_READS = frozenset({"<", "<>", "0<", "0<>"})
+
+Directories = tuple[str | None, ...]
+
+
+class _Frame(NamedTuple):
+    """A compound command or a substitution that is being walked through.
+
+    Attributes:
+        keyword: What opened it.
+        entry: The scope in front of it.
+        is_function: Whether it is the body of a function.
+        line: The state of the list in which it stands.
+    """
+
+    keyword: str
+    entry: Scope
+    is_function: bool
+    line: _Line
+
+
+class _Line:
+    """The state of a list of pipelines, such as `cd a && b | c`.
+
+    Attributes:
+        redirects: Redirections in front of the next command, or behind a compound one.
+        input: The standard input that they give.
+        assignments: Assignments in front of the next command.
+        operator: The operator in front of it.
+        last_program: The program of the last command.
+        last_output: What the last command printed, if that is known.
+        moved: Where the shell is if a `cd` in this list succeeds, and if it fails.
+    """
+
+    __slots__ = (
+        "assignments",
+        "input",
+        "last_output",
+        "last_program",
+        "moved",
+        "operator",
+        "redirects",
+    )
+
+    def __init__(self) -> None:
+        self.redirects: list[Redirect] = []
+        self.input: Input | None = None
+        self.assignments: list[Word] = []
+        self.operator = ""
+        self.last_program = ""
+        self.last_output: str | None = None
+        self.moved: tuple[Directories, Directories] | None = None
+
+
+def walk(
+    reader: Reader, scope: Scope, wrappers: tuple[Command, ...], steps: Sequence[Step]
+) -> None:
+    """Add the commands of the steps of a text."""
+    _Walk(reader, scope, wrappers, steps).walk()
+
+
+class _Walk:
+    """Walks over the steps of one text."""
+
+    def __init__(
+        self, reader: Reader, scope: Scope, wrappers: tuple[Command, ...], steps: Sequence[Step]
+    ) -> None:
+        self.reader = reader
+        self.scope = scope
+        self.wrappers = wrappers
+        self.steps = steps
+        self.frames: list[_Frame] = []
+        self.line = _Line()
+        self.is_function = False
+        self.precedes_time = False
+        self.skips_word = False
+        self.bodies = _bodies(steps)
+        self.moves_in_loop = False
+
+    def walk(self) -> None:
+        """Add the commands of all steps to the reader."""
+        if any(step.kind == "function" or step.text == "done" for step in self.steps):
+            self._look_into_loops()
+        for step in self.steps:
+            handle = _HANDLERS.get(step.kind)
+            if handle is not None:
+                handle(self, step)
+        self._flush_redirects()
+
+    def _look_into_loops(self) -> None:
+        """Forget variables that a loop or a function sets, and notice a `cd` in a loop.
+
+        A round of a loop sees what the round before has changed further down.
+        """
+        frames: list[str] = []
+        changed: set[str] = set()
+        for step in self.steps:
+            first = step.words[0].source if step.words else step.text
+            opens_loop = step.kind in {"keyword", "command"} and first in _LOOPS
+            is_inside = bool(frames) and frames[-1] not in {_SUBSHELL, _SUBSTITUTION}
+            if opens_loop or step.kind == "function":
+                frames.append(first)
+                changed.update([word.text for word in step.words[1:2]])
+            elif step.kind == "open" or (step.kind == "keyword" and first == _SUBSHELL):
+                frames.append(_SUBSHELL)
+            elif step.kind == "close" or first in {"done", ")"}:
+                del frames[-1:]
+            elif step.kind == "assignment" and is_inside:
+                changed.add(first.partition("=")[0].rstrip("+"))
+            elif step.kind == "command" and is_inside and first in _CHANGES_DIRECTORY:
+                self.moves_in_loop = True
+        if changed:
+            self.scope.fixed = self.scope.fixed | changed
+            self.scope.variables.update(dict.fromkeys(changed))
+
+    # --- compound commands ---------------------------------------------------------------------
+
+    def _push(self, keyword: str) -> None:
+        self.frames.append(_Frame(keyword, self.scope.copy(), self.is_function, self.line))
+        if self.is_function:
+            self.scope.variables.update(_POSITIONAL)
+        self.is_function = False
+        self.line = _Line()
+
+    def _pop(self, keywords: Collection[str]) -> None:
+        """Leave the innermost compound that one of some keywords opened, and all in it."""
+        index = len(self.frames) - 1
+        while index >= 0 and self.frames[index].keyword not in keywords:
+            index -= 1
+        if index < 0:
+            return
+        frame = self.frames[index]
+        del self.frames[index:]
+        last_program = self.line.last_program
+        self.line = frame.line
+        is_group = frame.keyword == "{" and not frame.is_function
+        if frame.keyword in {_SUBSHELL, _SUBSTITUTION}:
+            self.scope.restore(frame.entry)
+        elif not is_group:
+            self.scope.merge(frame.entry)
+            self.scope.restore_variables(frame.entry, _POSITIONAL)
+        self.scope.input = frame.entry.input
+        if frame.keyword != _SUBSTITUTION:
+            self.line.last_program = last_program if is_group else ""
+            self.line.last_output = None
+
+    def on_open(self, _step: Step) -> None:
+        self._push(_SUBSTITUTION)
+
+    def on_close(self, _step: Step) -> None:
+        self._flush_redirects()
+        self._pop({_SUBSTITUTION})
+
+    def on_function(self, step: Step) -> None:
+        self.scope.functions = self.scope.functions | {step.text}
+        self.is_function = True
+
+    def on_branch(self, _step: Step) -> None:
+        """Begin another branch: what the last one changed may have happened or not."""
+        if self.frames:
+            self.scope.merge(self.frames[-1].entry)
+
+    def on_keyword(self, step: Step) -> None:
+        keyword = step.text
+        if keyword in _OPENERS:
+            self._push(keyword)
+            if keyword in _LOOPS and self.moves_in_loop:
+                self.scope.add_directories((None,))
+        elif keyword in _CLOSERS:
+            self._pop(_CLOSERS[keyword])
+        elif keyword in _BRANCHES:
+            self.on_branch(step)
+        # `time -f FORMAT` of dash is a program, whose option takes the next word.
+        is_option_of_time = self.precedes_time and keyword[:1] == "-"
+        self.skips_word = is_option_of_time and keyword[-1:] in {"f", "o"}
+        self.precedes_time = keyword == "time" or is_option_of_time
+
+    # --- parts of a command --------------------------------------------------------------------
+
+    def on_assignment(self, step: Step) -> None:
+        self.line.assignments.append(step.words[0])
+
+    def on_redirection(self, step: Step) -> None:
+        operator, word = step.text, step.words[0]
+        line = self.line
+        kind = operator.lstrip("0123456789")
+        if kind in {"<<", "<<-"}:
+            text = self.bodies.get(id(step), "")
+            if kind == "<<-":
+                text = "\n".join([row.lstrip("\t") for row in text.split("\n")])
+            is_literal = not {"\\", "'", '"'}.isdisjoint(word.source)
+            is_certain = is_literal or {"$", "`"}.isdisjoint(text)
+            line.input = Input(text, is_certain=is_certain)
+            line.redirects.append(Redirect(operator, text, is_certain))
+            return
+        if kind == "<<<":
+            known = self.scope.expand_text(word)
+            line.input = Input(known)
+            line.redirects.append(Redirect(operator, known or word.text, known is not None))
+            return
+        values = self.scope.expand(word)
+        value = values[0] if len(values) == 1 else Value(word.text, VAGUE)
+        if kind in _DUPLICATES and (value.text.isdigit() or value.text == "-"):
+            return
+        if operator in _READS:
+            line.input = UNKNOWN_INPUT
+        line.redirects.append(Redirect(operator, value.text, value.kind == LITERAL))
+
+    def _flush_redirects(self) -> None:
+        """Add the redirections of a compound command, or those without a command."""
+        line = self.line
+        if not line.redirects:
+            return
+        redirects, line.redirects = tuple(line.redirects), []
+        received, line.input = line.input, None
+        self.reader.run(Call("", (), self.scope, self.wrappers, "", redirects))
+        # A shell in the compound reads the input that it is given at its end.
+        if received is not None and self.reader.waiting_shells:
+            self.reader.add_uncertain("", self.scope, self.wrappers)
+
+    # --- commands ------------------------------------------------------------------------------
+
+    def on_command(self, step: Step) -> None:
+        words, line, scope = step.words, self.line, self.scope
+        if words[0].source in _NAMED_LOOPS:
+            self._push(words[0].source)
+            if self.moves_in_loop:
+                scope.add_directories((None,))
+            return
+        values: list[Value] = []
+        for word in words:
+            if word.is_vague or word.source[:1] == "~":
+                values += scope.expand(word)
+            else:
+                values.append(Value(word.text))
+        if self.skips_word:
+            del values[:1]
+        self.precedes_time = self.skips_word = False
+        redirects, line.redirects = tuple(line.redirects), []
+        received, line.input = line.input, None
+        assignments, line.assignments = line.assignments, []
+        program = values[0].text if values else ""
+        inner = scope
+        if received is not None or assignments:
+            inner = scope.copy()
+            inner.input = received or scope.input
+            inner.variables.update([scope.assignment(word) for word in assignments])
+        if program in SHARED and inner is not scope:
+            scope.input = inner.input
+            inner = scope
+        before = (scope.directory, *scope.other_directories)
+        self.reader.run(Call("", values, inner, self.wrappers, step.source, redirects))
+        if program in _CHANGES_DIRECTORY:
+            line.moved = ((scope.directory, *scope.other_directories), before)
+        line.last_program = program
+        line.last_output = _output(values, received)
+
+    # --- operators -----------------------------------------------------------------------------
+
+    def on_end(self, step: Step) -> None:
+        operator, line = step.text, self.line
+        if line.assignments:
+            self._assign(line.assignments)
+            line.assignments = []
+        self._flush_redirects()
+        if operator in {"|", "|&"}:
+            self.scope.input = Input(line.last_output)
+            if line.moved is not None:
+                self.scope.set_directories(line.moved[1])
+        else:
+            self._end_pipeline(operator)
+        if operator == ")" and self.frames and self.frames[-1].keyword == _SUBSHELL:
+            self._pop({_SUBSHELL})
+        else:
+            line.operator = operator
+
+    def _assign(self, words: Sequence[Word]) -> None:
+        """Set variables; one behind an operator may not be reached."""
+        scope = self.scope
+        is_conditional = self.line.operator in {"&&", "||", "|", "|&"}
+        for word in words:
+            name, text = scope.assignment(word)
+            scope.variables[name] = None if is_conditional or name in scope.fixed else text
+        self.line.last_program = ""
+
+    def _end_pipeline(self, operator: str) -> None:
+        scope, line = self.scope, self.line
+        scope.input = self.frames[-1].entry.input if self.frames else scope.base_input
+        line.last_output = None
+        if line.moved is None:
+            return
+        # `cd a && b` runs `b` in `a` alone; `cd a; b` runs it elsewhere if there is no `a`.
+        succeeded, failed = line.moved
+        if operator == "&&":
+            return
+        if operator == "||":
+            scope.add_directories(failed)
+            return
+        line.moved = None
+        if operator == "&":
+            scope.set_directories(failed)
+        elif line.operator == "||" and line.last_program in _LEAVES:
+            scope.set_directories(succeeded)
+        elif not scope.exits_on_error:
+            scope.add_directories(failed)
+
+
+_HANDLERS = {
+    "command": _Walk.on_command,
+    "end": _Walk.on_end,
+    "redirection": _Walk.on_redirection,
+    "assignment": _Walk.on_assignment,
+    "keyword": _Walk.on_keyword,
+    "open": _Walk.on_open,
+    "close": _Walk.on_close,
+    "function": _Walk.on_function,
+    "pattern": _Walk.on_branch,
+}
+"""Kind of a step to the method that handles it."""
+
+
+def _bodies(steps: Sequence[Step]) -> dict[int, str]:
+    """Return the bodies of here-documents by the identity of the step of their redirection."""
+    waiting: list[Step] = []
+    bodies: dict[int, str] = {}
+    for step in steps:
+        if step.kind == "redirection" and step.text.endswith(("<<", "<<-")):
+            waiting.append(step)
+        elif step.kind == "body" and waiting:
+            bodies[id(waiting.pop(0))] = step.text
+    return bodies
+
+
+def _output(values: Sequence[Value], received: Input | None) -> str | None:
+    """Return what a command prints, if its text decides it."""
+    if not values or any(value.kind != LITERAL for value in values):
+        return None
+    program, *arguments = [value.text for value in values]
+    if program == "cat" and not arguments and received is not None and received.is_certain:
+        return received.text
+    if program == "echo":
+        while arguments and arguments[0] in {"-n", "-e", "-E", "-ne", "-en"}:
+            del arguments[0]
+        text = " ".join(arguments)
+        return None if "\\" in text else text
+    if program == "printf" and arguments:
+        return _printf(arguments[0], arguments[1:])
+    return None
+
+
+def _printf(template: str, arguments: list[str]) -> str | None:
+    """Return what `printf` prints; `None` if the template is more than texts and `%s`."""
+    template = template.replace("\\n", "\n").replace("\\t", "\t")
+    count = template.count("%s")
+    if "\\" in template or template.count("%") > count:
+        return None
+    if not count:
+        return template
+    pieces: list[str] = []
+    parts = template.split("%s")
+    while arguments or not pieces:
+        batch = [*arguments[:count], *[""] * (count - len(arguments)), ""]
+        del arguments[:count]
+        pieces += [part + value for part, value in zip(parts, batch, strict=True)]
+    return "".join(pieces)
