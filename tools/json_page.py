@@ -38,6 +38,7 @@ UNSEEN = {
     **dict.fromkeys(("llm_request", "llm_response", "tool_config", "tail_tool_call"), "object"),
     **dict.fromkeys(("signal", "error", "unknown_tool", "switched_off_by", "if"), "text"),
     **dict.fromkeys(("native_trust", "traceback", "description", "extension", "refused"), "text"),
+    "used": "number",
     "tool_output": "any value",
     "crashes": "array of objects",
     "NAME": "array of text",

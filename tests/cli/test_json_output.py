@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
+import time
+from pathlib import Path
 
 import anyio
 import pytest
@@ -18,6 +21,7 @@ from tools.json_page import PAGE, page
 from anyhook import BeforeTool, Engine
 from anyhook.engine.recorder import Recorder
 from anyhook.journal.lines import history_directory
+from anyhook.trust.approvals import Approvals, DeniedCall
 from tests.conftest import DATA
 
 FILES = DATA / "json"
@@ -156,6 +160,29 @@ def record_events(project):
     anyio.run(dispatch)
 
 
+def deny_calls(project):
+    """Keep three denied calls: one that waits, one that is allowed, and one that ran."""
+    shutil.rmtree(Path(os.environ["ANYHOOK_DATA_DIR"]) / "approvals", ignore_errors=True)
+    approvals = Approvals()
+    for call_id in ("AAAAAA", "BBBBBB", "CCCCCC"):
+        call = DeniedCall(
+            id=call_id,
+            hook=str(project / "guard.py"),
+            agent="claude",
+            tool="Bash",
+            cwd=str(project),
+            project=str(project),
+            time=time.time(),
+            arguments='{"command": "rm x"}',
+            reason="no rm",
+            digest=call_id,
+        )
+        approvals.keep(call)
+        if call_id != "AAAAAA":
+            approvals.grant(call, "/dev/pts/1")
+    approvals.use("CCCCCC")
+
+
 @pytest.fixture
 def place(world):
     """A project with a hook that guards, one that fails, and a recorded session."""
@@ -164,6 +191,7 @@ def place(world):
     world.write(world.project / "cases.toml", CASES)
     world.settings("project:claude", SETTINGS)
     record_events(world.project)
+    deny_calls(world.project)
     return world
 
 
