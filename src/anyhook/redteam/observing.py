@@ -208,7 +208,7 @@ class _Stage:
     def __init__(self, scene: Scene, *, has_repository: bool) -> None:
         self._scene = scene
         self.has_repository = has_repository
-        self._stubs: tuple[str, ...] | None = None
+        self._views: dict[tuple[str, ...], int] = {}
         self._environ = {
             "PATH": "/usr/bin:/bin",
             "HOME": scene.home,
@@ -249,13 +249,17 @@ class _Stage:
         return Observation(_read_records(), output, tuple(sorted(changes.items())))
 
     def _set_stubs(self, stubs: tuple[str, ...]) -> None:
-        if stubs == self._stubs and set(os.listdir(STUBS)) == set(stubs):
-            return
-        shutil.rmtree(STUBS, ignore_errors=True)
-        os.mkdir(STUBS)
-        for name in stubs:
-            _write(f"{STUBS}/{name}", "")
-        self._stubs = stubs
+        """Let programs be stubs, by a link to a directory with their names."""
+        number = self._views.setdefault(stubs, len(self._views))
+        directory = f"{STUBS}.{number}"
+        # A line could have removed it.
+        if not os.path.isdir(directory) or len(os.listdir(directory)) != len(stubs):
+            shutil.rmtree(directory, ignore_errors=True)
+            for name in stubs:
+                _write(f"{directory}/{name}", "")
+        with suppress(OSError):
+            os.unlink(STUBS)
+        os.symlink(directory, STUBS)
 
     def _run(self, argv: list[str]) -> None:
         """Run a program to its end, or to the end of its time, with all that it has started."""

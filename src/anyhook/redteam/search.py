@@ -1,0 +1,300 @@
+"""Search for what gets past a guard: write what it denies in other ways, ask it, and prove."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents import get_agent
+from anyhook.errors import EventError, SandboxError
+from anyhook.interrupts import INTERRUPTED  # noqa: F401
+from anyhook.redteam.oracle import Oracle
+from anyhook.redteam.spellings import CLASSES, Variant, variants_of
+from anyhook.testing.events import make_payload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from anyhook.redteam.asking import Asker, Question, TrialAnswer
+    from anyhook.redteam.plain import Call, Plain
+
+WRONG_VALUES: tuple[Any, ...] = (None, 7, True, [], {}, [["rm"]], {"command": "ls"})
+"""Values that are sent where a text is expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Escape:
+    """A call that does what a guard stops, and passes it.
+
+    Attributes:
+        of: What the guard stops.
+        command: The spelling that passes.
+        class_name: Its class.
+        shell: The shell in which it was proved.
+        hook: The hook.
+        is_proved: Whether running both has shown that they do the same.
+        error: Why the hook failed on it; empty if it did not.
+        variant: The plain form and the spelling.
+    """
+
+    of: str
+    command: str
+    class_name: str
+    shell: str
+    hook: str
+    is_proved: bool
+    error: str
+    variant: Variant
+
+
+@dataclass(slots=True)
+class ClassResult:
+    """What came of a class of spellings.
+
+    Attributes:
+        tried: Spellings that the hook was asked about.
+        denied: Those that it stopped.
+        asked: Those about which it asks the user.
+        escapes: Those that passed and do the same.
+        unproved: Those that passed, and do something else or cannot be compared.
+    """
+
+    tried: int = 0
+    denied: int = 0
+    asked: int = 0
+    escapes: list[Escape] = field(default_factory=list)
+    unproved: int = 0
+
+    @property
+    def smallest(self) -> Escape:
+        """The shortest escape."""
+        return min(self.escapes, key=lambda escape: (len(escape.command), escape.command))
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What came of the attempts to get past a hook.
+
+    Attributes:
+        hook: The hook.
+        denied: What it stops in the plain form.
+        not_denied: What it was expected to stop and does not.
+        classes: Name of a class to what came of it.
+        failures: What it answered to values of a wrong type on which it failed: value to error.
+        can_prove: Whether there was an oracle.
+        is_complete: Whether everything was tried.
+    """
+
+    hook: str
+    denied: list[Plain] = field(default_factory=list)
+    not_denied: list[Plain] = field(default_factory=list)
+    classes: dict[str, ClassResult] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    can_prove: bool = True
+    is_complete: bool = True
+
+    @property
+    def escapes(self) -> list[Escape]:
+        """All escapes, by class."""
+        return [escape for result in self.classes.values() for escape in result.escapes]
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far the attempts are.
+
+    Attributes:
+        step: What is done, for people.
+        done: Number of questions or comparisons that are done.
+        total: Number of all of them.
+    """
+
+    step: str
+    done: int
+    total: int
+
+
+def attempt(
+    asker: Asker,
+    plains: Sequence[Plain],
+    *,
+    home: str,
+    shell: str = "bash",
+    seed: int = 0,
+    classes: Sequence[str] = tuple(item.name for item in CLASSES),
+    on_progress: Callable[[Progress], object] = lambda _progress: None,
+) -> Attempt:
+    """Try to get past a hook.
+
+    Ctrl-C ends it; what was found is kept.
+
+    Args:
+        asker: Asks the hook.
+        plains: What it may deny. What it does not stop in its plain form is left out.
+        home: Home directory of the user.
+        shell: The shell of the agent.
+        seed: Chooses among variants.
+        classes: Names of the classes to try.
+        on_progress: Called when something is done.
+
+    Raises:
+        UsageError: If the hook cannot be loaded.
+    """
+    result = Attempt(asker.guard.title)
+    try:
+        _attempt(asker, plains, result, home, shell, seed, classes, on_progress)
+    except KeyboardInterrupt:
+        result.is_complete = False
+    return result
+
+
+def _attempt(
+    asker: Asker,
+    plains: Sequence[Plain],
+    result: Attempt,
+    home: str,
+    shell: str,
+    seed: int,
+    classes: Sequence[str],
+    on_progress: Callable[[Progress], object],
+) -> None:
+    project = asker.guard.project
+    known = [plain for plain in plains if question_of(asker, (plain.call,)) is not None]
+    first = asker.ask([question_of(asker, (plain.call,)) or () for plain in known])
+    for plain, answer in zip(known, first, strict=True):
+        (result.denied if answer.is_stopped else result.not_denied).append(plain)
+    variants: list[Variant] = []
+    questions: list[Question] = []
+    for plain in result.denied:
+        for variant in variants_of(plain, project=project, home=home, seed=seed, classes=classes):
+            question = question_of(asker, variant.spelling.calls)
+            if question is not None:
+                variants.append(variant)
+                questions.append(question)
+    passed: list[tuple[Variant, TrialAnswer]] = []
+
+    def count(number: int, answer: TrialAnswer) -> None:
+        variant = variants[number]
+        counts = result.classes.setdefault(variant.class_name, ClassResult())
+        counts.tried += 1
+        if answer.outcome == "ask":
+            counts.asked += 1
+        elif answer.is_stopped:
+            counts.denied += 1
+        else:
+            passed.append((variant, answer))
+        on_progress(Progress("asking", sum(c.tried for c in result.classes.values()), len(variants)))
+
+    try:
+        asker.ask(questions, on_answer=count)
+    finally:
+        result.classes = {
+            item.name: result.classes[item.name] for item in CLASSES if item.name in result.classes
+        }
+        _prove(asker, passed, result, home, shell, on_progress)
+    if "list of words" in classes:
+        _try_wrong_values(asker, result)
+
+
+def question_of(asker: Asker, calls: Sequence[Call]) -> Question | None:
+    """Return calls as events of the hook's agent; `None` if the agent has no such tool."""
+    agent = get_agent(asker.guard.agent)
+    payloads = []
+    for call in calls:
+        is_mcp = call.tool.startswith("mcp__")
+        if not is_mcp and agent.vocabulary.name(call.tool) is None:
+            return None
+        arguments = dict(call.input)
+        try:
+            payload = make_payload(
+                "before_tool",
+                agent=agent.name,
+                tool=call.tool,
+                input=arguments,
+                cwd=asker.guard.project,
+            )
+        except EventError:
+            return None
+        payloads.append(payload)
+    return tuple(payloads)
+
+
+def _prove(
+    asker: Asker,
+    passed: Sequence[tuple[Variant, TrialAnswer]],
+    result: Attempt,
+    home: str,
+    shell: str,
+    on_progress: Callable[[Progress], object],
+) -> None:
+    """Run what has passed, and keep what does the same as its plain form."""
+    if not passed:
+        return
+    passed = sorted(passed, key=lambda pair: len(pair[0].spelling.text))
+
+    def add(number: int, is_proved: bool) -> None:
+        variant, answer = passed[number]
+        counts = result.classes[variant.class_name]
+        if result.can_prove and not is_proved:
+            counts.unproved += 1
+        else:
+            counts.escapes.append(_escape_of(variant, answer, result.hook, shell, is_proved))
+        on_progress(Progress("proving", number + 1, len(passed)))
+
+    try:
+        lines = [plain.act.line for plain in result.denied]
+        oracle = Oracle(asker.guard.project, home, lines)
+    except SandboxError:
+        result.can_prove = False
+        for number in range(len(passed)):
+            add(number, False)
+        return
+    with oracle:
+        pairs = [(variant.plain.act, variant.spelling.act) for variant, _ in passed]
+        oracle.prove(pairs, shell, on_result=add)
+
+
+def _escape_of(
+    variant: Variant, answer: TrialAnswer, hook: str, shell: str, is_proved: bool
+) -> Escape:
+    return Escape(
+        of=variant.plain.text,
+        command=variant.spelling.text,
+        class_name=variant.class_name,
+        shell=shell,
+        hook=hook,
+        is_proved=is_proved,
+        error=answer.error,
+        variant=variant,
+    )
+
+
+def _try_wrong_values(asker: Asker, result: Attempt) -> None:
+    """Send values of a wrong type, and note those on which the hook fails and the call runs."""
+    plain = next((plain for plain in result.denied if plain.call.tool == "shell"), None)
+    if plain is None:
+        return
+    questions: list[Question] = []
+    for value in WRONG_VALUES:
+        question = question_of(asker, (plain.call,)) or ()
+        payload = {**question[0]}
+        payload["tool_input"] = {**payload.get("tool_input", {}), "command": value}
+        questions.append((payload,))
+    for value, answer in zip(WRONG_VALUES, asker.ask(questions), strict=True):
+        if answer.error and not answer.is_stopped:
+            result.failures[repr(value)] = answer.error
+
+
+def totals(result: Attempt) -> Counter[str]:
+    """Return the sums over all classes."""
+    sums: Counter[str] = Counter()
+    for counts in result.classes.values():
+        sums.update(
+            tried=counts.tried,
+            denied=counts.denied,
+            asked=counts.asked,
+            escapes=len(counts.escapes),
+            unproved=counts.unproved,
+        )
+    return sums
