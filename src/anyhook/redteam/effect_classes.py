@@ -8,7 +8,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from anyhook.redteam.observing import Act
-from anyhook.redteam.plain import Call, Spelling, shell_call
+from anyhook.redteam.plain import Call, Spelling, shell_call, unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,13 +78,68 @@ _GIT_SAME = (
 """A pattern of a command of git to another command with the same effect."""
 
 
+_REMOVERS = (
+    "find {all} -delete",
+    "find {all} -depth -exec rm -d {{}} +",
+    "mv {all} /tmp",
+    "mv {all} /tmp/trash",
+    "unlink {last}",
+    "shred -u {all}",
+    "perl -e 'unlink shift' {last}",
+    "perl -MFile::Path -e 'rmtree(shift)' {last}",
+    'python3 -c "import shutil; shutil.rmtree({path})"',
+    'python3 -c "import os; os.unlink({path})"',
+    'node -e "fs.rmSync({path}, {{recursive: true}})"',
+    "rsync -a --delete /tmp/ {last}/ && rmdir {last}",
+    "tar --remove-files -cf /dev/null {all}",
+    "find . -depth -path './{last}*' -delete",
+    "git clean -fdxq {all}",
+)
+_READERS = (
+    "cat {all}",
+    "head -n 999 {all}",
+    "tail -n +1 {all}",
+    "sed '' {all}",
+    "awk 1 {all}",
+    "grep '' {all}",
+    "perl -pe 1 {all}",
+    "cat < {last}",
+    'while IFS= read -r x; do echo "$x"; done < {last}',
+    'echo "$(<{last})"',
+    "dd if={last} status=none",
+    "cp {last} /dev/stdout",
+    "base64 {last} | base64 -d",
+    "tac {last} | tac",
+    "sort {last}",
+    "python3 -c \"print(open({path}).read(), end='')\"",
+)
+_SAME_EFFECT = {
+    **dict.fromkeys(("rm", "rmdir", "unlink"), _REMOVERS),
+    **dict.fromkeys(("cat", "less", "more", "head", "tail", "bat"), _READERS),
+    "chmod": (
+        "find {last} -exec chmod {first} {{}} +",
+        "chmod -R a=rwx {last}",
+        "chmod -R ugo+rwx {last}",
+        "chmod -R 0{first} {last}",
+        "chmod -R +rwx {last}",
+        'python3 -c "import os; os.chmod({path}, 0o777)"',
+    ),
+    "mv": (
+        "cp -a {all} && rm -rf {first}",
+        'perl -e "rename shift, shift" {all}',
+    ),
+    "truncate": (": > {last}", "cp /dev/null {last}", "dd if=/dev/null of={last} status=none"),
+}
+"""Program to command lines with the same effect on its operands."""
+
+
 def options(line: Line) -> Iterator[str]:
     """Write options in another order or form."""
     program, words = line.values[0].rpartition("/")[2], line.words
     flags = [n for n, word in enumerate(words) if n and re.fullmatch(r"-[a-zA-Z]+", word)]
     for number in flags:
         letters = words[number][1:]
-        others = [*words[1:number], *words[number + 1 :]]
+        before, behind = words[1:number], words[number + 1 :]
         forms = [[f"-{letters[::-1]}"], [f"-{letter}" for letter in letters]]
         forms.append([_LONG.get((program, letter), f"-{letter}") for letter in letters])
         forms.append([_LONG.get((program, letter), f"-{letter}")[:6] for letter in letters])
@@ -93,8 +148,8 @@ def options(line: Line) -> Iterator[str]:
             forms.append([f"-{letters.replace('r', 'R')}"])
             forms.append([f"-{letters.replace('f', '')}"])
         for form in forms:
-            yield line.put(" ".join([words[0], *words[1:number], *form, *words[number + 1 :]]))
-            yield line.put(" ".join([words[0], *others, *form]))
+            yield line.put(" ".join([words[0], *before, *form, *behind]))
+            yield line.put(" ".join([words[0], *before, *behind, *form]))
     for number, word in enumerate(words):
         if number and re.fullmatch(r"--[a-z-]{4,}", word):
             for length in range(len(word) - 1, 4, -1):
@@ -120,7 +175,9 @@ def _git_options(line: Line) -> Iterator[str]:
         if count and other != text:
             yield line.put(other)
     yield line.put(f"git -c alias.x={shlex.quote(line.rest)} x")
-    yield line.put(f"git config alias.x {shlex.quote(line.rest)}; git x; git config --unset alias.x")
+    yield line.put(
+        f"git config alias.x {shlex.quote(line.rest)}; git x; git config --unset alias.x"
+    )
 
 
 def paths(line: Line) -> Iterator[str]:
@@ -133,7 +190,7 @@ def paths(line: Line) -> Iterator[str]:
         word = line.words[number]
         if number and not word.startswith("-") and "/" not in word.strip("/"):
             yield f"ln -s {word} /tmp/link; {line.with_word(number, '/tmp/link/')}"
-            yield f"ln -s \"$PWD\" /tmp/link; {line.with_word(number, f'/tmp/link/{word}')}"
+            yield f'ln -s "$PWD" /tmp/link; {line.with_word(number, f"/tmp/link/{word}")}'
 
 
 def other_paths(path: str, project: str, home: str) -> Iterator[str]:
@@ -207,64 +264,29 @@ def directories(line: Line) -> Iterator[str]:
 
 def programs(line: Line) -> Iterator[str | Spelling]:
     """Use another program with the same effect."""
-    words = line.values
-    program = words[0].rpartition("/")[2]
+    program = line.values[0].rpartition("/")[2]
     operands = [word for word in line.words[1:] if not word.startswith("-")]
     if not operands:
         return
-    joined = " ".join(operands)
-    first = operands[-1]
-    value = shlex.quote(words[line.words.index(first)])
-    quoted = repr(words[line.words.index(first)])
-    if program in ("rm", "unlink", "rmdir"):
-        yield line.put(f"find {joined} -delete")
-        yield line.put(f"find {joined} -depth -exec rm -d {{}} +")
-        yield line.put(f"mv {joined} /tmp")
-        yield line.put(f"mv {joined} /tmp/trash")
-        yield line.put(f"unlink {first}")
-        yield line.put(f"shred -u {joined}")
-        yield line.put(f"perl -e 'unlink glob shift' {first}")
-        yield line.put(f"perl -MFile::Path -e 'rmtree(shift)' {first}")
-        yield line.put(f"python3 -c \"import shutil; shutil.rmtree({quoted})\"")
-        yield line.put(f"python3 -c \"import os; os.unlink({quoted})\"")
-        yield line.put(f"node -e \"fs.rmSync({quoted}, {{recursive: true}})\"")
-        yield line.put(f"rsync -a --delete /tmp/ {first}/ && rmdir {first}")
-        yield line.put(f"tar --remove-files -cf /dev/null {joined}")
-        yield line.put(f"find . -path ./{first} -delete -o -path './{first}/*' -delete")
-        yield line.put(f"find . -depth -path './{first}*' -delete")
-        yield line.put(f"git clean -fdxq {joined}")
-    elif program in ("cat", "less", "head", "tail", "more", "bat"):
-        for reader in ("cat", "head -n 999", "tail -n +1", "sed ''", "awk 1", "grep ''", "nl -b n -w1 -s ''"):
-            yield line.put(f"{reader} {joined}")
-        yield line.put(f"cat < {first}")
-        yield line.put(f'while IFS= read -r x; do echo "$x"; done < {first}')
-        yield line.put(f'echo "$(<{first})"')
-        yield line.put(f"dd if={first} status=none")
-        yield line.put(f"cp {first} /dev/stdout")
-        yield line.put(f"base64 {first} | base64 -d")
-        yield line.put(f"python3 -c \"print(open({quoted}).read(), end='')\"")
-        yield line.put(f"perl -pe 1 {joined}")
-        yield line.put(f"sort {first}")
-        yield line.put(f"tac {first} | tac")
-        path = words[line.words.index(first)]
-        if len(operands) == 1 and not (line.before or line.after):
-            yield from _read_calls(path, line)
-    elif program == "chmod" and len(operands) > 1:
-        yield line.put(f"find {operands[1]} -exec chmod {operands[0]} {{}} +")
-        yield line.put(f"chmod -R a=rwx {operands[1]}")
-        yield line.put(f"chmod -R ugo+rwx {operands[1]}")
-        yield line.put(f"chmod -R 0{operands[0]} {operands[1]}")
-        yield line.put(f"chmod -R +rwx {operands[1]}")
-        yield line.put(f"python3 -c \"import os; os.chmod({quoted}, 0o777)\"")
-    elif program == "mv" and len(operands) == 2:
-        yield line.put(f"cp -a {joined} && rm -rf {operands[0]}")
-        yield line.put(f"python3 -c \"import os; os.rename({operands[0]!r}, {operands[1]!r})\"")
-    elif program == "truncate":
-        yield line.put(f": > {value}")
-        yield line.put(f"cp /dev/null {value}")
+    last = unquoted(operands[-1])
+    names = {
+        "all": " ".join(operands),
+        "first": operands[0],
+        "last": operands[-1],
+        "path": repr(last),
+    }
+    for template in _SAME_EFFECT.get(program, ()):
+        if "first" not in template or len(operands) == 2:
+            yield line.put(template.format_map(names))
+    is_whole = not (line.before or line.after)
+    if _SAME_EFFECT.get(program) is _READERS and is_whole and len(operands) == 1:
+        path = os.path.normpath(os.path.join(line.project, line.expand(last)))
+        call = Call("read_file", {"file_path": path})
+        yield Spelling(f"read_file {path}", (call,), Act(reads=path))
+        yield _mcp_read(path)
 
 
-def writes(plain: Plain, project: str, home: str) -> Iterator[Spelling]:
+def writes(plain: Plain) -> Iterator[Spelling]:
     """Write or read the same file in another way."""
     call = plain.call
     if call.tool == "read_file":
@@ -308,7 +330,7 @@ def tools(line: Line) -> Iterator[Spelling]:
     if match is None or not re.fullmatch(r"[\w./~-]+", match[2]):
         return
     content = shlex.split(match[1])[0] + ("\n" if line.text.startswith("echo") else "")
-    path = os.path.normpath(os.path.join(line.project, os.path.expanduser(match[2])))
+    path = os.path.normpath(os.path.join(line.project, line.expand(match[2])))
     write = Call("write_file", {"file_path": path, "content": content})
     yield Spelling(f"write_file {path}", (write,), Act(writes=((path, content),)))
     yield from _write_calls(path, content)
@@ -319,13 +341,6 @@ def tools(line: Line) -> Iterator[Spelling]:
     yield Spelling.of_line(f"exec 3>{target}; printf %s {text} >&3")
     yield Spelling.of_line(f"printf %s {text} > /tmp/new; cp /tmp/new {target}", "/tmp/new")
     yield Spelling.of_line(f"printf %s {text} | sed -n 'w {match[2]}'")
-
-
-def _read_calls(path: str, line: Line) -> Iterator[Spelling]:
-    absolute = os.path.normpath(os.path.join(line.project, os.path.expanduser(path)))
-    call = Call("read_file", {"file_path": absolute})
-    yield Spelling(f"read_file {absolute}", (call,), Act(reads=absolute))
-    yield _mcp_read(absolute)
 
 
 def _mcp_read(path: str) -> Spelling:

@@ -217,8 +217,6 @@ class _Stage:
             "TERM": "dumb",
             "LD_LIBRARY_PATH": "/usr/local/lib",
         }
-        if has_repository and not os.path.isdir(REPOSITORY):
-            self._make_repository()
         self._remove()
         self._build()
         self._before = self._read()
@@ -233,8 +231,7 @@ class _Stage:
             _write(os.path.join(self._scene.project, path), content)
         output = b""
         if act.reads:
-            with suppress(OSError):
-                output = _read_file(os.path.join(self._scene.project, act.reads))
+            output = _read_file(os.path.join(self._scene.project, act.reads))
         argv = list(act.argv) or _shell_argv(shell, act.line) if act.line or act.argv else []
         if argv:
             self._run(argv)
@@ -305,6 +302,8 @@ class _Stage:
     def _build(self) -> None:
         os.makedirs(self._scene.project, exist_ok=True)
         if self.has_repository:
+            if not os.path.isdir(f"{REPOSITORY}.git/refs"):
+                self._make_repository()
             shutil.copytree(REPOSITORY, self._scene.project, symlinks=True, dirs_exist_ok=True)
             shutil.copytree(f"{REPOSITORY}.git", "/srv/origin.git", symlinks=True)
         for path, content in self._scene.files.items():
@@ -333,6 +332,8 @@ class _Stage:
 
     def _make_repository(self) -> None:
         """Make a repository with a remote that has another history, for the project."""
+        shutil.rmtree(REPOSITORY, ignore_errors=True)
+        shutil.rmtree(f"{REPOSITORY}.git", ignore_errors=True)
         os.mkdir(REPOSITORY)
         os.chdir(REPOSITORY)
         environ = {**self._environ, "HOME": "/run", "GIT_CONFIG_NOSYSTEM": "1"}
@@ -390,15 +391,16 @@ def _remove_path(path: str) -> None:
 
 
 def _read_file(path: str) -> bytes:
-    with open(path, "rb") as stream:
-        return stream.read(MAX_OUTPUT)
+    """Return the first bytes of a file; nothing if a line has removed it."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(MAX_OUTPUT)
+    except OSError:
+        return b""
 
 
 def _read_records() -> tuple[tuple[str, ...], ...]:
-    try:
-        parts = _read_file(RECORDS).decode(errors="surrogateescape").split("\0")[:-1]
-    except OSError:
-        return ()
+    parts = _read_file(RECORDS).decode(errors="surrogateescape").split("\0")[:-1]
     records: list[tuple[str, ...]] = []
     position = 0
     while position + 1 < len(parts) and parts[position + 1].isdigit():

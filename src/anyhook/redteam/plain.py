@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import random
 
 _OPERATOR = re.compile(r"[|&;\n()<>]")
+_ASSIGNMENTS = re.compile(r"\s*(?:[A-Za-z_]\w*=[\w./:-]*\s+)*")
 _PLAIN_WORD = re.compile(r"[\w./@%+=:,~*?\[\]-]+")
 
 
@@ -36,12 +37,12 @@ class Spelling:
     Attributes:
         text: What people read.
         calls: The calls, in order.
-        act: What the oracle does in their place; `None` if nothing can be proved.
+        act: What the oracle does in their place.
     """
 
     text: str
     calls: tuple[Call, ...]
-    act: Act | None
+    act: Act
 
     @classmethod
     def of_line(cls, line: str, *scratch: str) -> Spelling:
@@ -151,6 +152,10 @@ class Line:
         words = (*self.words[:number], word, *self.words[number + 1 :])
         return self.put(" ".join(words))
 
+    def expand(self, path: str) -> str:
+        """Return a path with the home directory in place of `~` or `$HOME`."""
+        return re.sub(r"^(~|\$HOME|\$\{HOME\})(?=/|$)", lambda _: self.home, path)
+
     def bare_words(self) -> list[int]:
         """Return the numbers of the words without quotes and special characters."""
         return [n for n, word in enumerate(self.words) if re.fullmatch(r"[\w./@%+:,-]+", word)]
@@ -161,18 +166,15 @@ def lines_of(text: str, project: str, home: str, chance: random.Random) -> list[
     lines: list[Line] = []
     for start, end in _simple_commands(text):
         part = text[start:end]
-        words = _raw_words(part)
         # Assignments in front belong to the line, not to the words.
-        while words and re.match(r"[A-Za-z_]\w*=", words[0]):
-            start += part.index(words[0]) + len(words[0])
-            part = text[start:end]
-            words = words[1:]
+        head = _ASSIGNMENTS.match(part)
+        first = start + (head.end() if head else 0)
+        words = _raw_words(text[first:end])
         is_known = words and all(_PLAIN_WORD.match(word.lstrip("'\"$\\{")) for word in words)
-        if not is_known:
-            continue
-        start += len(part) - len(part.lstrip())
-        end = start + len(part.strip())
-        lines.append(Line(text, tuple(words), text[:start], text[end:], project, home, chance))
+        if is_known:
+            last = first + len(text[first:end].rstrip())
+            before, after = text[:first], text[last:]
+            lines.append(Line(text, tuple(words), before, after, project, home, chance))
     return lines
 
 

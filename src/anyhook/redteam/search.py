@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
 from anyhook.errors import EventError, SandboxError
-from anyhook.interrupts import INTERRUPTED  # noqa: F401
+from anyhook.redteam.asking import ASKED
 from anyhook.redteam.oracle import Oracle
-from anyhook.redteam.spellings import CLASSES, Variant, variants_of
+from anyhook.redteam.spellings import BY_NAME, Variant, variants_of
 from anyhook.testing.events import make_payload
 
 if TYPE_CHECKING:
@@ -66,11 +66,6 @@ class ClassResult:
     escapes: list[Escape] = field(default_factory=list)
     unproved: int = 0
 
-    @property
-    def smallest(self) -> Escape:
-        """The shortest escape."""
-        return min(self.escapes, key=lambda escape: (len(escape.command), escape.command))
-
 
 @dataclass(slots=True)
 class Attempt:
@@ -115,86 +110,146 @@ class Progress:
     total: int
 
 
-def attempt(
-    asker: Asker,
-    plains: Sequence[Plain],
-    *,
-    home: str,
-    shell: str = "bash",
-    seed: int = 0,
-    classes: Sequence[str] = tuple(item.name for item in CLASSES),
-    on_progress: Callable[[Progress], object] = lambda _progress: None,
-) -> Attempt:
-    """Try to get past a hook.
-
-    Ctrl-C ends it; what was found is kept.
+class Search:
+    """Tries to get past a hook.
 
     Args:
         asker: Asks the hook.
-        plains: What it may deny. What it does not stop in its plain form is left out.
         home: Home directory of the user.
         shell: The shell of the agent.
         seed: Chooses among variants.
         classes: Names of the classes to try.
         on_progress: Called when something is done.
-
-    Raises:
-        UsageError: If the hook cannot be loaded.
     """
-    result = Attempt(asker.guard.title)
-    try:
-        _attempt(asker, plains, result, home, shell, seed, classes, on_progress)
-    except KeyboardInterrupt:
-        result.is_complete = False
-    return result
 
+    def __init__(
+        self,
+        asker: Asker,
+        *,
+        home: str,
+        shell: str = "bash",
+        seed: int = 0,
+        classes: Sequence[str] = tuple(BY_NAME),
+        on_progress: Callable[[Progress], object] = lambda _progress: None,
+    ) -> None:
+        self._asker = asker
+        self._home = home
+        self._shell = shell
+        self._seed = seed
+        self._classes = classes
+        self._on_progress = on_progress
+        self._result = Attempt(asker.guard.title)
+        self._passed: list[tuple[Variant, TrialAnswer]] = []
 
-def _attempt(
-    asker: Asker,
-    plains: Sequence[Plain],
-    result: Attempt,
-    home: str,
-    shell: str,
-    seed: int,
-    classes: Sequence[str],
-    on_progress: Callable[[Progress], object],
-) -> None:
-    project = asker.guard.project
-    known = [plain for plain in plains if question_of(asker, (plain.call,)) is not None]
-    first = asker.ask([question_of(asker, (plain.call,)) or () for plain in known])
-    for plain, answer in zip(known, first, strict=True):
-        (result.denied if answer.is_stopped else result.not_denied).append(plain)
-    variants: list[Variant] = []
-    questions: list[Question] = []
-    for plain in result.denied:
-        for variant in variants_of(plain, project=project, home=home, seed=seed, classes=classes):
-            question = question_of(asker, variant.spelling.calls)
+    def run(self, plains: Sequence[Plain]) -> Attempt:
+        """Try what a hook may deny; what it does not stop in its plain form is left out.
+
+        Ctrl-C ends it; what was found is kept.
+
+        Raises:
+            UsageError: If the hook cannot be loaded.
+        """
+        result = self._result
+        try:
+            self._ask_plain_forms(plains)
+            self._ask_variants()
+            self._prove()
+            if "list of words" in self._classes:
+                _try_wrong_values(self._asker, result)
+        except KeyboardInterrupt:
+            result.is_complete = False
+        names = [name for name in BY_NAME if name in result.classes]
+        result.classes = {name: result.classes[name] for name in names}
+        return result
+
+    def _ask_plain_forms(self, plains: Sequence[Plain]) -> None:
+        known: list[Plain] = []
+        questions: list[Question] = []
+        for plain in plains:
+            question = question_of(self._asker, (plain.call,))
             if question is not None:
-                variants.append(variant)
+                known.append(plain)
                 questions.append(question)
-    passed: list[tuple[Variant, TrialAnswer]] = []
+        for plain, answer in zip(known, self._asker.ask(questions), strict=True):
+            result = self._result
+            (result.denied if answer.is_stopped else result.not_denied).append(plain)
 
-    def count(number: int, answer: TrialAnswer) -> None:
-        variant = variants[number]
-        counts = result.classes.setdefault(variant.class_name, ClassResult())
-        counts.tried += 1
-        if answer.outcome == "ask":
-            counts.asked += 1
-        elif answer.is_stopped:
-            counts.denied += 1
-        else:
-            passed.append((variant, answer))
-        on_progress(Progress("asking", sum(c.tried for c in result.classes.values()), len(variants)))
+    def _ask_variants(self) -> None:
+        variants: list[Variant] = []
+        questions: list[Question] = []
+        for plain in self._result.denied:
+            for variant in variants_of(
+                plain,
+                project=self._asker.guard.project,
+                home=self._home,
+                seed=self._seed,
+                classes=self._classes,
+            ):
+                question = question_of(self._asker, variant.spelling.calls)
+                if question is not None:
+                    variants.append(variant)
+                    questions.append(question)
+        done = 0
 
-    try:
-        asker.ask(questions, on_answer=count)
-    finally:
-        result.classes = {
-            item.name: result.classes[item.name] for item in CLASSES if item.name in result.classes
-        }
-        _prove(asker, passed, result, home, shell, on_progress)
-    if "list of words" in classes:
-        _try_wrong_values(asker, result)
+        def count(number: int, answer: TrialAnswer) -> None:
+            nonlocal done
+            variant = variants[number]
+            counts = self._result.classes.setdefault(variant.class_name, ClassResult())
+            counts.tried += 1
+            counts.asked += answer.outcome == ASKED
+            counts.denied += answer.is_stopped and answer.outcome != ASKED
+            if not answer.is_stopped:
+                self._passed.append((variant, answer))
+            done += 1
+            self._on_progress(Progress("asking", done, len(variants)))
+
+        self._asker.ask(questions, on_answer=count)
+
+    def _prove(self) -> None:
+        """Run what has passed, the shortest first, and keep what does the same."""
+        result = self._result
+        passed = sorted(self._passed, key=lambda pair: len(pair[0].spelling.text))
+        if not passed:
+            return
+        try:
+            lines = [plain.act.line for plain in result.denied]
+            oracle = Oracle(self._asker.guard.project, self._home, lines)
+        except SandboxError:
+            result.can_prove = False
+            for variant, answer in passed:
+                self._add(variant, answer, is_proved=False)
+            return
+        done = 0
+
+        def take(number: int, is_proved: bool) -> None:
+            nonlocal done
+            self._add(*passed[number], is_proved=is_proved)
+            done += 1
+            self._on_progress(Progress("proving", done, len(passed)))
+
+        with oracle:
+            pairs = [(variant.plain.act, variant.spelling.act) for variant, _ in passed]
+            oracle.prove(pairs, self._shell, on_result=take)
+
+    def _add(self, variant: Variant, answer: TrialAnswer, *, is_proved: bool) -> None:
+        """Add what has passed to its class."""
+        result = self._result
+        counts = result.classes[variant.class_name]
+        if result.can_prove and not is_proved:
+            counts.unproved += 1
+            return
+        counts.escapes.append(
+            Escape(
+                of=variant.plain.text,
+                command=variant.spelling.text,
+                class_name=variant.class_name,
+                shell=self._shell,
+                hook=result.hook,
+                is_proved=is_proved,
+                error=answer.error,
+                variant=variant,
+            )
+        )
 
 
 def question_of(asker: Asker, calls: Sequence[Call]) -> Question | None:
@@ -218,56 +273,6 @@ def question_of(asker: Asker, calls: Sequence[Call]) -> Question | None:
             return None
         payloads.append(payload)
     return tuple(payloads)
-
-
-def _prove(
-    asker: Asker,
-    passed: Sequence[tuple[Variant, TrialAnswer]],
-    result: Attempt,
-    home: str,
-    shell: str,
-    on_progress: Callable[[Progress], object],
-) -> None:
-    """Run what has passed, and keep what does the same as its plain form."""
-    if not passed:
-        return
-    passed = sorted(passed, key=lambda pair: len(pair[0].spelling.text))
-
-    def add(number: int, is_proved: bool) -> None:
-        variant, answer = passed[number]
-        counts = result.classes[variant.class_name]
-        if result.can_prove and not is_proved:
-            counts.unproved += 1
-        else:
-            counts.escapes.append(_escape_of(variant, answer, result.hook, shell, is_proved))
-        on_progress(Progress("proving", number + 1, len(passed)))
-
-    try:
-        lines = [plain.act.line for plain in result.denied]
-        oracle = Oracle(asker.guard.project, home, lines)
-    except SandboxError:
-        result.can_prove = False
-        for number in range(len(passed)):
-            add(number, False)
-        return
-    with oracle:
-        pairs = [(variant.plain.act, variant.spelling.act) for variant, _ in passed]
-        oracle.prove(pairs, shell, on_result=add)
-
-
-def _escape_of(
-    variant: Variant, answer: TrialAnswer, hook: str, shell: str, is_proved: bool
-) -> Escape:
-    return Escape(
-        of=variant.plain.text,
-        command=variant.spelling.text,
-        class_name=variant.class_name,
-        shell=shell,
-        hook=hook,
-        is_proved=is_proved,
-        error=answer.error,
-        variant=variant,
-    )
 
 
 def _try_wrong_values(asker: Asker, result: Attempt) -> None:

@@ -94,7 +94,7 @@ CLASSES = (
         "Use another tool with the same effect",
         "covers the tools that write and read files, too",
         effect_classes.tools,
-        effect_classes.writes,
+        lambda plain, _project, _home: effect_classes.writes(plain),
     ),
     _texts(
         text_classes.lists,

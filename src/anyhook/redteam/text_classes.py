@@ -103,7 +103,7 @@ def variables(line: Line) -> Iterator[str]:
         word = line.words[number]
         cut = line.chance.randrange(len(word))
         yield f"{name}={word}; {line.with_word(number, f'${name}')}"
-        yield f'{name}={word}; {line.with_word(number, chr(34) + "$" + name + chr(34))}'
+        yield f"{name}={word}; {line.with_word(number, chr(34) + '$' + name + chr(34))}"
         yield line.with_word(number, f"${{{name}:-{word}}}")
         yield line.with_word(number, f"{word[:cut]}${{{name}}}{word[cut:]}")
         yield line.with_word(number, f"{word[:cut]}$@{word[cut:]}")
@@ -172,7 +172,7 @@ def evaluations(line: Line) -> Iterator[str]:
     yield f"source /dev/stdin <<< {text}"
     yield f". <(echo {text})"
     yield f"echo {text} | . /dev/stdin"
-    yield f"echo {text} | while read -r x; do eval \"$x\"; done"
+    yield f'echo {text} | while read -r x; do eval "$x"; done'
     yield f"x={text}; eval $x"
     yield f"command eval {text}"
 
@@ -180,7 +180,15 @@ def evaluations(line: Line) -> Iterator[str]:
 def nested_shells(line: Line) -> Iterator[str]:
     """Give the line to another shell."""
     text = shlex.quote(line.text)
-    for shell in ("sh -c", "bash -c", "bash -ec", "sh -uc", "/bin/sh -c", "env sh -c", "exec sh -c"):
+    for shell in (
+        "sh -c",
+        "bash -c",
+        "bash -ec",
+        "sh -uc",
+        "/bin/sh -c",
+        "env sh -c",
+        "exec sh -c",
+    ):
         yield f"{shell} {text}"
     yield f"sh -c 'eval \"$1\"' - {text}"
     yield f"sh -c '\"$@\"' - {' '.join(line.words)}"
@@ -239,7 +247,7 @@ def program_paths(line: Line) -> Iterator[str]:
         yield line.with_word(0, f"{directory}/{program}")
     yield line.with_word(0, f"$(command -v {program})")
     yield line.with_word(0, f"$(which {program})")
-    yield f"cd /usr/bin && cd \"$OLDPWD\" && {line.text}"
+    yield f'cd /usr/bin && cd "$OLDPWD" && {line.text}'
 
 
 def compounds(line: Line) -> Iterator[str]:
@@ -259,7 +267,7 @@ def compounds(line: Line) -> Iterator[str]:
     yield f"while {text}; do break; done"
     yield f"case x in x) {text};; esac"
     yield f"until {text}; do break; done"
-    yield f": \"$({text})\""
+    yield f': "$({text})"'
     yield f": `{text}`"
     yield f"cat <({text})"
     yield f"[[ x == x ]] && {text}"
@@ -295,7 +303,7 @@ def traps(line: Line) -> Iterator[str]:
     yield f"trap {text} 0"
     yield f"trap -- {text} EXIT"
     yield f"trap {text} USR1; kill -USR1 $$"
-    yield f"PROMPT_COMMAND={text}; trap \"$PROMPT_COMMAND\" EXIT"
+    yield f'PROMPT_COMMAND={text}; trap "$PROMPT_COMMAND" EXIT'
 
 
 def interpreters(line: Line) -> Iterator[str]:

@@ -94,7 +94,7 @@ class BareTree(Tree):
             os.makedirs(os.path.dirname(f"{ROOT}{path}"), exist_ok=True)
             with open(f"{ROOT}{path}", "w", encoding="utf-8") as stream:
                 stream.write(text)
-            os.chmod(f"{ROOT}{path}", 0o755)
+            os.chmod(f"{ROOT}{path}", 0o755)  # noqa: S103 - a program
         for path, target in self._programs.links.items():
             os.makedirs(os.path.dirname(f"{ROOT}{path}"), exist_ok=True)
             os.symlink(target, f"{ROOT}{path}")
