@@ -53,7 +53,6 @@ BATCH = 64
 """Answers that are sent at once."""
 DENIED = frozenset({"deny", "stop", "defer"})
 ASKED = "ask"
-CHANGED = "change"
 _NOTHING = Opinion({})
 
 
@@ -99,8 +98,8 @@ class TrialAnswer(NamedTuple):
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a call did not run as the agent wrote it, unless a person agreed."""
-        return self.outcome in DENIED or self.outcome in (ASKED, CHANGED)
+        """Whether a call does not run, unless a person agrees. One that is changed runs."""
+        return self.outcome in DENIED or self.outcome == ASKED
 
 
 class Asker:
