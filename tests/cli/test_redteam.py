@@ -27,8 +27,8 @@ def guard(project, monkeypatch):
 def test_a_report_names_the_escape_the_example_and_what_closes_it(run, guard):
     code, output, _ = run("redteam", "guard.py", *FEW)
     assert code == OK
-    assert "rm -r ~" in output
-    example = 'hooks.example(tool="shell", input={"command": "rm -r ~"}, expect="deny")'
+    assert "rm -r src" in output
+    example = 'hooks.example(tool="shell", input={"command": "rm -r src"}, expect="deny")'
     assert example in output
     assert 'if event.deletes("src/**"): return deny("…")' in output
     assert 'event.runs("git", "push", options={"--force"})' in output

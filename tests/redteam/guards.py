@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import stat
 
-TUTORIAL = '''\
+TUTORIAL = """\
 import re
 
 from anyhook.authoring import Hooks, deny
@@ -22,7 +22,7 @@ def guard(event):
 
 hooks.example(tool="shell", input={"command": "rm -rf src"}, expect="deny")
 hooks.example(tool="shell", input={"command": "git push --force origin main"}, expect="deny")
-'''
+"""
 
 EXACT = """\
 from anyhook.authoring import Hooks, ask, deny

@@ -12,7 +12,7 @@ from anyhook.redteam.asking import Asker, Guard
 from anyhook.testing.events import make_payload
 from tests.redteam.guards import write_configured
 
-HOSTILE = '''\
+HOSTILE = """\
 import os, signal, time
 
 from anyhook.authoring import Hooks, ask, deny
@@ -41,7 +41,7 @@ def guard(event):
         return ask("really?")
     if word == "deny":
         return deny("no")
-'''
+"""
 
 
 def shell(project, command):
@@ -76,7 +76,9 @@ def test_a_hook_remembers_what_happened_in_the_session_and_no_other(hook, projec
 
 
 def test_a_hook_that_cannot_be_loaded_is_an_error(project):
-    (project / "guard.py").write_text("import os\nfrom anyhook.authoring import Hooks\nhooks = Hooks()\nos._exit(3)")
+    (project / "guard.py").write_text(
+        "import os\nfrom anyhook.authoring import Hooks\nhooks = Hooks()\nos._exit(3)"
+    )
     guard = Guard("guard.py", "claude", str(project), file=str(project / "guard.py"))
     with Asker(guard) as asker, pytest.raises(UsageError, match=r"guard\.py cannot be loaded"):
         asker.ask([(shell(project, "ls"),)])

@@ -109,7 +109,9 @@ def test_a_spelling_is_proved_for_one_shell(oracle):
 def test_a_line_that_tries_to_leave_changes_nothing(oracle, line, tmp_path):
     marker = tmp_path / "marker"
     marker.write_text("mine")
-    hostile = line.format(marker=marker, directory=tmp_path) if "{m" in line or "{d" in line else line
+    hostile = (
+        line.format(marker=marker, directory=tmp_path) if "{m" in line or "{d" in line else line
+    )
     pairs = [("rm -rf src", hostile), ("rm -rf src", "r''m -rf src")]
     results = prove(oracle, pairs)
     assert results == {pairs[0]: False, pairs[1]: True}
@@ -117,7 +119,9 @@ def test_a_line_that_tries_to_leave_changes_nothing(oracle, line, tmp_path):
 
 
 def test_no_program_of_the_user_can_be_reached(oracle):
-    line = f"ls -d {Path(__file__).parent} {Path.home()} /usr/bin/passwd /usr/bin/mount /usr/bin/make"
+    line = (
+        f"ls -d {Path(__file__).parent} {Path.home()} /usr/bin/passwd /usr/bin/mount /usr/bin/make"
+    )
     assert oracle.observe(Act(line), "bash", ()).output == b"/usr/bin/mount\n/usr/bin/passwd\n"
     stub = oracle.observe(Act("/usr/bin/mount x"), "bash", ("mount",))
     assert stub.records == (("mount", "1", "x", PROJECT, ""),)
