@@ -11,20 +11,14 @@ import json
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "redteam.md"
 START, END = "<!-- redteam -->\n", "<!-- /redteam -->"
-LINES = (
-    "rm -rf src",
-    "rm -rf ~",
-    "rm -rf /etc",
-    "git push --force origin main",
-    "git reset --hard HEAD~1",
-    "cat ~/.ssh/id_rsa",
-)
+LINES = ("rm -rf ~", "git push --force origin main")
 """Each guard is tried with those that it stops."""
 PATTERN = """\
 import re
@@ -80,8 +74,10 @@ PUBLIC = (
 def main() -> None:
     """Write the table."""
     corpus = Path(sys.argv[1]).resolve()
-    rows = [_row("a regular expression", "", _write_pattern(corpus))]
-    rows += [_row(guard.name, guard.release, _install(guard, corpus)) for guard in PUBLIC]
+    guards = [("a regular expression", "", _write_pattern(corpus))]
+    guards += [(guard.name, guard.release, _install(guard, corpus)) for guard in PUBLIC]
+    with ThreadPoolExecutor() as executor:
+        rows = list(executor.map(lambda guard: _row(*guard), guards))
     heading = (
         "| guard | release | stops | spellings | denied | asked | escapes | classes |\n"
         "| --- | --- | --- | --- | --- | --- | --- | --- |\n"

@@ -100,6 +100,20 @@ def test_a_command_of_the_settings_is_started_alone(project):
     assert not (project / "seen.txt").exists()
 
 
+def test_a_command_gets_each_question_in_another_session(project):
+    script = project / "once.sh"
+    script.write_text(
+        "#!/bin/sh\nread -r line\nname=$(echo \"$line\" | tr -cd 'a-z0-9')\n"
+        '[ -e "/tmp/$name" ] && exit 2\n: > "/tmp/$name"\n'
+    )
+    script.chmod(0o755)
+    guard = Guard("once.sh", "claude", str(project), command=str(script), is_trusted=True)
+    question = (shell(project, "ls"),)
+    with Asker(guard) as asker:
+        answers = asker.ask([question, question, (*question, *question)])
+    assert [answer.outcome for answer in answers] == ["none", "none", "deny"]
+
+
 def test_a_program_is_asked_about_every_tool(project):
     script = write_configured(project)
     guard = Guard("guard.sh", "claude", str(project), command=str(script), is_trusted=True)
