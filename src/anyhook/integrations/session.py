@@ -392,8 +392,7 @@ class Session:
             event, decision, tool=name, arguments=arguments, text=result.text
         )
         if decision.tool_output is not None:
-            text = self.tools.response_text(name, arguments, decision.tool_output)
-            output = text or text_of(decision.tool_output)
+            output = self.tools.response_text(name, arguments, decision.tool_output)
         returned = self._tool_return(event, decision, denied, output)
         text = text_of(returned.full_output)
         self._dispatcher.write("tool_result", name=name, content=text, error=error)
