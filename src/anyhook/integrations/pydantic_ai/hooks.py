@@ -29,6 +29,7 @@ from anyhook.integrations.framework import Framework
 from anyhook.integrations.host_tools import text_of
 from anyhook.integrations.pydantic_ai.messages import to_json
 from anyhook.integrations.pydantic_ai.model import HookedModel
+from anyhook.integrations.pydantic_ai.output import call_output_function
 from anyhook.integrations.pydantic_ai.state import RunState
 from anyhook.integrations.pydantic_ai.tools import HookedTools
 from anyhook.integrations.results import tag_context
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai import RunContext
     from pydantic_ai.models import Model
+    from pydantic_ai.output import OutputContext
     from pydantic_ai.run import AgentRunResult
     from pydantic_ai.toolsets import AbstractToolset
 
@@ -213,6 +215,18 @@ class _HookedRun(AbstractCapability[Any]):
         if not self._listens_to_tools():
             return None
         return HookedTools(toolset, self._run)
+
+    async def wrap_output_process(
+        self,
+        ctx: RunContext[Any],
+        *,
+        output_context: OutputContext,
+        output: Any,
+        handler: Callable[[Any], Awaitable[Any]],
+    ) -> Any:
+        if not output_context.has_function or not self._listens_to_tools():
+            return await handler(output)
+        return await call_output_function(self._run, ctx, output_context, output, handler)
 
     def _listens_to_tools(self) -> bool:
         failure_event = self._hooks.engine.agent.tool_failure_event or "after_tool"
