@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import (
@@ -27,6 +27,7 @@ from pydantic_graph import End
 from anyhook.integrations.factory import SessionFactory, load_engine
 from anyhook.integrations.framework import Framework
 from anyhook.integrations.host_tools import text_of
+from anyhook.integrations.kept import KeptSession, session_of_run
 from anyhook.integrations.pydantic_ai.messages import to_json
 from anyhook.integrations.pydantic_ai.model import HookedModel
 from anyhook.integrations.pydantic_ai.output import call_output_function
@@ -60,18 +61,10 @@ MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
 TOOL_EVENTS = ("before_tool", "after_tool", "permission_request", "notification")
 
 
-@dataclass
-class _SharedSession:
-    """A session that several runs share, one at a time."""
-
-    hooks: AnyhookHooks
-    session: Session
-    is_busy: bool = False
-
-
-_shared_sessions: ContextVar[tuple[_SharedSession, ...]] = ContextVar(
+_kept_sessions: ContextVar[tuple[tuple[AnyhookHooks, KeptSession], ...]] = ContextVar(
     "anyhook_pydantic_ai_sessions", default=()
 )
+"""The sessions of the blocks that the current code is in, each with its hooks."""
 
 
 class AnyhookHooks(AbstractCapability[Any]):
@@ -113,11 +106,11 @@ class AnyhookHooks(AbstractCapability[Any]):
             source: How it begins: `startup`, `resume` or `clear`.
         """
         async with self.sessions.new_session(session_id, source) as session:
-            token = _shared_sessions.set((*_shared_sessions.get(), _SharedSession(self, session)))
+            token = _kept_sessions.set((*_kept_sessions.get(), (self, KeptSession(session))))
             try:
                 yield session
             finally:
-                _shared_sessions.reset(token)
+                _kept_sessions.reset(token)
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:  # noqa: ARG002
         """Return the capability of one run."""
@@ -134,23 +127,21 @@ class _HookedRun(AbstractCapability[Any]):
     async def wrap_run(
         self, ctx: RunContext[Any], *, handler: Callable[[], Awaitable[AgentRunResult[Any]]]
     ) -> AgentRunResult[Any]:
-        shared = self._find_shared_session()
-        if shared is None or shared.is_busy:
-            source = "resume" if ctx.messages else "startup"
-            session_id = ctx.conversation_id if shared is None else None
-            async with self._hooks.sessions.new_session(session_id, source) as self._run.session:
-                return await handler()
-        shared.is_busy = True
-        self._run.session = shared.session
-        try:
-            return await handler()
-        finally:
-            shared.is_busy = False
+        kept = self._kept_session()
 
-    def _find_shared_session(self) -> _SharedSession | None:
-        for shared in reversed(_shared_sessions.get()):
-            if shared.hooks is self._hooks:
-                return shared
+        def new_session() -> Session:
+            # Next to a kept session this is a run inside of another one.
+            session_id = ctx.conversation_id if kept is None else None
+            source = "resume" if ctx.messages else "startup"
+            return self._hooks.sessions.new_session(session_id, source)
+
+        async with session_of_run(kept, new_session) as self._run.session:
+            return await handler()
+
+    def _kept_session(self) -> KeptSession | None:
+        for hooks, kept in reversed(_kept_sessions.get()):
+            if hooks is self._hooks:
+                return kept
         return None
 
     async def before_node_run(self, ctx: RunContext[Any], *, node: Any) -> Any:
