@@ -16,12 +16,18 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from anyhook.integrations.factory import SessionFactory, load_engine
 from anyhook.integrations.framework import Framework
-from anyhook.integrations.langchain.calls import ask_model, call_model, call_tool
+from anyhook.integrations.langchain.calls import (
+    ask_model,
+    call_model,
+    call_tool,
+    raise_if_stopped,
+)
 from anyhook.integrations.langchain.messages import (
     append_texts,
     is_notice,
     last_answer,
     notice,
+    turn_before_notice,
     unanswered_prompt,
 )
 from anyhook.integrations.langchain.sessions import Sessions
@@ -67,8 +73,8 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
 
     Put it first in `middleware=[…]`: hooks then see what the user and the model really get.
 
-    A run is a session: it ends after the last `after_agent`, and when the model, a tool or a hook
-    ends the run with an error or it is cancelled. In a `with` or `async with` block the sessions of
+    A run is a session: it ends after the last `after_agent`, and when the run fails, is cancelled
+    or is left, wherever in the graph. In a `with` or `async with` block the sessions of
     threads (`thread_id` and a checkpointer) stay open from run to run until the block ends.
 
     What a hook denies is an answer of the agent with the reason, marked with
@@ -152,9 +158,8 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         if self._is_idle:
             return None
         state = await self._sessions.open(agent_state, runtime, wait)
-        state.has_failed = False
-        work = self._report_prompt(state.session, agent_state, wait)
-        update = await self._sessions.work_in(state, wait, work)
+        state.is_turn_denied = False
+        update = await self._report_prompt(state.session, agent_state, wait)
         return {"anyhook_session": state.key, **update}
 
     async def _report_prompt(
@@ -193,12 +198,18 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         if self._is_idle:
             return None
         state = await self._sessions.find(agent_state, wait)
-        answer = last_answer(agent_state["messages"])
-        end = await self._sessions.work_in(state, wait, wait(state.session.finish(answer)))
+        raise_if_stopped(state.session)
+        messages = agent_state["messages"]
+        answer = last_answer(messages)
+        end = await wait(state.session.finish(answer))
         if end.next_prompt is None:
             if not state.is_kept:
                 await self._sessions.close(state, "exit", wait)
-            return None
+            if not state.is_turn_denied:
+                return None
+            # A later request would hold it again, and be denied for it.
+            denied = turn_before_notice(messages)
+            return {"messages": [RemoveMessage(id=str(message.id)) for message in denied]}
         removed = [RemoveMessage(id=REMOVE_ALL_MESSAGES)] if end.clear_context else []
         prompt = HumanMessage(content=end.next_prompt)
         return {"messages": [*removed, prompt], "jump_to": "model"}
@@ -227,11 +238,10 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         if self._is_idle:
             return await handler(request)
         state = await self._sessions.find(request.state, wait)
+        raise_if_stopped(state.session)
         if self._factory.listens(*MODEL_EVENTS):
-            work = call_model(state.session, request, handler, wait)
-        else:
-            work = ask_model(state.session, request, handler)
-        return await self._sessions.work_in(state, wait, work)
+            return await call_model(state, request, handler, wait)
+        return await ask_model(state.session, request, handler)
 
     def wrap_tool_call(
         self,
@@ -256,6 +266,5 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
             result = await handler(request)
             return result
         state = await self._sessions.find(request.state, wait)
-        work = call_tool(state.session, request, handler, wait)
-        result = await self._sessions.work_in(state, wait, work)
+        result = await call_tool(state.session, request, handler, wait)
         return result
