@@ -57,6 +57,9 @@ LANGCHAIN = Framework(
         "before_compress": (
             "a SummarizationMiddleware shortens the conversation, and the hooks do not run"
         ),
+        "before_tool.guarding_of_nested_agents": (
+            "an agent that a tool runs is guarded only if it has this middleware, too"
+        ),
     },
 )
 MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
@@ -103,14 +106,22 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         self.engine = engine
         self._factory = SessionFactory(engine, LANGCHAIN, options)
         self._sessions = Sessions(self._factory)
+        self._owns_engine = False
 
     @classmethod
     def load(
         cls, project_dir: str | os.PathLike[str] | None = None, **options: Unpack[LoadOptions]
     ) -> Self:
-        """Load the hooks of a project: see `load_engine`."""
+        """Load the hooks of a project, see `load_engine`; the end of a block closes the engine."""
         engine, session_options = load_engine(project_dir, options)
-        return cls(engine, **session_options)
+        middleware = cls(engine, **session_options)
+        middleware._owns_engine = True
+        return middleware
+
+    def _close(self) -> None:
+        """Close the engine when the outermost block has ended."""
+        if self._owns_engine and not self._sessions.is_in_block:
+            self.engine.close()
 
     async def __aenter__(self) -> Self:
         self._sessions.enter_block()
@@ -122,7 +133,10 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        await self._sessions.leave_block(error_type, wait_here)
+        try:
+            await self._sessions.leave_block(error_type, wait_here)
+        finally:
+            self._close()
 
     def __enter__(self) -> Self:
         self._sessions.enter_block()
@@ -134,7 +148,10 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        run_without_loop(self._sessions.leave_block(error_type, self._sessions.wait_in_thread))
+        try:
+            run_without_loop(self._sessions.leave_block(error_type, self._sessions.wait_in_thread))
+        finally:
+            self._close()
 
     @property
     def _is_idle(self) -> bool:

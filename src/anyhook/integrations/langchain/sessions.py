@@ -61,6 +61,11 @@ class Sessions:
     def __bool__(self) -> bool:
         return bool(self._states)
 
+    @property
+    def is_in_block(self) -> bool:
+        """Whether sessions of threads are kept open."""
+        return self._blocks > 0
+
     def enter_block(self) -> None:
         """Keep the sessions of threads open until the block ends."""
         self._blocks += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agents.run import AgentRunner
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self, Unpack
 
+    from agents.run_config import RunOptions
     from agents.stream_events import StreamEvent
 
     from agents import Agent, RunResult, RunResultStreaming, RunState, TResponseInputItem
@@ -107,7 +108,7 @@ class AnyhookRunner:
         self,
         starting_agent: Agent[Any],
         input: str | list[TResponseInputItem] | RunState[Any],  # noqa: A002
-        **options: Any,
+        **options: Unpack[RunOptions[Any]],
     ) -> RunResult:
         """Run an agent until hooks, too, agree that it is done.
 
@@ -124,7 +125,7 @@ class AnyhookRunner:
             StoppedError: If a hook ended the agent.
             AgentsException: What `Runner.run` raises.
         """
-        async with self._turn(starting_agent, input, options) as turn:
+        async with self._turn(starting_agent, input, dict(options)) as turn:
             while True:
                 result = await turn.run()
                 if not await turn.continues(result):
@@ -134,7 +135,7 @@ class AnyhookRunner:
         self,
         starting_agent: Agent[Any],
         input: str | list[TResponseInputItem] | RunState[Any],  # noqa: A002
-        **options: Any,
+        **options: Unpack[RunOptions[Any]],
     ) -> RunResult:
         """Run an agent where no event loop runs; see `run`."""
         # The SDK's own runner manages the thread's event loop; it calls our `run` on it.
@@ -146,19 +147,16 @@ class AnyhookRunner:
         self,
         starting_agent: Agent[Any],
         input: str | list[TResponseInputItem] | RunState[Any],  # noqa: A002
-        context: Any = None,
-        **options: Any,
+        **options: Unpack[RunOptions[Any]],
     ) -> HookedStream:
         """Run an agent and stream what happens; it begins when its events are requested.
 
         Args:
             starting_agent: The agent.
             input: See `run`.
-            context: See `Runner.run_streamed`.
             options: Those of `Runner.run_streamed`.
         """
-        turn = self._turn(starting_agent, input, {"context": context, **options})
-        return HookedStream(turn)
+        return HookedStream(self._turn(starting_agent, input, dict(options)))
 
     @asynccontextmanager
     async def _session(self, run_input: Any, options: Mapping[str, Any]) -> AsyncIterator[Session]:
@@ -199,20 +197,48 @@ class AnyhookRunner:
 
 
 class HookedStream:
-    """A run that streams; its further attributes are those of the SDK's result of this run."""
+    """A run that streams."""
 
     def __init__(self, turn: AbstractAsyncContextManager[Turn]) -> None:
         self._turn = turn
         self._result: RunResultStreaming | None = None
+        self._is_cancelled = False
 
-    def __getattr__(self, name: str) -> Any:
-        result = self.__dict__.get("_result")
-        if result is None:
-            raise AttributeError(f"{name} exists when the run has begun: read stream_events()")
-        return getattr(result, name)
+    @property
+    def result(self) -> RunResultStreaming:
+        """The SDK's result of the current run: of the last one, when the stream has ended.
+
+        Raises:
+            AttributeError: If no run has begun yet.
+        """
+        if self._result is None:
+            raise AttributeError("there is a result when the run has begun: read stream_events()")
+        return self._result
+
+    @property
+    def final_output(self) -> Any:
+        """The output of the last agent; see `result`."""
+        return self.result.final_output
+
+    @property
+    def last_agent(self) -> Agent[Any]:
+        """The agent that ran last; see `result`."""
+        return self.result.last_agent
+
+    def to_input_list(self) -> list[TResponseInputItem]:
+        """Return the whole conversation, as the input of a next run; see `result`."""
+        return self.result.to_input_list()
+
+    def cancel(self, mode: Literal["immediate", "after_turn"] = "immediate") -> None:
+        """Cancel the run, as the SDK does it; one that has not begun does not begin."""
+        self._is_cancelled = True
+        if self._result is not None:
+            self._result.cancel(mode)
 
     async def stream_events(self) -> AsyncIterator[StreamEvent]:
         """Run the agent, once, and yield the events of every run; raises what `run` does."""
+        if self._is_cancelled:
+            return
         async with self._turn as turn:
             while True:
                 result = self._result = turn.run_streamed()

@@ -55,6 +55,9 @@ PYDANTIC_AI = Framework(
     package="pydantic-ai",
     missing={
         "before_compress": "the program's own code shortens the history, and the hooks do not run",
+        "before_tool.guarding_of_nested_agents": (
+            "an agent that a tool runs is guarded only if it has this capability, too"
+        ),
     },
 )
 MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
@@ -78,14 +81,24 @@ class AnyhookHooks(AbstractCapability[Any]):
     def __init__(self, engine: Engine, **options: Unpack[SessionOptions]) -> None:
         self.engine = engine
         self.sessions = SessionFactory(engine, PYDANTIC_AI, options)
+        self._owns_engine = False
 
     @classmethod
     def load(
         cls, project_dir: str | os.PathLike[str] | None = None, **options: Unpack[LoadOptions]
     ) -> Self:
-        """Load the hooks of a project: see `load_engine`."""
+        """Load the hooks of a project, see `load_engine`; the end of a block closes the engine."""
         engine, session_options = load_engine(project_dir, options)
-        return cls(engine, **session_options)
+        hooks = cls(engine, **session_options)
+        hooks._owns_engine = True
+        return hooks
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        if self._owns_engine:
+            self.engine.close()
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
