@@ -1,4 +1,4 @@
-"""Writes tables of `capabilities.md`, `integrations.md` and `telemetry.md` (`make docs`)."""
+"""Writes tables of `capabilities.md`, `integration*.md` and `telemetry.md` (`make docs`)."""
 
 from __future__ import annotations
 
@@ -42,15 +42,31 @@ rows = ["| framework | extra | the line | what it cannot do |", "| --- | --- | -
 for page, (row, line) in FRAMEWORKS.items():
     missing = "; ".join(f"`{key}`: {instead}" for key, instead in row.missing.items()) or "nothing"
     rows.append(f"| [{row.title}]({page}) | `{row.package}` | `{line}` | {missing} |")
-START, END = "<!-- frameworks -->\n", "<!-- /frameworks -->"
-before, _, rest = INTEGRATIONS.read_text(encoding="utf-8").partition(START)
-_, _, after = rest.partition(END)
-table = "\n".join(rows)
-INTEGRATIONS.write_text(f"{before}{START}\n{table}\n\n{END}{after}", encoding="utf-8")
+
+
+def write_between(path: Path, name: str, table: str) -> None:
+    """Replace what a page has between the marks of a name."""
+    start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+    before, _, rest = path.read_text(encoding="utf-8").partition(start)
+    _, _, after = rest.partition(end)
+    path.write_text(f"{before}{start}\n{table}\n\n{end}{after}", encoding="utf-8")
+
+
+def event_names(event: str) -> str:
+    """Return what Gemini CLI and Claude Code call an event."""
+    specs = [get_agent(name).by_canonical.get(event) for name in ("gemini", "claude")]
+    return ", ".join(dict.fromkeys(f"`{spec.wire}`" for spec in specs if spec is not None))
+
+
+write_between(INTEGRATIONS, "frameworks", "\n".join(rows))
+for page, (row, _) in FRAMEWORKS.items():
+    limits = ["| hooks on | what they lack | what happens |", "| --- | --- | --- |"]
+    for key, instead in row.missing.items():
+        event, _, ability = key.partition(".")
+        lack = ability.replace("_", " ") or "everything: the event does not fire"
+        limits.append(f"| {event_names(event)} | {lack} | {instead} |")
+    if row.missing:
+        write_between(Path(__file__).with_name(page), "limits", "\n".join(limits))
 
 TELEMETRY = Path(__file__).with_name("telemetry.md")
-START, END = "<!-- telemetry -->\n", "<!-- /telemetry -->"
-before, _, rest = TELEMETRY.read_text(encoding="utf-8").partition(START)
-_, _, after = rest.partition(END)
-table = telemetry_tables()
-TELEMETRY.write_text(f"{before}{START}\n{table}\n\n{END}{after}", encoding="utf-8")
+write_between(TELEMETRY, "telemetry", telemetry_tables())
