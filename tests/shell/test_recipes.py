@@ -12,7 +12,9 @@ from anyhook.testing import run_examples
 PAGE = Path(__file__).parents[2] / "docs" / "commands-of-a-call.md"
 RECIPES = [
     block
-    for block in re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S)
+    for block in re.findall(
+        r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
     if "hooks.example(" in block
 ]
 
