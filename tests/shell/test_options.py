@@ -14,8 +14,8 @@ from anyhook.shell.options import find_table
 HELP_ROW = re.compile(r"^\s+-(\w), --([a-z][\w-]*+)(\[?=(?![a-z]))?(?!=)", re.MULTILINE)
 """`-f, --force`, `-s, --size=SIZE`; not `-C, --check=quiet`, where the long one is another."""
 GNU = (
-    "rm cp mv ln install mkdir touch chmod chown chgrp truncate tee cat head tail sed grep sort uniq"
-    " cut wc ls du tar gzip split shred xargs timeout env nice stdbuf"
+    "rm cp mv ln install mkdir touch chmod chown chgrp truncate tee cat head tail sed grep sort"
+    " uniq cut wc ls du tar gzip split shred xargs timeout env nice stdbuf"
 ).split()
 
 
@@ -33,12 +33,27 @@ def options_of(line):
         ("rm -R a", {"--recursive": ()}),
         ("rm -- -rf", {}),
         ("git push -f", {"--force": ()}),
-        ("git -C x --no-pager push origin main --force", {"-C": ("x",), "--no-pager": (), "--force": ()}),
+        (
+            "git -C x --no-pager push origin main --force",
+            {"-C": ("x",), "--no-pager": (), "--force": ()},
+        ),
         ("git push -uf origin main", {"--set-upstream": (), "--force": ()}),
         ("git reset --hard HEAD", {"--hard": ()}),
         ("git commit -am'text -f'", {"--all": (), "--message": ("text -f",)}),
-        ("curl -sSLo out -XPOST url", {"--silent": (), "--show-error": (), "--location": (), "--output": ("out",), "--request": ("POST",)}),
-        ("tar xzf a.tgz -C dir", {"--extract": (), "--gzip": (), "--file": ("a.tgz",), "--directory": ("dir",)}),
+        (
+            "curl -sSLo out -XPOST url",
+            {
+                "--silent": (),
+                "--show-error": (),
+                "--location": (),
+                "--output": ("out",),
+                "--request": ("POST",),
+            },
+        ),
+        (
+            "tar xzf a.tgz -C dir",
+            {"--extract": (), "--gzip": (), "--file": ("a.tgz",), "--directory": ("dir",)},
+        ),
         ("tar --file=a.tar -x", {"--file": ("a.tar",), "--extract": ()}),
         ("chmod -R -x a", {"--recursive": ()}),
         ("kill -9 1", {"--signal": ("9",)}),
@@ -49,12 +64,18 @@ def options_of(line):
         ("find . -type f -name '*.o' -delete", {"-type": ("f",), "-name": ("*.o",), "-delete": ()}),
         ("docker -H x rm -fv a", {"--host": ("x",), "--force": (), "--volumes": ()}),
         ("docker container rm -f a", {"--force": ()}),
-        ("kubectl delete pod a --force --grace-period=0", {"--force": (), "--grace-period": ("0",)}),
+        (
+            "kubectl delete pod a --force --grace-period=0",
+            {"--force": (), "--grace-period": ("0",)},
+        ),
         ("sed -i.bak s/a/b/ x", {"--in-place": (".bak",)}),
         ("rsync -av --delete a/ b", {"--archive": (), "--verbose": (), "--delete": ()}),
-        ("pip install -r requirements.txt -U", {"--requirement": ("requirements.txt",), "--upgrade": ()}),
+        (
+            "pip install -r requirements.txt -U",
+            {"--requirement": ("requirements.txt",), "--upgrade": ()},
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_option_has_one_name(line, options):
     assert options_of(line) == options
 

@@ -20,9 +20,9 @@ from anyhook.shell.scope import NO_INPUT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from anyhook.shell.effects import Redirect
     from anyhook.shell.parser import Step
     from anyhook.shell.scope import Scope
+    from anyhook.shell.subject import Redirect
 
 MAX_LENGTH = 64 * 1024
 """Characters; a longer text is one uncertain command."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.shell.builtins import SHARED
-from anyhook.shell.effects import Redirect
 from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.reader import Call, Reader
 from anyhook.shell.scope import UNKNOWN_INPUT, Input, Scope
+from anyhook.shell.subject import Redirect
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

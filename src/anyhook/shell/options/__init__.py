@@ -1,18 +1,19 @@
 """The options of programs: one name for all spellings of an option.
 
-A table is a text with one row for each option: its names, separated by `|`, one letter without its
-dash, longer ones without theirs. `=` behind it means that it takes a value, `?` that a value may be
-attached, `~` that one may be attached to its long names only. The canonical name is the last of the names that are longer than a letter, else the first.
+A table is a text with one row for each option: its names, separated by `|`, without their dashes.
+`=` behind it means that it takes a value, `?` that a value may be attached, `~` that one may be
+attached to its long names only. The canonical name is the last of the names that are longer than a
+letter, else the first.
+
 Words that start with `%` describe how the program reads its words:
 
 - `%stop`: options end at the first operand.
 - `%exact`: long options cannot be abbreviated.
 - `%single`: long options have one dash.
-- `%mode`, `%signal`, `%number`: `-x`, `-KILL` and `-5` are not clusters of options.
+- `%mode`, `%signal`: `-x` and `-KILL` are not clusters of options.
 - `%old`: the first word may hold letters without a dash (`tar xf`).
 - `%assignments`: operands are `name=value` (`dd`).
 - `%expression`: the words are the expression of `find`.
-- `%code`: the value of `-c` is code, and the words behind it belong to the code.
 
 The tables were written from the manuals of the programs.
 """

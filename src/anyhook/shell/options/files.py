@@ -79,20 +79,27 @@ TABLES = {
     " X|exclude-from= exclude= x|one-file-system",
     "dd": "%assignments",
     "find": "%expression",
-    "tar": "%old A|catenate|concatenate c|create d|compare|diff delete r|append t|list u|update"
-    " x|get|extract f|file= C|directory= z|gunzip|ungzip|gzip j|bzip2 J|xz Z|compress|uncompress"
-    " lzip lzma lzop zstd a|auto-compress I|use-compress-program= v|verbose p|preserve-permissions"
-    " same-owner no-same-owner same-permissions k|keep-old-files overwrite U|unlink-first"
-    " recursive-unlink remove-files O|to-stdout to-command= checkpoint? checkpoint-action="
-    " exclude= X|exclude-from= T|files-from= strip-components= transform= xform= owner= group="
-    " mode= mtime= h|dereference l|check-links m|touch n|seek o w|interactive|confirmation"
-    " W|verify P|absolute-names S|sparse s|preserve-order b|blocking-factor= g|listed-incremental="
-    " G|incremental L|tape-length= M|multi-volume F|info-script= new-volume-script= rsh-command="
-    " rmt-command= K|starting-file= N|newer= V|label= H|format= numeric-owner wildcards"
-    " no-recursion one-file-system index-file= record-size= suffix= backup? warning= totals?"
-    " null no-overwrite-dir skip-old-files keep-newer-files sort= R|block-number B|read-full-records i|ignore-zeros",
-    "gzip": "c|to-stdout|stdout d|uncompress|decompress f|force k|keep l|list n|no-name N|name"
-    " q|quiet r|recursive S|suffix= t|test v|verbose h|help L|license V|version 1|fast 2 3 4 5 6 7 8 9|best rsyncable",
+    "tar": (
+        "%old A|catenate|concatenate c|create d|compare|diff delete r|append t|list u|update"
+        " x|get|extract f|file= C|directory= z|gunzip|ungzip|gzip j|bzip2 J|xz"
+        " Z|compress|uncompress lzip lzma lzop zstd a|auto-compress I|use-compress-program="
+        " v|verbose p|preserve-permissions same-owner no-same-owner same-permissions"
+        " k|keep-old-files overwrite U|unlink-first recursive-unlink remove-files O|to-stdout"
+        " to-command= checkpoint? checkpoint-action= exclude= X|exclude-from= T|files-from="
+        " strip-components= transform= xform= owner= group= mode= mtime= h|dereference"
+        " l|check-links m|touch n|seek o w|interactive|confirmation W|verify P|absolute-names"
+        " S|sparse s|preserve-order b|blocking-factor= g|listed-incremental= G|incremental"
+        " L|tape-length= M|multi-volume F|info-script= new-volume-script= rsh-command="
+        " rmt-command= K|starting-file= N|newer= V|label= H|format= numeric-owner wildcards"
+        " no-recursion one-file-system index-file= record-size= suffix= backup? warning= totals?"
+        " null no-overwrite-dir skip-old-files keep-newer-files sort= R|block-number"
+        " B|read-full-records i|ignore-zeros"
+    ),
+    "gzip": (
+        "c|to-stdout|stdout d|uncompress|decompress f|force k|keep l|list n|no-name N|name"
+        " q|quiet r|recursive S|suffix= t|test v|verbose h|help L|license V|version 1|fast 2 3 4"
+        " 5 6 7 8 9|best rsyncable"
+    ),
     "gunzip": "c|to-stdout|stdout f|force k|keep l|list n|no-name N|name q|quiet r|recursive"
     " S|suffix= t|test v|verbose",
     "unzip": "%exact p l t v f u x= d= n o j q a b C L M V X K Z",
@@ -113,13 +120,13 @@ TABLES = {
     " F|fuzz= g|get= i|input= l|ignore-whitespace n|normal N|forward o|output= p|strip="
     " r|reject-file= R|reverse s|quiet|silent t|batch T u|unified v V|version-control="
     " Y|basename-prefix= z|suffix= Z dry-run posix verbose",
-    "perl": "%stop %code e= E= n p i? l? a F= w W c v x? M= m= I= s t T u U X 0? d? D? C? h S V?",
-    "ruby": "%stop %code e= n p i? l a F= w W? c v x? r= I= s S T? 0? d h y C= E= K=",
+    "perl": "%stop e= E= n p i? l? a F= w W c v x? M= m= I= s t T u U X 0? d? D? C? h S V?",
+    "ruby": "%stop e= n p i? l a F= w W? c v x? r= I= s S T? 0? d h y C= E= K=",
     "node": "%stop %exact e|eval= p|print= c|check i|interactive r|require= import= input-type="
     " v|version h|help C|conditions= loader= experimental-loader= env-file= test watch inspect?"
     " inspect-brk? max-old-space-size= stack-size= title= openssl-config= no-warnings",
     "php": "%stop %exact r= f= d= c= n a B= R= F= E= S= t= i l m v w s z= h",
-    "python": "%stop %code c= m= b B d E h i I O P q s S u v V x W= X? check-hash-based-pycs=",
+    "python": "%stop c= m= b B d E h i I O P q s S u v V x W= X? check-hash-based-pycs=",
     "awk": (
         "%stop f|file= v|assign= F|field-separator= e|source= i|include= E|exec= l|load="
         " n|non-decimal-data o|pretty-print? p|profile? d|dump-variables? D|debug? c|traditional"

@@ -259,7 +259,7 @@ TABLES = {
         " block-signal? default-signal? ignore-signal? list-signal-handling argv0= a= P="
     ),
     "timeout": "%stop f|foreground k|kill-after= p|preserve-status s|signal= v|verbose",
-    "nice": "%stop %number n|adjustment=",
+    "nice": "%stop n|adjustment=",
     "nohup": "%stop",
     "setsid": "%stop c|ctty f|fork w|wait",
     "stdbuf": "%stop i|input= o|output= e|error=",
@@ -389,7 +389,7 @@ TABLES = {
         " shuffle?"
     ),
     "sh": (
-        "%stop %code c s o= O= i l r x v e u n m a b f h k p t B C E H P T D norc noprofile"
+        "%stop c s o= O= i l r x v e u n m a b f h k p t B C E H P T D norc noprofile"
         " posix login verbose restricted rcfile= init-file= debugger dump-strings noediting"
     ),
     "trap": "%stop %exact l p",
