@@ -69,6 +69,10 @@ class Hooks(HookFunctions, EventDecorators):
         timeout: Seconds for all functions of an event; by default 90 % of the agent's timeout.
         shadow: Run without deciding: the answer is recorded and kept from the agent.
 
+    Attributes:
+        examples: The test cases, as `example` added them.
+        families: The kinds of danger that the hooks are for, as `about` named them.
+
     Raises:
         UsageError: If an argument has no such value.
     """
@@ -86,6 +90,7 @@ class Hooks(HookFunctions, EventDecorators):
             name, on_crash=on_crash, unsupported=unsupported, timeout=timeout, shadow=shadow
         )
         self.examples: list[Example] = []
+        self.families: tuple[str, ...] = ()
 
     # `decorators.pyi` declares the events, so that type checkers report an unknown one.
     if not TYPE_CHECKING:
@@ -191,6 +196,21 @@ class Hooks(HookFunctions, EventDecorators):
                 place=f"{frame.f_code.co_filename}:{frame.f_lineno}",
             )
         )
+
+    def about(self, *, families: Sequence[str]) -> None:
+        """Name the kinds of danger that the hooks are for; `anyhook score` measures these.
+
+        Args:
+            families: Names like `git`, `secrets`, `production`; `docs/score.md` lists those of the
+                set that comes with anyhook. Other sets have others.
+
+        Raises:
+            UsageError: If they are not a list of texts.
+        """
+        are_texts = not isinstance(families, str) and all(isinstance(f, str) for f in families)
+        if not are_texts:
+            raise UsageError(f'families={families!r}: write a list of texts, like ["git"]')
+        self.families = tuple(families)
 
     def register(self, engine: Host) -> None:
         """Let an `Engine` run the functions, before the hooks of its settings.
