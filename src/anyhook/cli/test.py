@@ -15,13 +15,13 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.run import log_text
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.cases import run_case_file
+from anyhook.cli.covered import cover_hook_file
 from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.first_cases import write_first_cases
+from anyhook.cli.mutants import mutate_hook_file
 from anyhook.cli.options import HERE, AgentNames, AsJson, Project, TrustOnce, Yes
 from anyhook.cli.output import RESULT_MARKS, UNWRAPPED, console, make_table, print_json
 from anyhook.cli.sandboxed import confirm_limits
-from anyhook.cli.test_coverage import cover_hook_file
-from anyhook.cli.test_mutants import mutate_hook_file
 from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
 from anyhook.errors import UsageError
 from anyhook.manage.scope import existing_project

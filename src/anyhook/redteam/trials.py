@@ -41,7 +41,7 @@ MIN_REPEATED = 20
 """Characters from which on a text of one character is written as a product."""
 
 
-class Test(NamedTuple):
+class PassedTest(NamedTuple):
     """An example or a case for one agent that the hook file passes."""
 
     example: Example
@@ -76,7 +76,7 @@ class Plan:
     """
 
     path: str
-    tests: tuple[Test, ...]
+    tests: tuple[PassedTest, ...]
     failed: tuple[tuple[str, str], ...]
     calls: tuple[Example, ...]
     answers: tuple[str, ...]
@@ -101,12 +101,12 @@ def plan_trials(
     inside = sandbox.inside(str(path))
     more = tuple(example for case in cases if (example := example_of(case)) is not None)
     examples, results = sandbox.run(run_tests, inside, list(agents), more)
-    tests: list[Test] = []
+    tests: list[PassedTest] = []
     failed: list[tuple[str, str]] = []
     for number, agent, status in results:
         example = examples[number]
         if status in ("ok", "degraded"):
-            tests.append(Test(example, agent))
+            tests.append(PassedTest(example, agent))
         elif status == FAILED and number < len(examples) - len(more):
             failed.append((example.place, agent))
     # The first agent of each example notices most; the others take as long again.
