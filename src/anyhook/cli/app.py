@@ -24,6 +24,7 @@ GROUPS = {
         "hooks": "hooks:hooks",
         "check": "check:check",
         "probe": "probe:probe",
+        "redteam": "redteam:redteam",
         "trust": "trust:trust",
         "enable": "switch:enable",
         "disable": "switch:disable",

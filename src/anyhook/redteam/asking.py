@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
+from anyhook.authoring.load import load_hooks
 from anyhook.backtest.failures import Failure
 from anyhook.backtest.hook_file import HookFile
 from anyhook.backtest.project import crash_of, load_engine
@@ -26,6 +27,9 @@ from anyhook.engine.sync import SyncEngine
 from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.history.verdicts import NO_VERDICT, verdict_of
 from anyhook.journal.records import answer_record
+from anyhook.model.definitions import HandlerSpec, HookDefinition
+from anyhook.model.diagnostics import Place
+from anyhook.model.layers import Layer
 from anyhook.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -33,9 +37,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from anyhook.authoring.hooks import Example
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec
-    from anyhook.model.diagnostics import Place
     from anyhook.sandbox.keeper import Run
 
 Payload = dict[str, Any]
@@ -63,7 +66,9 @@ class Guard:
         agent: Name of the agent whose payloads it gets.
         project: Directory of the project.
         file: A Python hook file; empty for a hook that is started as a command.
-        places: Where the hook is in the settings, unless it is a hook file: each of its entries.
+        places: Where the hook is in the settings: each of its entries. With a hook file, they say
+            which events reach it.
+        command: A command line that is no hook of the settings; it gets every call of a tool.
         is_trusted: Whether it may run although the user has not trusted it.
     """
 
@@ -72,6 +77,7 @@ class Guard:
     project: str
     file: str = ""
     places: tuple[Place, ...] = ()
+    command: str = ""
     is_trusted: bool = False
 
 
@@ -120,7 +126,7 @@ class Asker:
 
     def _inside(self, guard: Guard) -> Guard:
         move = self._sandbox.inside
-        places = tuple(replace_file(place, move(place.file)) for place in guard.places)
+        places = tuple(Place(move(place.file), place.line, place.column) for place in guard.places)
         return replace(guard, project=move(guard.project), file=move(guard.file), places=places)
 
     def ask(
@@ -168,6 +174,20 @@ class Asker:
                 raise SandboxError(f"{self.guard.title} ends before it answers anything")
         return [answers[number] for number in range(len(questions))]
 
+    def examples(self) -> list[Example]:
+        """Return the examples of a hook file; of any other hook nothing.
+
+        Raises:
+            UsageError: If it cannot be loaded.
+        """
+        if not self.guard.file:
+            return []
+        try:
+            return self._sandbox.run(read_examples, self._guard.file, self._limit)
+        except RunEndedError as error:
+            problem = Failure.of_run(error, self._limit).problem
+            raise UsageError(f"{self.guard.title} cannot be loaded: it {problem}") from None
+
     def close(self) -> None:
         """End the sandbox."""
         if self._is_own:
@@ -185,12 +205,17 @@ class Asker:
         self.close()
 
 
-def replace_file(place: Place, file: str) -> Place:
-    """Return a place in another file."""
-    return type(place)(file, place.line, place.column)
-
-
 # -- in the sandbox
+
+
+def read_examples(run: Run, file: str, limit: float) -> list[Example]:
+    """Return the examples of a hook file, as a function of a sandbox.
+
+    Raises:
+        UsageError: If it is not a hook file, or cannot be imported.
+    """
+    run.begin(LOADING, limit)
+    return list(load_hooks(file).examples)
 
 
 def answer_questions(
@@ -293,11 +318,14 @@ class _File:
 
     def __init__(self, guard: Guard, limit: float) -> None:
         self._agent = get_agent(guard.agent)
+        self._engine = _engine_of(guard) if guard.places else None
         self._hook = HookFile(guard.file, limit)
         self._directory = ""
 
     def answer(self, payload: Payload, failure: Failure | None) -> Opinion:
         event, _ = decode_event(self._agent, payload)
+        if self._engine is not None and not self._engine.plan(event).handlers:
+            return _NOTHING
         row = EventRow("", self._agent.name, event.name, None, "", payload)
         cwd = payload.get("cwd")
         if isinstance(cwd, str) and cwd != self._directory:
@@ -313,12 +341,10 @@ class _File:
 
 
 class _Command:
-    """A hook of the settings, alone in an engine that starts it as its agent does."""
+    """A command, alone in an engine that starts it as its agent does."""
 
     def __init__(self, guard: Guard) -> None:
-        subject = Subject(guard.project, guard.title, guard.agent, trusted=guard.is_trusted)
-        engine = load_engine(subject, Path(guard.project), rules="observed", warm=False).engine
-        keep_alone(engine, lambda handler: handler.place in guard.places)
+        engine = _engine_of(guard)
         self._agent = engine.agent
         self._engine = SyncEngine(engine)
 
@@ -334,17 +360,24 @@ class _Command:
         return False
 
 
-def keep_alone(engine: Engine, is_kept: Callable[[HandlerSpec], bool]) -> None:
-    """Take all other hooks out of an engine."""
+def _engine_of(guard: Guard) -> Engine:
+    """Return an engine with one hook only."""
+    subject = Subject(guard.project, guard.title, guard.agent, trusted=guard.is_trusted)
+    engine = load_engine(subject, Path(guard.project), rules="observed", warm=False).engine
     files = []
     for file in engine.hooks.files:
         definitions = []
         for definition in file.definitions:
-            handlers = tuple(handler for handler in definition.handlers if is_kept(handler))
+            handlers = tuple(hook for hook in definition.handlers if hook.place in guard.places)
             if handlers:
                 definitions.append(replace(definition, handlers=handlers))
         files.append(replace(file, definitions=tuple(definitions)))
     engine.hooks = replace(engine.hooks, files=tuple(files))
+    if guard.command:
+        place = Place("<redteam>")
+        handler = HandlerSpec("command", Layer.RUNTIME, place, command=guard.command)
+        engine.define(HookDefinition("before_tool", Layer.RUNTIME, place, None, False, (handler,)))
+    return engine
 
 
 def questions_of(payloads: Iterable[Payload]) -> list[Question]:
