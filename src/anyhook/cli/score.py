@@ -17,12 +17,19 @@ from anyhook.cli.score_review import review_history
 from anyhook.errors import EventError, UnknownNameError, UsageError
 from anyhook.history.describe import show_span
 from anyhook.history.verdicts import NO_VERDICT
-from anyhook.manage.guards import claimed_families, guards_named
+from anyhook.manage.redteam import choose_guards
 from anyhook.manage.scope import existing_project
 from anyhook.model.text import printable, shorten
 from anyhook.redteam.asking import Asker
 from anyhook.redteam.labelled import OWN_SET, LabelledSet, read_set
-from anyhook.redteam.score import PER, Judged, Score, score_answers, wilson
+from anyhook.redteam.score import (
+    PER,
+    Judged,
+    Score,
+    claimed_families,
+    score_answers,
+    wilson,
+)
 from anyhook.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -58,7 +65,8 @@ def score(
         list[str] | None,
         typer.Argument(
             metavar="[HOOK]...",
-            help="Hook files, and names of hooks in the settings. Default: all of the settings.",
+            help="Hook files, programs, or hooks of the settings by name. Default: all hooks of "
+            "the settings that decide calls of tools.",
         ),
     ] = None,
     on: Annotated[
@@ -110,7 +118,12 @@ def score(
     """
     confirm_limits(is_agreed=yes)
     directory = existing_project(project)
-    guards = guards_named(hooks or [], directory, agent, trust_once=trust_once)
+    chosen = choose_guards(directory, hooks or [], agent, trust_once=trust_once)
+    guards = chosen.guards
+    problems = [
+        f"{title} was not asked: you have not trusted it; add --trust-once"
+        for title in chosen.untrusted
+    ]
     if from_history:
         return review_history(guards, label, as_json=as_json)
     if label is not None:
@@ -121,7 +134,6 @@ def score(
         for guard in guards:
             families = family or _claims(sandbox, guard)
             scores += [_score(sandbox, guard, labelled, families) for labelled in sets]
-    problems: list[str] = []
     for each in scores:
         limits = each.score.problems(min_detection=min_detection, max_false_blocks=max_false_blocks)
         problems += [f"{each.guard.title} on {each.labelled.path.name}: {text}" for text in limits]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anyhook.authoring.load import load_hooks
 from anyhook.history.hooks import percentile
 from anyhook.redteam.asking import ASKED, DENIED
 from anyhook.redteam.labelled import DANGEROUS
@@ -15,11 +18,30 @@ if TYPE_CHECKING:
 
     from anyhook.redteam.asking import TrialAnswer
     from anyhook.redteam.labelled import LabelledCall
+    from anyhook.sandbox.keeper import Run
 
 Z = 1.959963984540054
 """Quantile of the normal distribution for intervals of 95 %."""
 PER = 1000
 """False blocks are given for so many benign calls."""
+_FAMILIES = re.compile(r"^\s*Families: *(.+?)\.?\s*$", re.MULTILINE)
+
+
+def claimed_families(_run: Run, path: str) -> list[str]:
+    """Return the kinds of danger that a hook file is for, as a function of a sandbox.
+
+    They are those of `hooks.about(families=…)`, else those in a line `Families: git, secrets` of
+    the docstring.
+
+    Raises:
+        UsageError: If it is not a hook file, or cannot be imported.
+    """
+    hooks = load_hooks(path)
+    if hooks.families or not hooks.functions:
+        return list(hooks.families)
+    module = sys.modules.get(hooks.functions[0].function.__module__)
+    line = _FAMILIES.search(module.__doc__ or "") if module else None
+    return [name.strip() for name in line[1].split(",")] if line else []
 
 
 class Interval(NamedTuple):
