@@ -89,6 +89,7 @@ def mutate_hook_file(
             {
                 "ok": is_ok and is_complete,
                 "complete": is_complete,
+                "kept": str(kept.path),
                 "mutants": len(mutants),
                 "tried": tried,
                 "killed": tried - len(survivors),
