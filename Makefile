@@ -4,7 +4,7 @@ VENV   := .venv
 RUN    := $(VENV)/bin/
 STAMP  := $(VENV)/.synced
 
-.PHONY: help demo agent test test-slow test-all e2e drift test-ray differential bench check fix coverage docs stubs picture clean
+.PHONY: help demo agent test test-slow test-all e2e drift test-ray differential bench check fix coverage docs stubs picture redteam-table clean
 
 help:           ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -72,6 +72,10 @@ picture: $(STAMP) ## draw the pictures in docs/ from real runs; the page needs c
 	@$(RUN)python examples/demo.py --svg docs/demo.svg
 	@$(RUN)python -m tools.panel_picture docs/panel.svg
 	@$(RUN)python tools/page_picture.py docs/ui.png
+
+# Guards of registries are installed below a directory: make redteam-table CORPUS=/tmp/guards
+redteam-table: $(STAMP) ## what gets past public guards, for docs/redteam.md
+	@$(RUN)python tools/redteam_table.py $(CORPUS)
 
 clean:          ## back to a fresh clone
 	rm -rf $(VENV) .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache benchmarks/.cache

@@ -27,6 +27,7 @@ from anyhook.manage.redteam import (
     denied_by,
     read_accepted,
 )
+from anyhook.manage.scope import existing_project
 from anyhook.model.text import printable, shorten
 from anyhook.redteam.asking import Asker
 from anyhook.redteam.programs import SHELLS, installed_shells
@@ -102,9 +103,8 @@ def redteam(
     names = _check_options(class_names, shell, fail_on)
     chosen = choose_guards(project, hooks or [], agent, trust_once=trust_once)
     confirm_limits(is_agreed=yes)
-    reasons = _read_accepted(accepted, project)
+    reasons = _read_accepted(accepted, existing_project(project))
     reports: list[_Report] = []
-    nothing_known = False
     for guard in chosen.guards:
         with Asker(guard) as asker, _progress(guard.title) as on_progress:
             with open_history() as history:
@@ -121,7 +121,6 @@ def redteam(
             )
             result = search.run(plains)
         reports.append(_Report.of(guard, result, reasons))
-        nothing_known |= not result.denied
         if not result.is_complete:
             break
     if as_json:
@@ -135,9 +134,10 @@ def redteam(
     if any(not report.attempt.is_complete for report in reports):
         return INTERRUPTED
     has_escape = any(report.escapes for report in reports)
-    if nothing_known or not reports or (fail_on and has_escape):
-        return PROBLEMS
-    return OK
+    guards = [report for report in reports if report.attempt.denied]
+    # Among all hooks of the settings there are some that are no guards.
+    is_missing = len(guards) < len(reports) if hooks else not guards
+    return PROBLEMS if is_missing or (fail_on and has_escape) else OK
 
 
 def _check_options(names: list[str] | None, shell: str, fail_on: str) -> tuple[str, ...]:
@@ -279,7 +279,7 @@ def _print_remedies(out: Console, report: _Report, by_class: dict[str, list[Esca
     """Print the lines that keep the holes in sight, and the conditions that close them."""
     out.print("To keep them in sight, add:" if report.guard.file else "To keep them, add cases:")
     for name, escapes in by_class.items():
-        out.print(Text(f"  {_example_line(report.guard, escapes[0])}  # {name}"), soft_wrap=True)
+        out.print(Text(_example_lines(report.guard, escapes[0], name)), soft_wrap=True)
     out.print("To close them, decide on what runs:")
     sentences: dict[str, list[Plain]] = {}
     for escape in report.escapes:
@@ -293,18 +293,19 @@ def _print_remedies(out: Console, report: _Report, by_class: dict[str, list[Esca
         out.print(Text(f"  {name}: {text}"), soft_wrap=True)
 
 
-def _example_line(guard: Guard, escape: Escape) -> str:
-    """Return the line of a hook file, or of a file of cases, that expects a denial."""
+def _example_lines(guard: Guard, escape: Escape, name: str) -> str:
+    """Return what a hook file, or a file of cases, needs to expect a denial."""
     # A hook that remembers nothing has to deny the first one.
     call = escape.variant.spelling.calls[0]
-    arguments = json.dumps(call.input, ensure_ascii=False)
     if guard.file:
-        return f'hooks.example(tool="{call.tool}", input={arguments}, expect="deny")'
-    pairs = ", ".join(f"{name} = {json.dumps(value)}" for name, value in call.input.items())
+        arguments = json.dumps(call.input, ensure_ascii=False)
+        example = f'hooks.example(tool="{call.tool}", input={arguments}, expect="deny")'
+        return f"  {example}  # {name}"
+    pairs = [f"{key} = {json.dumps(value)}" for key, value in call.input.items()]
     return (
-        f'[[case]]\\nevent = "before_tool"\\ntool = "{call.tool}"\\n'
-        f'input = {{ {pairs} }}\\nexpect = "deny"'
-    ).replace("\\n", "; ")
+        f'  [[case]]\n  name = "{name}"\n  event = "before_tool"\n  tool = "{call.tool}"\n'
+        f'  input = {{ {", ".join(pairs)} }}\n  expect = "deny"'
+    )
 
 
 def _print_accepted(out: Console, report: _Report) -> None:

@@ -31,6 +31,7 @@ from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
 from anyhook.sandbox.sandbox import Sandbox
+from anyhook.testing.events import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,7 +54,6 @@ BATCH = 64
 """Answers that are sent at once."""
 DENIED = frozenset({"deny", "stop", "defer"})
 ASKED = "ask"
-CHANGED = "change"
 _NOTHING = Opinion({})
 
 
@@ -99,8 +99,8 @@ class TrialAnswer(NamedTuple):
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a call did not run as the agent wrote it, unless a person agreed."""
-        return self.outcome in DENIED or self.outcome in (ASKED, CHANGED)
+        """Whether a call does not run, unless a person agrees. One that is changed runs."""
+        return self.outcome in DENIED or self.outcome == ASKED
 
 
 class Asker:
@@ -135,7 +135,7 @@ class Asker:
         *,
         on_answer: Callable[[int, TrialAnswer], object] = lambda _number, _answer: None,
     ) -> list[TrialAnswer]:
-        """Ask questions, each as if the hook had just been loaded.
+        """Ask questions, each in a session of its own, as if the hook had just been loaded.
 
         A hook that ends its process or takes too long has failed on that question. What it writes
         to files lasts until all are answered.
@@ -157,7 +157,7 @@ class Asker:
 
         while len(answers) < len(questions):
             missing = [number for number in range(len(questions)) if number not in answers]
-            chosen = [(number, self._sandbox.inside(questions[number])) for number in missing]
+            chosen = [(number, self._question(number, questions[number])) for number in missing]
             before = len(answers) + len(failures)
             try:
                 self._sandbox.run(
@@ -173,6 +173,17 @@ class Asker:
             if len(answers) + len(failures) == before:
                 raise SandboxError(f"{self.guard.title} ends before it answers anything")
         return [answers[number] for number in range(len(questions))]
+
+    def _question(self, number: int, question: Question) -> Question:
+        """Return a question in a session of its own, with the paths that files have inside."""
+        payloads: list[Payload] = []
+        for payload in question:
+            own = {
+                name: f"session-{number}" if value == SESSION["session_id"] else value
+                for name, value in payload.items()
+            }
+            payloads.append(self._sandbox.inside(own))
+        return tuple(payloads)
 
     def examples(self) -> list[Example]:
         """Return the examples of a hook file; of any other hook nothing.
