@@ -106,7 +106,8 @@ PLANTED = {
     "return-removed": (
         guard("is_dangerous(text)").replace(
             "@hooks",
-            'def is_dangerous(text):\n    if "hard" in text:\n        text += "!"\n        return "force" not in text\n'
+            'def is_dangerous(text):\n    if "hard" in text:\n        text += "!"\n'
+            '        return "force" not in text\n'
             '    return "force" in text\n\n\n@hooks',
         ),
         BASIC,
