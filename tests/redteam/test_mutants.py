@@ -146,6 +146,7 @@ def test_every_operator_is_planted_and_described():
     ]
 
 
+@pytest.mark.timeout(240)  # three runs, each with some hundred processes
 @pytest.mark.parametrize("operator", PLANTED)
 def test_a_planted_survivor_is_found_and_its_example_proposed(mutate, operator):
     text, examples, closing = PLANTED[operator]
@@ -189,6 +190,7 @@ def test_a_change_with_the_same_byte_code_is_left_out():
     assert not [m for m in mutants_of(guard("text > 'a' 'b'")) if m.operator == "pattern-widened"]
 
 
+@pytest.mark.timeout(240)
 def test_changes_and_results_do_not_depend_on_the_number_of_sandboxes(mutate, run):
     text = f"{guard('len(text) > 5 and text.count(str(1)) < 9')}\n{BASIC}"
     text = text.replace('"force"', '"force push"') + TAIL
@@ -202,6 +204,7 @@ def test_changes_and_results_do_not_depend_on_the_number_of_sandboxes(mutate, ru
     assert len(results(one)) > 8
 
 
+@pytest.mark.timeout(240)
 def test_an_interrupted_run_is_continued(mutate, run, world):
     search = " or ".join(f'"{word} force" in text' for word in range(30))
     text = f"{guard(search)}\n{example('1 force', 'deny')}{example('ls', 'none')}{TAIL}"
