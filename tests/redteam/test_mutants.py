@@ -99,9 +99,9 @@ PLANTED = {
         example("force", "none", "read_file", "file_path"),
     ),
     "matcher-narrowed": (
-        guard('"force" in text', subjects='"shell", "read_file"'),
+        guard('"force" in text', subjects='"shell", "edit_file"'),
         BASIC,
-        example("force", "deny", "read_file", "file_path"),
+        example("force", "deny", "edit_file", "file_path"),
     ),
     "return-removed": (
         guard("is_dangerous(text)").replace(

@@ -298,6 +298,7 @@ def _calls_to_compare(source: str, examples: Sequence[Example]) -> Iterator[Exam
         yield _call(event["event"], event["tool"], event["input"])
     tools = dict.fromkeys(str(e.fields["tool_name"]) for e in examples if "tool_name" in e.fields)
     texts = _texts_of(source)
+    tools |= dict.fromkeys(text for text in texts if text in TOOLS)
     for example in examples:
         yield from _variants(example, tools, texts)
     for text in texts:
