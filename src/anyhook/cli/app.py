@@ -14,6 +14,7 @@ GROUPS = {
     "Write hooks": {
         "init": "install:init",
         "test": "test:test",
+        "score": "score:score",
         "install": "install:install",
         "uninstall": "install:uninstall",
     },

@@ -16,11 +16,12 @@ from anyhook.authoring.process_exit import Deadline
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 from anyhook.model.tools import TOOLS
+from anyhook.testing.promises import Denial, open_crashes, refused_advice
 from anyhook.testing.running import run_hook
 from anyhook.trust.loaded_code import LoadedCode, noting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.authoring.hooks import Hooks
@@ -64,6 +65,7 @@ class TriedFile:
         examples: The examples.
         results: Their results for each agent.
         warnings: Events that hooks deny so that the agent never ends.
+        problems: Advice that is denied, and wrong types with which a guard lets a call pass.
         code: Files that were loaded as code, as they are named in the sandbox.
         data: Other files that were read.
     """
@@ -71,6 +73,7 @@ class TriedFile:
     examples: list[Example]
     results: list[ExampleResult]
     warnings: list[str]
+    problems: list[str]
     code: list[str]
     data: list[str]
 
@@ -87,8 +90,18 @@ def try_file(_run: Run, path: str, agents: Sequence[str]) -> TriedFile:
         hooks = load_hooks(path)
         results = run_examples(hooks, agents)
     warnings = endless_denials(hooks, agents)
+    problems = [*refused_advice(hooks, _denials(results)), *open_crashes(hooks, agents)]
     files = code.files()
-    return TriedFile(hooks.examples, results, warnings, sorted(files.code), sorted(files.data))
+    return TriedFile(
+        hooks.examples, results, warnings, problems, sorted(files.code), sorted(files.data)
+    )
+
+
+def _denials(results: Iterable[ExampleResult]) -> Iterator[Denial]:
+    for result in results:
+        is_shell = result.example.fields.get("tool_name") == "shell"
+        if is_shell and result.run and result.run.answer.outcome is Outcome.DENY:
+            yield Denial(result.example.place, result.agent, result.run.reason)
 
 
 def run_examples(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list[ExampleResult]:
