@@ -156,9 +156,7 @@ class Worker:
         if native is None:
             raise RuntimeError("the native client was not built: it needs a C compiler")
         return {
-            "native": (native, self.python, str(file)),
-            "interpreter": (self.python, "-IS", client.__file__, self.python, str(file)),
-            "anyhook run": (str(Path(self.python).parent / "anyhook"), "run", str(file)),
+            "native": (str(Path(self.python).with_name("anyhook")), "run", str(file)),
         }
 
     def served_since(self, before: dict[str, int]) -> dict[str, int]:

@@ -21,11 +21,11 @@ from anyhook import SettingsError, __version__
 from anyhook.atomic_write import replace_file
 from anyhook.cli.app import make_app
 from anyhook.settings.write import write_atomically
-from anyhook.worker import client
 from tests.answering import answer
 from tests.conftest import DATA
 from tests.leftovers import MARK, marked
 from tests.waiting import until
+from tests.warm import CLIENT
 
 DENY = "echo no >&2; exit 2"
 
@@ -963,7 +963,7 @@ def test_a_report_of_a_bug_holds_types_and_places_only(world, run, monkeypatch):
 )
 def test_a_relative_runtime_directory_is_a_usage_error(world, run, monkeypatch, arguments):
     world.write(world.project / "guard.py", GUARD)
-    command = f"{sys.executable} -IS {client.__file__} {sys.executable} guard.py"
+    command = f"{shlex.join(CLIENT)} guard.py"
     world.settings("user", settings(hook(command=command)))
     monkeypatch.setenv("ANYHOOK_RUNTIME_DIR", "relative")
 

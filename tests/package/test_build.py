@@ -150,7 +150,9 @@ def test_the_program_finds_its_script_and_runs_hooks_warm(programs, tmp_path, pl
     directory = PLACES[place](programs, tmp_path / "links")
     (tmp_path / "project").mkdir()
     world = Warm(tmp_path / "project")
-    path = world.hook("@hooks.before_tool\ndef say(event):\n    return deny(sys.prefix)", "guard.py")
+    path = world.hook(
+        "@hooks.before_tool\ndef say(event):\n    return deny(sys.prefix)", "guard.py"
+    )
     path.write_text("import sys\n" + path.read_text())
     word = {"absolute": str(directory / "anyhook"), "by name": "anyhook"}.get(start, "./anyhook")
     world.env["PATH"] = f"{directory}:{world.env['PATH']}"

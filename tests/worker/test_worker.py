@@ -20,7 +20,7 @@ from anyhook.worker import client, endpoint
 from anyhook.worker.client import STOP, pack_run
 from anyhook.worker.control import ask
 from tests.waiting import until
-from tests.warm import CLIENT, WRITE, Warm, is_running
+from tests.warm import WRITE, Warm, is_running
 
 pytestmark = pytest.mark.slow
 

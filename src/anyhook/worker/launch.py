@@ -1,6 +1,4 @@
-"""`anyhook run` where the native program does not answer it: without a C compiler, on Windows, and
-as `python -m anyhook run`.
-"""
+"""`anyhook run` in builds without the native program, and as `python -m anyhook run`."""
 
 from __future__ import annotations
 
@@ -63,7 +61,7 @@ def _run_cold(python: str, words: Sequence[str]) -> int:
             os.execvp(python, command)
         import subprocess  # elsewhere, a program that replaces itself has ended for its parent
 
-        return subprocess.run(command, check=False).returncode  # noqa: S603 - the user's own
+        return subprocess.run(command, check=False).returncode
     except OSError as error:
         return _fail(f"anyhook run: {python}: {error.strerror}", NOT_FOUND)
 
