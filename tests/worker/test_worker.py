@@ -665,6 +665,19 @@ def test_anyhook_itself_is_replaced_while_it_runs(warm, what):
     assert reason_of(warm.run(path, env=env)) == expected
 
 
+def test_a_server_ends_without_an_event_when_an_installed_module_changes(warm):
+    module = warm.root / "site-packages" / "rules.py"
+    module.parent.mkdir()
+    module.write_text("REASON = 'no'\n")
+    path = warm.hook(f"import rules\n{SAYS}    return deny(rules.REASON)")
+    warm.wake(path, env={"PYTHONPATH": str(module.parent)})
+    old = warm.server["pid"]
+
+    module.write_text("REASON = 'never'\n")
+
+    until(lambda: not is_running(old))
+
+
 def test_another_interpreter_has_another_worker(warm):
     path = warm.hook(SAYS + "    import sys; return deny(sys.executable)")
     other = warm.root / "other"

@@ -152,8 +152,11 @@ class Server:
             now = time.monotonic()
             self._end_abandoned(now)
             self._end_late()
-            is_idle = now - self._used_at > self.endpoint.idle and not self._busy()
-            if is_idle or self._must_end:
+            if not self._busy():
+                is_idle = now - self._used_at > self.endpoint.idle
+                is_outdated = self.loaded.trace.changed_installation() is not None
+                self._must_end = self._must_end or is_idle or is_outdated
+            if self._must_end:
                 self._end()
 
     def status(self) -> dict[str, Any]:
