@@ -338,8 +338,10 @@ static int take_lock(const char *directory, const char *path) {
 }
 
 /* The environment with which the server loads the hook file comes on standard input: a process
- * that stays must not show it in /proc. */
-static void become_server(const char *python, char *base, int lock, const struct bytes *request) {
+ * that stays must not show it in /proc. The event shows the server which agent runs the hook. */
+static void become_server(const char *python, char *base, int lock, struct bytes *request,
+                          const struct bytes *payload) {
+    append(request, payload->data, payload->size);
     int null = open("/dev/null", O_RDWR), kept = dup(lock), input = file_of(request);
     if (input < 0) _exit(NOT_FOUND);
     dup2(input, 0);
@@ -353,7 +355,7 @@ static void become_server(const char *python, char *base, int lock, const struct
 }
 
 static void start_server(const char *python, const char *directory, char *base,
-                         const struct bytes *request) {
+                         struct bytes *request, const struct bytes *payload) {
     char *path = malloc(strlen(base) + 6);
     if (!path) die();
     sprintf(path, "%s.lock", base);
@@ -362,7 +364,7 @@ static void start_server(const char *python, const char *directory, char *base,
     pid_t child = fork();
     if (child == 0) {
         setsid();
-        if (fork() == 0) become_server(python, base, lock, request);
+        if (fork() == 0) become_server(python, base, lock, request, payload);
         _exit(0);
     }
     if (child > 0)
@@ -605,8 +607,8 @@ static void run(char **words) {
         close(link);
         note_elapsed();
     } else if (is_absent) {
-        pack_request(&request, words + 1, cwd, 0, 0);
-        start_server(python, directory, base, &request);
+        pack_request(&request, words + 1, cwd, 0, payload.size);
+        start_server(python, directory, base, &request, &payload);
     }
     cold(words, &payload);
 }

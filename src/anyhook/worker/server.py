@@ -42,6 +42,8 @@ MAX_BUSY = 32
 """Children of one server that run hooks; what comes then waits until its client runs it cold."""
 REPLACE_DELAY = 0.02
 """Seconds in which most hooks answer: a fork in that time would only delay them."""
+REHEARSALS = 10
+"""Sample events that a server answers; more of them have no effect on an answer in a child."""
 LATE_CHECK = 0.1
 """Seconds between two checks of whether the time of a hook is over."""
 MAX_FAILURES = 8
@@ -136,6 +138,16 @@ class Server:
         self._poll = select.poll()
         self._poll.register(self._control, select.POLLIN)
         self._poll.register(self._wakeup, select.POLLIN)
+
+    def rehearse(self) -> None:
+        """Answer sample events, so that children find what an interpreter learns from them.
+
+        CPython specializes code that it has executed some times.
+        """
+        child = Child(self, self._slots[0])
+        for _ in range(REHEARSALS):
+            child.rehearse()
+        child.close()
 
     def run(self) -> None:
         """Serve until the server has to end and no hook runs any more."""
