@@ -52,8 +52,9 @@ coverage: $(STAMP)  ## all tests, with the lines and branches they miss
 	@rm -f .coverage .coverage.*
 	@$(RUN)coverage run -m pytest && $(RUN)coverage combine -q && $(RUN)coverage report
 
+# What got worse: cp benchmarks/.cache/ratios.json before.json, then make bench AGAINST=before.json
 bench: $(STAMP) ## every figure of the README, measured here
-	@$(RUN)python -m benchmarks
+	@$(RUN)python -m benchmarks $(if $(AGAINST),--against $(AGAINST))
 
 check: $(STAMP) ## lint and types
 	@$(RUN)ruff check . && $(RUN)ruff format --check . && $(RUN)mypy
