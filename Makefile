@@ -65,9 +65,10 @@ fix: $(STAMP)   ## format, and repair what the linter can
 docs: $(STAMP)   ## the tables of docs/capabilities.md, from the code
 	@$(RUN)python docs/tables.py
 
-stubs: $(STAMP)  ## the types of lazily imported names, and what shells complete, from the code
+stubs: $(STAMP)  ## the types of lazily imported names, what shells complete, and the help, from the code
 	@$(RUN)python tools/stubs.py
 	@$(RUN)python tools/completion.py
+	@$(RUN)python tools/help_text.py
 
 picture: $(STAMP) ## draw the pictures in docs/ from real runs; the page needs chromium
 	@$(RUN)python examples/demo.py --svg docs/demo.svg
