@@ -53,9 +53,9 @@ def main() -> int:
         except KeyboardInterrupt:  # the model must not read a traceback
             code = INTERRUPTED
         _leave(code)
-    code = _answer_from_text(words)
-    if code is not None:
-        _leave(code)
+    answered = _answer_from_text(words)
+    if answered is not None:
+        _leave(answered)
     gc.set_threshold(GC_THRESHOLD)
     from anyhook.cli import main as run
 
