@@ -52,8 +52,9 @@ coverage: $(STAMP)  ## all tests, with the lines and branches they miss
 	@rm -f .coverage .coverage.*
 	@$(RUN)coverage run -m pytest && $(RUN)coverage combine -q && $(RUN)coverage report
 
+# What got worse: cp benchmarks/.cache/ratios.json before.json, then make bench AGAINST=before.json
 bench: $(STAMP) ## every figure of the README, measured here
-	@$(RUN)python -m benchmarks
+	@$(RUN)python -m benchmarks $(if $(AGAINST),--against $(AGAINST))
 
 check: $(STAMP) ## lint and types
 	@$(RUN)ruff check . && $(RUN)ruff format --check . && $(RUN)mypy
@@ -65,9 +66,10 @@ docs: $(STAMP)   ## the tables of docs/capabilities.md and docs/json.md, from th
 	@$(RUN)python docs/tables.py
 	@$(RUN)python tools/json_page.py
 
-stubs: $(STAMP)  ## the types of lazily imported names, and what shells complete, from the code
+stubs: $(STAMP)  ## the types of lazily imported names, what shells complete, and the help, from the code
 	@$(RUN)python tools/stubs.py
 	@$(RUN)python tools/completion.py
+	@$(RUN)python tools/help_text.py
 
 picture: $(STAMP) ## draw the pictures in docs/ from real runs; the page needs chromium
 	@$(RUN)python examples/demo.py --svg docs/demo.svg

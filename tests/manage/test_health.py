@@ -480,3 +480,15 @@ def test_every_view_says_the_same(here, run):
     assert {item["hook"]: item["word"] for item in checked} == expected
     assert "hooks: 1 works, 1 broken, 1 unknown" in text
     assert "to settle it: anyhook probe --agent claude" in text
+
+
+def test_a_hook_whose_agent_does_not_find_anyhook_is_broken(here, monkeypatch):
+    (here / "guard.py").write_text(HOOK_FILE)
+    configure(here, "claude", 'anyhook run "${CLAUDE_PROJECT_DIR}/guard.py"')
+    assert words(here, "claude") == ["unknown"]
+
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    hook = only(here, "claude")
+
+    assert hook.word == "broken"
+    assert "pipx install anyhook" in hook.evidence

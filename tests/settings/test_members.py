@@ -129,7 +129,7 @@ def installation(world):
         "@hooks.before_tool\ndef guard(event): ...\n",
     )
     return Installation(
-        file, world.project, "project", ("anyhook-run",), ("anyhook",), load_hook_file(file)
+        file, world.project, "project", ("anyhook", "run"), ("anyhook",), load_hook_file(file)
     )
 
 

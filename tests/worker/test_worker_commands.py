@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -21,6 +22,7 @@ from anyhook.testing import make_payload
 from anyhook.worker import client
 from anyhook.worker.control import list_servers, stop_server
 from tests.waiting import until
+from tests.warm import CLIENT
 
 pytestmark = pytest.mark.slow
 
@@ -88,10 +90,10 @@ def hook_file(world):
 
 
 def fire(file, python=sys.executable, event="before_tool", **options):
-    """Run a hook file through its worker, with the client that every machine has."""
+    """Run a hook file through its worker."""
     fields = {"tool": "shell", "input": {"command": "ls"}} if event == "before_tool" else {}
     return subprocess.Popen(
-        [python, "-IS", client.__file__, python, str(file)],
+        [*CLIENT[:-1], python, str(file)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -405,7 +407,7 @@ def test_every_hook_file_of_the_settings_is_told(world, runtime, run, hook_file)
     hook_file()
     file = '"${GEMINI_PROJECT_DIR}/guard.py"'
     written = {
-        "SessionStart": f"{sys.executable} -IS {client.__file__} {sys.executable} {file}",
+        "SessionStart": f"{shlex.join(CLIENT)} {file}",
         "BeforeTool": f"{sys.executable} {file}",
         "AfterTool": "echo of no interest",
     }
@@ -423,12 +425,12 @@ def test_every_hook_file_of_the_settings_is_told(world, runtime, run, hook_file)
     assert cold["says"] == "starts an interpreter on every event"
     assert cold["do"].endswith("guard.py --agent gemini")
     (warm,) = (check for check in about if check["state"] == "fine")
-    assert warm["says"] == "through the worker, by way of an interpreter"
+    assert warm["says"] == "through the worker"
 
 
-@pytest.mark.parametrize("line", ["/no/anyhook-run {python} {file}", "anyhook-run /no/py {file}"])
+@pytest.mark.parametrize("line", ["/no/anyhook run {file}", "anyhook run --python /no/py {file}"])
 def test_a_hook_whose_programs_are_gone_is_wrong(world, runtime, run, hook_file, monkeypatch, line):
-    programs = world.write(world.root / "bin" / "anyhook-run", "#!/bin/sh\n").parent
+    programs = world.write(world.root / "bin" / "anyhook", "#!/bin/sh\n").parent
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     line = line.format(python=sys.executable, file=hook_file())
     hooks = {"BeforeTool": [{"hooks": [{"type": "command", "command": line}]}]}
@@ -454,7 +456,7 @@ def test_a_hook_of_the_user_is_installed_for_the_user(world, runtime, run, hook_
 def examined(root, prepare):
     """Let another installation's doctor look, whose files were changed before."""
     shutil.copytree(PACKAGE, root / "anyhook", ignore=shutil.ignore_patterns("__pycache__"))
-    prepare(root / "anyhook" / "worker" / "anyhook-run")
+    prepare(root / "anyhook" / "worker" / "anyhook")
     return subprocess.run(
         [sys.executable, "-m", "anyhook", "doctor"],
         capture_output=True,
@@ -464,16 +466,16 @@ def examined(root, prepare):
     )
 
 
-def test_without_a_compiler_the_doctor_says_how_to_get_the_native_client(world, runtime):
+def test_without_a_compiler_the_doctor_says_how_to_get_the_native_program(world, runtime):
     done = examined(world.root, lambda program: program.unlink(missing_ok=True))
 
     assert done.returncode == 0, done.stderr
-    assert "! native client: no C compiler was there" in done.stdout
+    assert "! native program: there was no C compiler" in done.stdout
     assert "install gcc or clang" in done.stdout
 
 
 @pytest.mark.parametrize("content", [b"\x7fELF of no machine", b"#!/bin/sh\nexit 1\n"])
-def test_a_native_client_of_another_machine_is_wrong(world, runtime, content):
+def test_a_native_program_of_another_machine_is_wrong(world, runtime, content):
     def prepare(program):
         program.unlink(missing_ok=True)
         program.write_bytes(content)
@@ -482,7 +484,7 @@ def test_a_native_client_of_another_machine_is_wrong(world, runtime, content):
     done = examined(world.root, prepare)
 
     assert done.returncode == 1, done.stderr
-    assert "✗ native client: " in done.stdout
+    assert "✗ native program: " in done.stdout
     assert "does not run here" in done.stdout
 
 
@@ -622,7 +624,7 @@ def test_the_hooks_of_a_project_are_measured_as_they_are_written(world, runtime,
 def test_a_hook_that_is_warm_already_is_measured_cold_too(world, runtime, run, hook_file):
     text, notes = noting(world)
     file = hook_file(text)
-    project_hooks(world, f"{sys.executable} -IS {client.__file__} {sys.executable} {file}")
+    project_hooks(world, f"{shlex.join(CLIENT)} {file}")
 
     code, _ = bench(run, "--trust-once")
 

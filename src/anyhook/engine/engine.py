@@ -650,9 +650,9 @@ class Engine:
         """Report the tool of an event, once, if no hook applies to it."""
         # A payload may hold any value there; every hook applies to such a call.
         name: object = event.tool_name
-        arguments: object = event.tool_input
         if not isinstance(name, str) or self.unmatched_tools.is_checked(name, name):
             return
+        arguments: object = event.tool_input
         canonical = self.agent.vocabulary.tool(name, event.mcp_context)
         names = tuple(arguments) if isinstance(arguments, Mapping) else ()
         tool = ProgramTool(name, name, canonical, names)
@@ -662,21 +662,34 @@ class Engine:
         """Decide an event like `dispatch`, but leave it to the caller to report its problems."""
         self._check_dispatch(event)
         if not self._observers:
-            return await self._decide(event, {})
+            problems, plan = self._plan_now(event)
+            if not plan.groups and not problems:
+                return NO_DECISION
+            return await self._run(event, plan, problems, {})
         event = self.complete(event)
         observations = Observations(self._observers, self.agent, event)
         decision: Decision | None = None
         try:
-            decision = await self._decide(event, observations.variables)
+            problems, plan = self._plan_now(event)
+            decision = await self._run(event, plan, problems, observations.variables)
         finally:
             observations.finish(decision)
         if not observations.problems:
             return decision
         return replace(decision, diagnostics=(*observations.problems, *decision.diagnostics))
 
-    async def _decide(self, event: Event, variables: Mapping[str, str]) -> Decision:
+    def _plan_now(self, event: Event) -> tuple[tuple[Diagnostic, ...], Plan]:
+        """Return the new problems of settings that were read again, and the plan of an event."""
         problems = self._reload_if_stale() if self._watch else ()
-        plan = self.plan(event)
+        return problems, self.plan(event)
+
+    async def _run(
+        self,
+        event: Event,
+        plan: Plan,
+        problems: tuple[Diagnostic, ...],
+        variables: Mapping[str, str],
+    ) -> Decision:
         if not plan.groups:
             return Decision(diagnostics=problems) if problems else NO_DECISION
         spec = self.rules.by_canonical[event.name]
@@ -735,6 +748,16 @@ class Engine:
     ) -> HookContext:
         for handler in plan.handlers:
             get_kind(handler.kind)  # import it before the clock of the dispatch starts
+        # The guards are bound here, so that a reload does not change them during a dispatch.
+        guard, shared_guard = self._guard, self._shared_guard
+
+        def withhold(handler: HandlerSpec) -> HandlerResult | None:
+            return withhold_safely(guard.withhold, context.directory_of(handler), handler)
+
+        def withhold_in_background(handler: HandlerSpec) -> HandlerResult | None:
+            return withhold_safely(shared_guard.withhold, context.directory_of(handler), handler)
+
+        session_variables = self._session_variables.of(str(event.session_id or ""))
         context = HookContext(
             agent=self.agent,
             rules=self.rules,
@@ -749,23 +772,11 @@ class Engine:
             epoch=time.perf_counter(),
             when=time.time(),
             services=self._services,
-        )
-        # The guards are bound here, so that a reload does not change them during a dispatch.
-        guard, shared_guard = self._guard, self._shared_guard
-
-        def withhold(handler: HandlerSpec) -> HandlerResult | None:
-            return withhold_safely(guard.withhold, context.directory_of(handler), handler)
-
-        def withhold_in_background(handler: HandlerSpec) -> HandlerResult | None:
-            return withhold_safely(shared_guard.withhold, context.directory_of(handler), handler)
-
-        session_variables = self._session_variables.of(str(event.session_id or ""))
-        return replace(
-            context,
             session_variables={**session_variables, **variables},
             withhold=withhold,
             withhold_in_background=withhold_in_background,
         )
+        return context
 
     def _limiter_of_loop(self) -> anyio.CapacityLimiter:
         """Return the limiter of the running event loop; an engine may be used by several."""

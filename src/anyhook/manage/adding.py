@@ -23,7 +23,7 @@ from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
 from anyhook.shell.tapped import SHADOW_OPTION
 from anyhook.trust.store import TrustStore
-from anyhook.worker.commands import PROGRAM, prefix, read_command
+from anyhook.worker.commands import PROGRAM, PYTHON, prefix, read_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -252,8 +252,8 @@ def trust_hook_file(agent: AgentSpec, path: Path, installation: Installation) ->
 def choose_launcher(python: str | None, scope: str, *, cold: bool) -> tuple[str, ...]:
     """Return the words of the command before the hook file.
 
-    In shared settings they mean the same on every machine. In the user's own settings they are the
-    fastest client of the worker on this machine.
+    In shared settings they mean the same on every machine. In the user's own settings they are
+    absolute paths, because an agent need not have the `PATH` of this shell.
     """
     is_cold = cold or os.name != "posix"
     if scope == "project" and python is None:
@@ -266,12 +266,12 @@ def choose_launcher(python: str | None, scope: str, *, cold: bool) -> tuple[str,
     # A program in the environment of this interpreter is not on the PATH of the agent.
     program = shutil.which(PROGRAM[0])
     is_global = program is not None and not Path(program).is_relative_to(sys.prefix)
-    return PROGRAM if is_global else (interpreter,)
+    return (*PROGRAM, PYTHON, interpreter) if is_global else (interpreter,)
 
 
 def launcher_problem(launcher: tuple[str, ...]) -> str | None:
     """Return what the command needs and this machine lacks."""
-    if launcher in (PROGRAM, SHARED_PROGRAM) and not shutil.which(PROGRAM[0]):
+    if launcher[:1] == SHARED_PROGRAM and not shutil.which(PROGRAM[0]):
         return (
             "the command starts anyhook, but anyhook is not on the PATH here; install it where the "
             "agent finds it, for example with: pipx install anyhook"
