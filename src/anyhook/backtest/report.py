@@ -156,6 +156,24 @@ def dependencies_of(result: Result) -> Dependencies:
     )
 
 
+def refusals_of(result: Result) -> list[str]:
+    """Return what a reader has to know about calls that were not executed, as sentences."""
+    texts: list[str] = []
+    refused = sum(result.refused.values())
+    if refused:
+        denied = result.refused["deny"]
+        texts.append(
+            f"{refused:,} of the decided calls were not executed when they happened: the agent, "
+            f"its user or a hook refused them ({denied:,} of them are denied here)."
+        )
+    if result.unseen:
+        texts.append(
+            f"{result.unseen:,} further calls are left out: the agent refused them before hooks "
+            "got them. --refused decides refused calls only, these too."
+        )
+    return texts
+
+
 def _result_json(result: Result) -> dict[str, Any]:
     outcomes = result.outcomes()
     sessions = len(result.sessions)
@@ -173,6 +191,8 @@ def _result_json(result: Result) -> dict[str, Any]:
         "by_event": dict(result.events),
         "sessions": sessions,
         "outcomes": rates,
+        "refused": dict(result.refused),
+        "unseen": result.unseen,
         "hooks": {hook: _tally_json(tally) for hook, tally in result.hooks.items()},
     }
 

@@ -103,6 +103,10 @@ def backtest(
     where: Annotated[
         str, typer.Option("--where", metavar="WORDS", help="Only events with all of these words.")
     ] = "",
+    refused: Annotated[
+        bool,
+        typer.Option("--refused", help="Only calls that an agent, its user or a hook refused."),
+    ] = False,
     fail_on: Annotated[
         str, typer.Option("--fail-on", help="Exit with 1 on new-deny or any-change.")
     ] = "",
@@ -150,6 +154,7 @@ def backtest(
             event=event,
             session=session,
             text=where,
+            refused=refused,
         )
         parts = _parts(on, directory, chosen)
         if not parts:
@@ -303,6 +308,7 @@ def _report_no_events(on: list[str] | None, chosen: Filter, *, is_empty: bool) -
         "--tool": chosen.tool,
         "--session": chosen.session,
         "--where": chosen.text,
+        "--refused": chosen.refused,
     }
     if is_empty:
         out.print("The history is empty.")

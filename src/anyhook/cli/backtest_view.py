@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from anyhook.backtest.changes import EXAMPLES
-from anyhook.backtest.report import PERCENTILES, dependencies_of, examples
+from anyhook.backtest.report import PERCENTILES, dependencies_of, examples, refusals_of
 from anyhook.cli.output import count_of, make_table
 from anyhook.cli.past import counts_text, outcome_text
 from anyhook.history.describe import show_span
@@ -47,6 +47,8 @@ def print_report(out: Console, run: Run, comparison: Comparison | None) -> None:
         out.print(_rate_table(result))
     _print_crashes(out, result)
     _print_timeouts(out, run)
+    for text in refusals_of(result):
+        out.print(text, highlight=False, soft_wrap=True)
     for text in dependencies_of(result).texts():
         out.print(Text(printable(text), style="yellow"), soft_wrap=True)
     if comparison is None:

@@ -18,7 +18,7 @@ from anyhook.cli import (
     history_stats,  # noqa: F401 - adds its command
 )
 from anyhook.cli.event_filters import notes_on, print_notes, resolve
-from anyhook.cli.history import OUTCOME_HELP, Agent, Failed, Project, history
+from anyhook.cli.history import OUTCOME_HELP, Agent, Failed, Project, Refused, history
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, count_of, print_json
 from anyhook.cli.past import Since, open_history, print_problems
@@ -88,6 +88,7 @@ def export(
     outcome: Annotated[str, typer.Option("--outcome", help=OUTCOME_HELP)] = "",
     hook: Annotated[str, typer.Option("--hook", help="Only where this hook ran.")] = "",
     failed: Failed = False,
+    refused: Refused = False,
     session: Annotated[str, typer.Option("--session", help="Only this session.")] = "",
     project: Project = "",
     agent: Agent = "",
@@ -120,6 +121,7 @@ def export(
             since=parse_since(since),
             project=project,
             failed=failed,
+            refused=refused,
         )
         wanted = resolve(given, store)
         with _export_progress(iterate(store, wanted), is_hidden=is_stream) as events:
