@@ -284,9 +284,16 @@ def _field_table(decision: Decision) -> Table:
             continue
         for blame in blames:
             value = _one_line(blame.value) if name in PROSE_FIELDS else shorten(blame.value)
-            text = Text.assemble(value, (f"  ← {_blame_text(blame)}", "dim"))
+            readers = _readers(decision, str(blame.value)) if name == "reason" else ""
+            text = Text.assemble(value, (f"  {readers}← {_blame_text(blame)}", "dim"))
             table.add_row("", Text(name, style="bold"), text)
     return table
+
+
+def _readers(decision: Decision, reason: str) -> str:
+    """Return who gets a reason, as the decision routes it; empty if nobody does."""
+    readers = [m.audience for m in decision.messages if m.field == "reason" and reason in m.text]
+    return f"for the {readers[0]}  " if readers else ""
 
 
 def _blame_text(blame: Blame) -> str:

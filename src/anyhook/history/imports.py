@@ -14,7 +14,7 @@ from anyhook.errors import UnknownNameError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.forks import TranscriptFile, find_originals, keys_of
 from anyhook.history.merge import combine
-from anyhook.history.rows import dump
+from anyhook.history.rows import dump, uncompressed
 from anyhook.journal.records import answer_record
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
@@ -332,7 +332,9 @@ class _LiveEvents:
         )
         numbers: dict[str, list[int]] = {}
         for number, event, payload in rows:
-            numbers.setdefault(_happening(event, json.loads(payload)), []).append(number)
+            numbers.setdefault(_happening(event, json.loads(uncompressed(payload))), []).append(
+                number
+            )
         return numbers
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.history.digests import content_digest
+from anyhook.history.rows import uncompressed
 from anyhook.history.text import query_of
 from anyhook.history.verdicts import HAS_FAILED
 
@@ -141,7 +142,8 @@ class SessionRange:
             " reconstructed, redacted, refusal IS NOT NULL"
         )
         join = "JOIN bodies ON bodies.event_id = events.id"
-        return list(self._query(history, columns, f"{of_names}ORDER BY events.id", join))
+        rows = self._query(history, columns, f"{of_names}ORDER BY events.id", join)
+        return [(*row[:5], uncompressed(row[5]), *row[6:]) for row in rows]
 
     def _query(self, history: History, columns: str, rest: str, join: str = "") -> Iterable[Any]:
         condition, values = _condition(self.wanted)
@@ -219,7 +221,14 @@ def past_answers(
     )
     for number, session, event, tool, payload, answers, error, label in rows:
         yield PastDecision(
-            number, session, event, tool, json.loads(payload), json.loads(answers), (label,), error
+            number,
+            session,
+            event,
+            tool,
+            json.loads(uncompressed(payload)),
+            json.loads(answers),
+            (label,),
+            error,
         )
 
 
@@ -241,7 +250,7 @@ def past_decisions(history: History, wanted: Filter) -> Iterator[PastDecision]:
         answer.pop("blame", None)
         hooks = tuple(sorted(labels.split("\n"))) if labels else ()
         yield PastDecision(
-            number, session, event, tool, json.loads(payload), [answer], hooks, error
+            number, session, event, tool, json.loads(uncompressed(payload)), [answer], hooks, error
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+MIN_COMPRESSED = 1024
+"""Characters of a payload from which it is compressed."""
 MAX_REFUSAL = 4000
 """Characters of the reason of a refusal that are stored."""
 MARKED = ("agent", "event", "tool", "verdict", "source", "session", "result")
@@ -73,7 +76,7 @@ class Rows:
                 event.has_reached_hooks,
             )
         )
-        self._bodies.append((number, payload, decision))
+        self._bodies.append((number, compressed(payload), decision))
         hooks = [result.hook for result in event.results]
         text = searched_text(event.payload, event.decision, refusal)
         if redacted:
@@ -178,7 +181,7 @@ def indexed_text(connection: sqlite3.Connection, number: int) -> tuple[str, str]
         " ORDER BY results.rowid",
         (number,),
     ).fetchall()
-    payload = json.loads(payload)
+    payload = json.loads(uncompressed(payload))
     decision = None if decision is None else json.loads(decision)
     stored = RecordedEvent(
         agent,
@@ -199,6 +202,25 @@ def indexed_text(connection: sqlite3.Connection, number: int) -> tuple[str, str]
 def dump(value: object) -> str:
     """Return a JSON value as the text that is stored."""
     return storable(_encode(value))
+
+
+def compressed(payload: str) -> str | bytes:
+    """Return the text of a payload as it is stored: a long one takes a third of the space."""
+    return zlib.compress(payload.encode(), 1) if len(payload) >= MIN_COMPRESSED else payload
+
+
+def uncompressed(stored: str | bytes) -> str:
+    """Return the text of a stored payload.
+
+    Raises:
+        ValueError: If it is damaged.
+    """
+    if isinstance(stored, str):
+        return stored
+    try:
+        return zlib.decompress(stored).decode()
+    except zlib.error as error:
+        raise ValueError(f"a stored payload is damaged: {error}") from error
 
 
 def storable(text: str) -> str:

@@ -47,7 +47,7 @@ CREATE INDEX events_verdict ON events (verdict, time) WHERE verdict <> 'none';
 -- Apart from the events, so that lists and counts do not read the payloads.
 CREATE TABLE bodies (
     event_id INTEGER PRIMARY KEY REFERENCES events (id) ON DELETE CASCADE,
-    payload  TEXT NOT NULL,
+    payload  TEXT NOT NULL, -- a long one is compressed: `anyhook.history.rows.compressed`
     decision TEXT
 );
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import UsageError
 from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.rows import uncompressed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -88,7 +89,7 @@ def _read_event(number: int, *columns: Any, results: list[RecordedResult]) -> Re
         session=session,
         event=event,
         time=time,
-        payload=json.loads(payload),
+        payload=json.loads(uncompressed(payload)),
         source=source,
         project=project,
         tool=tool,
