@@ -424,7 +424,7 @@ def test_every_hook_file_of_the_settings_is_told(world, runtime, run, hook_file)
     assert cold["says"] == "starts an interpreter on every event"
     assert cold["do"].endswith("guard.py --agent gemini")
     (warm,) = (check for check in about if check["state"] == "fine")
-    assert warm["says"] == "through the worker, by way of an interpreter"
+    assert warm["says"] == "warm, started through Python (about 17 ms; --scope local makes it 4 ms)"
 
 
 @pytest.mark.parametrize("line", ["/no/anyhook-run {python} {file}", "anyhook-run /no/py {file}"])
@@ -596,7 +596,7 @@ def test_a_hook_that_stays_cold_is_told_with_the_reason(world, runtime, run, hoo
     [
         (("guard.py", "--event", "AfterTool"), "it has functions for before_tool, session_start"),
         (("guard.py", "--agent", "nobody"), "no agent named 'nobody'"),
-        (("none.py",), "none.py is no Python file"),
+        (("none.py",), "none.py does not exist"),
         ((), "no command of the settings"),
     ],
 )

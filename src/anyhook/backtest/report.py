@@ -156,6 +156,19 @@ def dependencies_of(result: Result) -> Dependencies:
     )
 
 
+def summary_of(result: Result) -> str:
+    """Return the answer to the question of a backtest: how many events are denied."""
+    calls = result.events["before_tool"]
+    is_about_calls = calls == result.total
+    noun = "call" if is_about_calls else "event"
+    sessions = len(result.sessions)
+    return (
+        f"would have denied {result.verdicts['deny']:,} of {result.total:,} "
+        f"{noun}{'' if result.total == 1 else 's'} in {sessions:,} "
+        f"session{'' if sessions == 1 else 's'}"
+    )
+
+
 def refusals_of(result: Result) -> list[str]:
     """Return what a reader has to know about calls that were not executed, as sentences."""
     texts: list[str] = []

@@ -319,7 +319,8 @@ def _check_hook(diagnosis: Diagnosis, engine: Engine, handler: HandlerSpec, file
             return Check(name, WRONG, says, _install(file, engine, handler))
     if Path(command.program).name == NATIVE:
         return Check(name, FINE, "through the worker")
-    return Check(name, FINE, "through the worker, by way of an interpreter")
+    says = "warm, started through Python (about 17 ms; --scope local makes it 4 ms)"
+    return Check(name, FINE, says)
 
 
 def _look_at_companions(diagnosis: Diagnosis) -> Iterator[Check]:

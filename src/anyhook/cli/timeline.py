@@ -20,8 +20,10 @@ from anyhook.engine.not_run import (
     unknown_tool,
     why_not_decided,
 )
+from anyhook.manage.hooks import configured_handlers
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Status
+from anyhook.model.definitions import unique_labels
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable, shorten
 from anyhook.settings.detect import agents_with_hooks
@@ -161,8 +163,10 @@ def _timeline(
     table.columns[0].overflow = "ellipsis"
     table.columns[3].justify = "right"
     total = max((result.started + result.duration for result in decision.results), default=0.0)
+    labels = unique_labels(configured_handlers(engine))
     for result in decision.results:
-        label = Text(f"  {_label_with_function(engine, event, result.handler)}")
+        name = labels.get(id(result.handler), result.handler.label)
+        label = Text(f"  {name}{_function_of(engine, event, result.handler)}")
         place = Text(show_place(result.handler.place, short=True), style="dim")
         bar = _bar(result, total or 1.0, width)
         duration = Text(f"{result.duration * 1000:.0f} ms", style="dim")
@@ -219,12 +223,10 @@ def _status(result: HandlerResult) -> Text:
     return text
 
 
-def _label_with_function(engine: Engine, event: Event, handler: HandlerSpec) -> str:
-    """Return the label of a hook, with its function if the event reaches only one."""
+def _function_of(engine: Engine, event: Event, handler: HandlerSpec) -> str:
+    """Return the function of a hook file that the event reaches, if it is only one."""
     functions = _functions_for(engine, event, handler)
-    if len(functions) != 1:
-        return handler.label
-    return f"{handler.label}:{functions[0].line} {functions[0].name}"
+    return f":{functions[0].line} {functions[0].name}" if len(functions) == 1 else ""
 
 
 def _functions_for(engine: Engine, event: Event, handler: HandlerSpec) -> list[Use]:

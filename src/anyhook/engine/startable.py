@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,7 @@ def _check_command(
         if first not in BUILTINS and shutil.which(first, path=search_path) is None:
             yield _about(handler, "missing-program", f"there is no program {first!r} on the PATH")
     elif first is not None and first.is_file() and not os.access(first, os.X_OK):
-        text = f"{first} may not be executed; run: chmod +x {first}"
+        text = f"{first} may not be executed; run: {shlex.join(('chmod', '+x', str(first)))}"
         yield _about(handler, "not-executable", text)
 
 
