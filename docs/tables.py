@@ -1,4 +1,4 @@
-"""Writes tables of `capabilities.md`, `integrations.md` and `telemetry.md` (`make docs`)."""
+"""Writes the tables of pages that follow from the code (`make docs`)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli.capabilities import markdown_tables
+from anyhook.cli.verdict import effect_of_denial
 from anyhook.integrations.adk import ADK
 from anyhook.integrations.claude_sdk import CLAUDE_SDK
 from anyhook.integrations.langchain import LANGCHAIN
@@ -54,3 +55,17 @@ before, _, rest = TELEMETRY.read_text(encoding="utf-8").partition(START)
 _, _, after = rest.partition(END)
 table = telemetry_tables()
 TELEMETRY.write_text(f"{before}{START}\n{table}\n\n{END}{after}", encoding="utf-8")
+
+RULES = Path(__file__).with_name("rules.md")
+START, END = "<!-- denials -->\n", "<!-- /denials -->"
+gemini = get_agent("gemini")
+observed = gemini.rule_sets["observed"].by_canonical
+rows = ["| event | by the reference, the agent … | the program … |", "| --- | --- | --- |"]
+for spec in gemini.documented.events:
+    has_verdict = observed[spec.canonical].verdict_policy != "none"
+    seen = effect_of_denial(observed[spec.canonical]) if has_verdict else "goes on"
+    rows.append(f"| `{spec.wire}` | {effect_of_denial(spec)} | {seen} |")
+before, _, rest = RULES.read_text(encoding="utf-8").partition(START)
+_, _, after = rest.partition(END)
+table = "\n".join(rows)
+RULES.write_text(f"{before}{START}\n{table}\n\n{END}{after}", encoding="utf-8")

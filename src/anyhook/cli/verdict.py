@@ -64,6 +64,8 @@ EFFECTS_OF_EVENTS = {
     "before_tool": ("does not run this call", "runs this call"),
     "permission_request": ("does not run this call", "runs this call"),
     "before_prompt": ("erases this prompt", "answers this prompt"),
+    "before_model": ("does not ask its model", "asks its model"),
+    "after_model": ("discards the response", "uses the response"),
     "before_compress": ("does not compress the conversation", "compresses the conversation"),
     "subagent_stop": (
         "lets the subagent continue, with the reason as its next prompt",
@@ -139,10 +141,21 @@ def _word(decision: Decision) -> str:
     return " + ".join(words) or "no decision"
 
 
-def _effect(spec: EventSpec, decision: Decision) -> str:
-    denied, goes_on = EFFECTS[spec.denial]
+def effect_of_denial(spec: EventSpec) -> str:
+    """Return what an agent does if an event is denied, without a subject."""
+    return _effects(spec)[0]
+
+
+def _effects(spec: EventSpec) -> tuple[str, str]:
+    """Return what the agent does if an event is denied, and if it is not."""
+    effects = EFFECTS[spec.denial]
     if spec.denial in (Denial.PREVENTS, Denial.CONTINUES):
-        denied, goes_on = EFFECTS_OF_EVENTS.get(spec.canonical, (denied, goes_on))
+        effects = EFFECTS_OF_EVENTS.get(spec.canonical, effects)
+    return effects
+
+
+def _effect(spec: EventSpec, decision: Decision) -> str:
+    denied, goes_on = _effects(spec)
     effects = {
         Outcome.DENY: denied,
         Outcome.ASK: "asks its user",
