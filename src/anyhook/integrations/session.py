@@ -428,16 +428,18 @@ class Session:
         """Report that the context is about to be compressed; only when it really is.
 
         Returns:
-            Why hooks object; `None` if they do not. Where the agent's reference gives a denial no
-            effect, the reason is reported, too.
+            Why hooks object, which the user is told; `None` if they do not.
         """
         event = self._dispatcher.new_event(
             BeforeCompress, trigger=trigger, custom_instructions=instructions
         )
         decision = await self._dispatcher.fire(event)
-        if decision.outcome is Outcome.DENY:
+        if decision.goes_on:
             self._dispatcher.report_denial(event, decision)
-        return await self._dispatcher.denial_reason(event, decision)
+        reason = await self._dispatcher.denial_reason(event, decision)
+        if reason is not None and not decision.goes_on:
+            self._dispatcher.messages.send(f"the conversation is not compressed: {reason}")
+        return reason
 
     async def notify(self, kind: str, message: str, details: dict[str, Any] | None = None) -> None:
         """Report that the user is notified.
