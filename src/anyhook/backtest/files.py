@@ -2,6 +2,8 @@
 
 JSON lines are split into ranges of bytes and Parquet into its row groups, so that no file is read
 whole. A transcript is one part, because what an event is depends on what came before.
+
+It is one module because the parts of a file and how their events are read depend on each other.
 """
 
 from __future__ import annotations

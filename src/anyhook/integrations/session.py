@@ -427,17 +427,16 @@ class Session:
     async def compress(self, trigger: str = "auto", instructions: str | None = None) -> str | None:
         """Report that the context is about to be compressed; only when it really is.
 
-        Returns:
-            Why hooks object, which the user is told; `None` if they do not.
+        Returns why hooks object, which the user is told; `None` if they do not.
         """
         event = self._dispatcher.new_event(
             BeforeCompress, trigger=trigger, custom_instructions=instructions
         )
         decision = await self._dispatcher.fire(event)
+        reason = await self._dispatcher.denial_reason(event, decision)
         if decision.goes_on:
             self._dispatcher.report_denial(event, decision)
-        reason = await self._dispatcher.denial_reason(event, decision)
-        if reason is not None and not decision.goes_on:
+        elif reason is not None:
             self._dispatcher.messages.send(f"the conversation is not compressed: {reason}")
         return reason
 
