@@ -425,10 +425,7 @@ class Session:
         }
 
     async def compress(self, trigger: str = "auto", instructions: str | None = None) -> str | None:
-        """Report that the context is about to be compressed; only when it really is.
-
-        Returns why hooks object, which the user is told; `None` if they do not.
-        """
+        """Report that the context is about to be compressed; return why hooks object, or `None`."""
         event = self._dispatcher.new_event(
             BeforeCompress, trigger=trigger, custom_instructions=instructions
         )
