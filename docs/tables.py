@@ -1,4 +1,4 @@
-"""Writes tables of `capabilities.md`, `integration*.md` and `telemetry.md` (`make docs`)."""
+"""Writes the tables of pages that follow from the code (`make docs`)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli.capabilities import markdown_tables
+from anyhook.cli.verdict import effect_of_denial
 from anyhook.integrations.adk import ADK
 from anyhook.integrations.claude_sdk import CLAUDE_SDK
 from anyhook.integrations.langchain import LANGCHAIN
@@ -70,3 +71,12 @@ for page, (row, _) in FRAMEWORKS.items():
 
 TELEMETRY = Path(__file__).with_name("telemetry.md")
 write_between(TELEMETRY, "telemetry", telemetry_tables())
+
+gemini = get_agent("gemini")
+observed = gemini.rule_sets["observed"].by_canonical
+rows = ["| event | by the reference, the agent … | the program … |", "| --- | --- | --- |"]
+for spec in gemini.documented.events:
+    has_verdict = observed[spec.canonical].verdict_policy != "none"
+    seen = effect_of_denial(observed[spec.canonical]) if has_verdict else "goes on"
+    rows.append(f"| `{spec.wire}` | {effect_of_denial(spec)} | {seen} |")
+write_between(Path(__file__).with_name("rules.md"), "denials", "\n".join(rows))

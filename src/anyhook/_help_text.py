@@ -68,7 +68,7 @@ HELP = """\
 │ redteam          Find what gets past a guard, with proof.                    │
 │ trust            Review the hooks of a project and allow them to run.        │
 │ enable           Switch a hook on in all of your settings files.             │
-│ disable          Switch a hook off in the settings file of its layer.        │
+│ disable          Turn a hook off in the file that defines it.                │
 │ shadow           Let a hook run without deciding: what it answers is         │
 │                  recorded and kept from the agent.                           │
 │ promote          Let a shadow decide, after a look at what it would have     │

@@ -420,7 +420,7 @@ def test_a_file_that_is_not_text_is_refused(world, run, hook_file):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (None, "is no Python file"),
+        (None, "does not exist"),
         ("x = 1", "is not an anyhook hook file"),
         (
             "from anyhook.authoring import Hooks\nHooks\nraise ValueError('broken')",

@@ -574,7 +574,7 @@ def test_a_hook_that_stays_cold_is_reported_with_the_reason(world, runtime, run,
     [
         (("guard.py", "--event", "AfterTool"), "it has functions for before_tool, session_start"),
         (("guard.py", "--agent", "nobody"), "no agent named 'nobody'"),
-        (("none.py",), "none.py is no Python file"),
+        (("none.py",), "none.py does not exist"),
         ((), "no command of the settings"),
     ],
 )

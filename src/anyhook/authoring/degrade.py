@@ -297,6 +297,7 @@ class Gap(Record):
         if self.denial is not Denial.NOTHING and self.supports("stop"):
             return answer.replace(stop=True, stop_reason=reason), "the agent is stopped"
         if self.supports("filter_tools"):
+            answer, _ = self.deliver(answer, reason)
             return answer.replace(tool_config={"mode": "NONE"}), "the model may call no tool"
         return self.deliver(answer, reason)
 

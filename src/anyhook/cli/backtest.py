@@ -102,6 +102,13 @@ def backtest(
     where: Annotated[
         str, typer.Option("--where", metavar="WORDS", help="Only events with all of these words.")
     ] = "",
+    refused: Annotated[
+        bool,
+        typer.Option("--refused", help="Only calls that an agent, its user or a hook refused."),
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show every decided event and every change.")
+    ] = False,
     fail_on: Annotated[
         str, typer.Option("--fail-on", help="Exit with 1 on new-deny or any-change.")
     ] = "",
@@ -137,7 +144,6 @@ def backtest(
         raise UnknownNameError("event", event, all_events())
     if fail_on and not against:
         raise UsageError("--fail-on compares: add --against, like --against git:HEAD")
-    subject = _subject(hook, project, agent, Consent(yes, trust_once))
     directory = history_directory()
     with open_history() as store:
         if session:
@@ -149,19 +155,21 @@ def backtest(
             event=event,
             session=session,
             text=where,
+            refused=refused,
         )
         parts = _parts(on, directory, chosen)
         if not parts:
             is_empty = not on and not sessions(store, limit=1)
             _report_no_events(on, chosen, is_empty=is_empty)
             return PROBLEMS
+        subject = _subject(hook, project, agent, Consent(yes, trust_once))
         done = _run(store, subject, parts, against, Machine(jobs, timeout, ray), chosen)
     if not done.run.result.total:
         _print_tool_note(chosen)
     keep(directory, report_json(done.run, done.comparison), describe(chosen, on))
     if html is not None:
         write_html(html, done)
-    return _report(done, fail_on, as_json=as_json)
+    return _report(done, fail_on, as_json=as_json, everything=everything)
 
 
 def replay(
@@ -302,6 +310,7 @@ def _report_no_events(on: list[str] | None, chosen: Filter, *, is_empty: bool) -
         "--tool": chosen.tool,
         "--session": chosen.session,
         "--where": chosen.text,
+        "--refused": chosen.refused,
     }
     if is_empty:
         out.print("The history is empty.")
@@ -381,13 +390,13 @@ def _show_progress(bar: ProgressBar, state: Progress) -> None:
     bar.show(state.done, state.parts, text)
 
 
-def _report(done: Evaluation, fail_on: str, *, as_json: bool) -> int:
+def _report(done: Evaluation, fail_on: str, *, as_json: bool, everything: bool = False) -> int:
     run, comparison = done.run, done.comparison
     print_problems(run.result.problems, run.result.problem_count)
     if as_json:
         print_json(report_json(run, comparison))
     else:
-        print_report(console(), run, comparison)
+        print_report(console(), run, comparison, everything=everything)
     if not run.is_complete:
         return INTERRUPTED
     if comparison is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from anyhook.backtest.changes import EXAMPLES
-from anyhook.backtest.report import PERCENTILES, dependencies_of, examples
+from anyhook.backtest.report import PERCENTILES, dependencies_of, examples, refusals_of, summary_of
 from anyhook.cli.colors import ACCENT, BAD, CAUTION, GOOD
 from anyhook.cli.render import count_of, counts_text, make_table, outcome_text
 from anyhook.history.describe import show_span
@@ -30,12 +30,20 @@ MAX_TEXT = 100
 """Characters of an event in an example."""
 
 
-def print_report(out: Console, run: Run, comparison: Comparison | None) -> None:
-    """Print the report of a backtest."""
+def print_report(
+    out: Console, run: Run, comparison: Comparison | None, *, everything: bool = False
+) -> None:
+    """Print the report of a backtest.
+
+    Args:
+        out: Where to print.
+        run: The run.
+        comparison: What is decided differently; `None` without a baseline.
+        everything: Print every decided event, and every group of changes.
+    """
     result, progress = run.result, run.progress
     heading = Text(run.subject.title, style="bold")
-    events, sessions = count_of(result.total, "event"), count_of(len(result.sessions), "session")
-    heading.append(f"  {events} in {sessions}", style="not bold")
+    heading.append(f"  {summary_of(result)}", style="not bold")
     seconds = show_span(progress.seconds)
     source = "from earlier runs" if progress.kept == progress.parts else f"in {seconds}"
     heading.append(f"  {source}", style="not bold dim")
@@ -47,12 +55,14 @@ def print_report(out: Console, run: Run, comparison: Comparison | None) -> None:
         out.print(_rate_table(result))
     _print_crashes(out, result)
     _print_timeouts(out, run)
+    for text in refusals_of(result):
+        out.print(text, highlight=False, soft_wrap=True)
     for text in dependencies_of(result).texts():
         out.print(Text(printable(text), style=CAUTION), soft_wrap=True)
     if comparison is None:
-        _print_examples(out, result)
+        _print_examples(out, result, everything=everything)
     else:
-        _print_changes(out, comparison)
+        _print_changes(out, comparison, everything=everything)
 
 
 def _end_text(progress: Progress) -> str:
@@ -128,13 +138,17 @@ def _print_timeouts(out: Console, run: Run) -> None:
     out.print(f"{line}; {remedy}", style=CAUTION, soft_wrap=True, highlight=False)
 
 
-def _print_examples(out: Console, result: Result) -> None:
-    for found in examples(result.decided, EXAMPLES):
+def _print_examples(out: Console, result: Result, *, everything: bool) -> None:
+    shown = list(result.decided) if everything else examples(result.decided, EXAMPLES)
+    for found in shown:
         line = Text("  ").append_text(outcome_text(found.outcome))
         line.append(f"  {found.tool or found.event}  ", style=ACCENT)
         line.append(_one_line(found.text))
         out.print(line, no_wrap=True, overflow="ellipsis")
         _print_reason(out, found)
+    rest = len(result.decided) - len(shown)
+    if rest > 0:
+        out.print(f"  and {rest:,} more; to see them: --all", style="dim")
 
 
 def _print_reason(out: Console, found: Decided) -> None:
@@ -148,7 +162,7 @@ def _print_reason(out: Console, found: Decided) -> None:
     out.print(Text(f"      {'; '.join(parts)}", style="dim"), soft_wrap=True)
 
 
-def _print_changes(out: Console, comparison: Comparison) -> None:
+def _print_changes(out: Console, comparison: Comparison, *, everything: bool) -> None:
     number = len(comparison.changes)
     if not number:
         out.print(Text.assemble(("no decision differs", GOOD), f" from {comparison.title}"))
@@ -159,14 +173,15 @@ def _print_changes(out: Console, comparison: Comparison) -> None:
     if denials:
         line.append(f", {count_of(denials, 'new denial')}", style=BAD)
     out.print(line)
-    for group in comparison.groups[:MAX_GROUPS]:
-        _print_group(out, group)
-    rest = len(comparison.groups) - MAX_GROUPS
+    groups = comparison.groups if everything else comparison.groups[:MAX_GROUPS]
+    for group in groups:
+        _print_group(out, group, len(group.changes) if everything else EXAMPLES)
+    rest = len(comparison.groups) - len(groups)
     if rest > 0:
-        out.print(f"and {count_of(rest, 'more group')}; to see them: --json", style="dim")
+        out.print(f"and {count_of(rest, 'more group')}; to see them: --all", style="dim")
 
 
-def _print_group(out: Console, group: ChangeGroup) -> None:
+def _print_group(out: Console, group: ChangeGroup, limit: int) -> None:
     line = Text("  ").append_text(outcome_text(group.before)).append(" → ")
     line.append_text(outcome_text(group.after))
     line.append(f"  {group.event} {group.tool or ''}".rstrip(), style=ACCENT)
@@ -183,7 +198,7 @@ def _print_group(out: Console, group: ChangeGroup) -> None:
             continue
         seen.add(text)
         out.print(_example(change), no_wrap=True, overflow="ellipsis")
-        if len(seen) >= EXAMPLES:
+        if len(seen) >= limit:
             break
 
 

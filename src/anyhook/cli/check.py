@@ -11,7 +11,7 @@ from rich.text import Text
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.ci_formats import github_lines, sarif_log
-from anyhook.cli.colors import CAUTION, GOOD
+from anyhook.cli.colors import GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
 from anyhook.cli.output import (
     console,
@@ -27,7 +27,6 @@ from anyhook.manage.problems import find_problems
 from anyhook.manage.scope import scope_of
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable
-from anyhook.settings.detect import trust_command
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,9 +60,7 @@ def check(
             "--format", help="github: annotations of a workflow; sarif: for code scanning."
         ),
     ] = Format.TEXT,
-    fix: Annotated[
-        bool, typer.Option("--fix", help="Apply the remedies that take no decision, first.")
-    ] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Apply the safe fixes, then check.")] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> int:
@@ -161,18 +158,7 @@ def _print_report(
         out.print(files)
     if not scope.agents or not files.row_count:
         print_no_hooks(out, scope)
-    # Hooks that are not trusted get one line each below, instead of one long message each.
-    untrusted: dict[str, list[str]] = {}
-    for finding in findings:
-        diagnostic = finding.diagnostic
-        if diagnostic.code == "project-untrusted":
-            labels = untrusted.setdefault(finding.agent, [])
-            labels.append(str(diagnostic.handler))
-        else:
-            print_diagnostics(out, [diagnostic], scope.project)
-    for engine in engines:
-        if engine.agent.name in untrusted:
-            _print_untrusted(out, engine, untrusted[engine.agent.name])
+    print_diagnostics(out, [finding.diagnostic for finding in findings], scope.project)
     _print_summary(out, findings)
 
 
@@ -186,14 +172,6 @@ def _files_table(engines: list[Engine]) -> Table:
                 layer = str(file.source.layer)
                 table.add_row(engine.agent.title, layer, Text(path), str(hooks))
     return table
-
-
-def _print_untrusted(out: Console, engine: Engine, labels: list[str]) -> None:
-    out.print(Text.assemble(("not trusted", CAUTION), f"  {engine.agent.title}:"))
-    for label in dict.fromkeys(labels):
-        out.print(Text(f"  {label}"))
-    command = trust_command(engine.agent.name, engine.project_dir)
-    out.print(Text(f"  anyhook does not run them until you trust them: {command}"))
 
 
 def _print_summary(out: Console, findings: list[Finding]) -> None:

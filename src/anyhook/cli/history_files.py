@@ -17,7 +17,7 @@ from anyhook.cli import (
     history_stats,  # noqa: F401 - adds its command
 )
 from anyhook.cli.event_filters import notes_on, print_notes, resolve
-from anyhook.cli.history import OUTCOME_HELP, Agent, Failed, Project, history
+from anyhook.cli.history import OUTCOME_HELP, Agent, Failed, Project, Refused, history
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
 from anyhook.cli.output import console, print_json
@@ -90,6 +90,7 @@ def export(
     outcome: Annotated[str, typer.Option("--outcome", help=OUTCOME_HELP)] = "",
     hook: Annotated[str, typer.Option("--hook", help="Only where this hook ran.")] = "",
     failed: Failed = False,
+    refused: Refused = False,
     session: Annotated[str, typer.Option("--session", help="Only this session.")] = "",
     project: Project = "",
     agent: Agent = "",
@@ -122,6 +123,7 @@ def export(
             since=parse_since(since),
             project=project,
             failed=failed,
+            refused=refused,
         )
         wanted = resolve(given, store)
         with progress("writing", is_quiet=is_stream) as bar:

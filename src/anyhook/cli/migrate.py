@@ -91,9 +91,7 @@ def migrate(
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option(
-            "--to", help="The agent that they shall run under; by default the only other one here."
-        ),
+        typer.Option("--to", help="The agent to move them to; by default the only other one here."),
     ] = None,
     project: Project = HERE,
     scope: Annotated[
@@ -180,7 +178,7 @@ def migrate(
         options = WriteOptions(yes, dry_run, as_json)
         written = apply_changes([change, *companions], options, backup=True)
         if written and not as_json and scope == "project":
-            console().print(f"Under anyhook itself: anyhook trust --agent {target_agent.name}")
+            console().print(f"For anyhook fire: anyhook trust --agent {target_agent.name}")
     elif not as_json:
         show_refusal(refusal)
     if migration.is_shimmed and scope == "project" and not shutil.which("anyhook"):
@@ -245,7 +243,7 @@ def _only_target(project: Path, source: AgentSpec) -> str:
     if len(present) == 1:
         return present[0]
     choices = " or ".join(f"--to {name}" for name in present or others)
-    raise UsageError(f"name the agent that the hooks of {source.title} shall run under: {choices}")
+    raise UsageError(f"Move the hooks of {source.title} where? Add {choices}")
 
 
 def _program(scope: str) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def disable(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
-    """Switch a hook off in the settings file of its layer.
+    """Turn a hook off in the file that defines it.
 
     Comments, order and indentation of the file stay. If the agent cannot switch off a single hook
     (see `anyhook list`), the hook is taken out of the file and kept for `anyhook enable`. Hooks of

@@ -30,12 +30,16 @@ from anyhook.engine.not_run import (
     why_not_decided,
 )
 from anyhook.journal.records import answer_record
+from anyhook.manage.hooks import configured_handlers
 from anyhook.model.decisions import Status
+from anyhook.model.definitions import unique_labels
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable, shorten
 from anyhook.settings.detect import agents_with_hooks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
     from anyhook.authoring.inspect import Use
@@ -78,7 +82,8 @@ def print_timeline(
         out.print(Text.assemble(("unknown tool", CAUTION), f"  {unknown}"))
     skipped = hooks_that_did_not_run(engine, event, decision)
     if decision.results or skipped:
-        rows = [_run_row(engine, event, result) for result in decision.results]
+        labels = unique_labels(configured_handlers(engine))
+        rows = [_run_row(engine, event, result, labels) for result in decision.results]
         out.print(runs_table(out, [*rows, *map(_skipped_row, skipped)]))
     elif not decision.blame:
         out.print(_no_hooks_text(engine, spec.wire))
@@ -124,11 +129,14 @@ def _no_hooks_text(engine: Engine, event: str) -> Text:
 # -- the hooks
 
 
-def _run_row(engine: Engine, event: Event, result: HandlerResult) -> RunRow:
+def _run_row(
+    engine: Engine, event: Event, result: HandlerResult, labels: Mapping[int, str]
+) -> RunRow:
     handler = result.handler
     has_run = result.status not in (Status.WITHHELD, Status.SKIPPED)
+    name = labels.get(id(handler), handler.label)
     return RunRow(
-        _label_with_function(engine, event, handler),
+        f"{name}{_function_of(engine, event, handler)}",
         show_place(handler.place, short=True),
         _result_text(result),
         result.started,
@@ -155,12 +163,10 @@ def _result_text(result: HandlerResult) -> Text:
     return status_text(result.status, detail)
 
 
-def _label_with_function(engine: Engine, event: Event, handler: HandlerSpec) -> str:
-    """Return the label of a hook, with its function if the event reaches only one."""
+def _function_of(engine: Engine, event: Event, handler: HandlerSpec) -> str:
+    """Return the function of a hook file that the event reaches, if it is only one."""
     functions = _functions_for(engine, event, handler)
-    if len(functions) != 1:
-        return handler.label
-    return f"{handler.label}:{functions[0].line} {functions[0].name}"
+    return f":{functions[0].line} {functions[0].name}" if len(functions) == 1 else ""
 
 
 def _functions_for(engine: Engine, event: Event, handler: HandlerSpec) -> list[Use]:
@@ -220,9 +226,16 @@ def _field_table(decision: Decision) -> Table:
             continue
         for blame in blames:
             value = one_line(blame.value) if name in PROSE_FIELDS else shorten(blame.value)
-            text = Text.assemble(value, (f"  ← {_blame_text(blame)}", "dim"))
+            readers = _readers(decision, str(blame.value)) if name == "reason" else ""
+            text = Text.assemble(value, (f"  {readers}← {_blame_text(blame)}", "dim"))
             table.add_row("", Text(name, style="bold"), text)
     return table
+
+
+def _readers(decision: Decision, reason: str) -> str:
+    """Return who gets a reason, as the decision routes it; empty if nobody does."""
+    readers = [m.audience for m in decision.messages if m.field == "reason" and reason in m.text]
+    return f"for the {readers[0]}  " if readers else ""
 
 
 def _blame_text(blame: Blame) -> str:

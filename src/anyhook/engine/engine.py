@@ -138,6 +138,7 @@ class Engine:
         self._observers: list[Observer] = []
         self._background = Background()
         self._session_variables = SessionVariables()
+        self._session_id = f"anyhook-{os.urandom(8).hex()}"
         self._env_files = EnvFiles() if agent.env_file is not None else None
         self._is_warm = warm
         self.hooks = load_hooks(agent, location)
@@ -728,16 +729,20 @@ class Engine:
         return tuple(problem for problem in self.hooks.diagnostics if problem not in before)
 
     def complete(self, event: Event) -> Event:
-        """Return an event with its empty time, directory and vocabulary set, as hooks see it.
+        """Return an event with its empty session, time, directory and vocabulary set.
+
+        Events that a program builds without a session share one of the engine.
 
         `dispatch` completes events, too.
         """
         return self._complete(event, time.time())
 
     def _complete(self, event: Event, now: float) -> Event:
-        if event.raw is not None or (event.timestamp and event.cwd and event.vocabulary):
+        is_complete = event.session_id and event.timestamp and event.cwd and event.vocabulary
+        if event.raw is not None or is_complete:
             return event
         return event.replace(
+            session_id=event.session_id or self._session_id,
             timestamp=event.timestamp or _format_time(now),
             cwd=event.cwd or str(self.project_dir),
             vocabulary=event.vocabulary or self.agent.vocabulary,

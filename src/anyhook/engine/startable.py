@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,7 @@ def _check_command(
                 text += "; install it where the agent finds it: pipx install anyhook"
             yield _about(handler, "missing-program", text)
     elif first is not None and first.is_file() and not os.access(first, os.X_OK):
-        text = f"{first} may not be executed; run: chmod +x {first}"
+        text = f"{first} may not be executed; run: {shlex.join(('chmod', '+x', str(first)))}"
         yield _about(handler, "not-executable", text)
 
 

@@ -425,19 +425,17 @@ class Session:
         }
 
     async def compress(self, trigger: str = "auto", instructions: str | None = None) -> str | None:
-        """Report that the context is about to be compressed; only when it really is.
-
-        Returns:
-            Why hooks object; `None` if they do not. Where the agent's reference gives a denial no
-            effect, the reason is reported, too.
-        """
+        """Report that the context is about to be compressed; return why hooks object, or `None`."""
         event = self._dispatcher.new_event(
             BeforeCompress, trigger=trigger, custom_instructions=instructions
         )
         decision = await self._dispatcher.fire(event)
-        if decision.outcome is Outcome.DENY:
+        reason = await self._dispatcher.denial_reason(event, decision)
+        if decision.goes_on:
             self._dispatcher.report_denial(event, decision)
-        return await self._dispatcher.denial_reason(event, decision)
+        elif reason is not None:
+            self._dispatcher.messages.send(f"the conversation is not compressed: {reason}")
+        return reason
 
     async def notify(self, kind: str, message: str, details: dict[str, Any] | None = None) -> None:
         """Report that the user is notified.
