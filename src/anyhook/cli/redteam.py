@@ -248,6 +248,10 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
     if by_class:
         out.print(_table(result, by_class))
         _print_remedies(out, report, by_class)
+    failed = [escape for escape in report.escapes if escape.error]
+    if failed:
+        number, error = count_of(len(failed), "escape"), shorten(printable(failed[0].error))
+        out.print(Text(f"  {number} passed because the hook failed: {error}", "yellow"))
     for value, error in result.failures.items():
         text = f"a command {value} makes it fail, and the call runs: {shorten(printable(error))}"
         out.print(Text(f"  {text}", "yellow"))

@@ -108,7 +108,7 @@ class Asker:
 
     Args:
         guard: The hook.
-        limit: Seconds that it may take for an event.
+        limit: Seconds that a hook file may take for an event; a command has its own timeout.
         sandbox: The sandbox, if there is one for the project already; it is not closed.
 
     Raises:
@@ -259,7 +259,7 @@ def answer_questions(
         process = os.fork()
         if not process:
             os.close(reader)
-            done = _answer_some(run, hook, limit, questions[position:], failures)
+            done = _answer_some(run, hook, questions[position:], failures)
             os.write(writer, str(done).encode())
             os._exit(0)
         os.close(writer)
@@ -275,7 +275,6 @@ def answer_questions(
 def _answer_some(
     run: Run,
     hook: _Hook,
-    limit: float,
     questions: Sequence[tuple[int, Question]],
     failures: Mapping[int, Failure],
 ) -> int:
@@ -283,7 +282,7 @@ def _answer_some(
     answers: list[tuple[int, TrialAnswer]] = []
     count = 0
     for number, question in questions:
-        run.begin(number, len(question) * (limit + 1))
+        run.begin(number, len(question) * (hook.limit + 1))
         answer = _answer(hook, question, failures.get(number))
         answers.append((number, answer))
         count += 1
@@ -315,6 +314,9 @@ def _answer(hook: _Hook, question: Question, failure: Failure | None) -> TrialAn
 class _Hook(Protocol):
     """A hook that has been loaded."""
 
+    limit: float
+    """Seconds that it may take for an event."""
+
     def answer(self, payload: Payload, failure: Failure | None) -> Opinion:
         """Answer an event, unless a process ended on it before."""
         ...
@@ -331,6 +333,7 @@ class _File:
         self._agent = get_agent(guard.agent)
         self._engine = _engine_of(guard) if guard.places else None
         self._hook = HookFile(guard.file, limit)
+        self.limit = self._hook.limit
         self._directory = ""
 
     def answer(self, payload: Payload, failure: Failure | None) -> Opinion:
@@ -357,6 +360,9 @@ class _Command:
     def __init__(self, guard: Guard) -> None:
         engine = _engine_of(guard)
         self._agent = engine.agent
+        # The engine ends a command at its own timeout.
+        handlers = [handler for entry in engine.definitions for handler in entry.handlers]
+        self.limit = max((handler.timeout for handler in handlers), default=LIMIT)
         self._engine = SyncEngine(engine)
 
     def answer(self, payload: Payload, failure: Failure | None) -> Opinion:
