@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents.capabilities import Support, support
 from anyhook.cli.capabilities import markdown_tables
 from anyhook.cli.verdict import effect_of_denial
 from anyhook.integrations.adk import ADK
@@ -80,3 +81,26 @@ for spec in gemini.documented.events:
     seen = effect_of_denial(observed[spec.canonical]) if has_verdict else "goes on"
     rows.append(f"| `{spec.wire}` | {effect_of_denial(spec)} | {seen} |")
 write_between(Path(__file__).with_name("rules.md"), "denials", "\n".join(rows))
+
+QUESTIONS = {
+    "deny a call": ("before_tool", "deny"),
+    "ask about a call": ("before_tool", "ask"),
+    "change a call": ("before_tool", "rewrite"),
+    "hide a result": ("after_tool", "replace_result"),
+    "deny a prompt": ("before_prompt", "deny"),
+    "deny a model request": ("before_model", "deny"),
+    "continue a turn": ("after_agent", "deny"),
+    "tell the user": ("before_tool", "message"),
+}
+"""What guards are about: a heading, to the event and the ability."""
+WORDS = {Support.YES: "yes", Support.UNDOCUMENTED: "yes", Support.PROMISED: "**no**"}
+rows = [f"| agent | {' | '.join(QUESTIONS)} |", f"| --- |{' --- |' * len(QUESTIONS)}"]
+for name in CODING_AGENTS:
+    agent = get_agent(name)
+    cells = []
+    for event, ability in QUESTIONS.values():
+        has_event = event in agent.by_canonical
+        cells.append(WORDS.get(support(agent, event, ability), "no") if has_event else "–")
+    rows.append(f"| {agent.title} | {' | '.join(cells)} |")
+note = "**no**: its reference promises it, and the observed release does not do it."
+write_between(Path(__file__).with_name("limits.md"), "abilities", "\n".join([*rows, "", note]))
