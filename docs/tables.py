@@ -100,7 +100,7 @@ for name in CODING_AGENTS:
     cells = []
     for event, ability in QUESTIONS.values():
         has_event = event in agent.by_canonical
-        cells.append(WORDS.get(support(agent, event, ability), "no") if has_event else "–")
+        cells.append(WORDS.get(support(agent, event, ability), "no") if has_event else "-")
     rows.append(f"| {agent.title} | {' | '.join(cells)} |")
 note = "**no**: its reference promises it, and the observed release does not do it."
 write_between(Path(__file__).with_name("limits.md"), "abilities", "\n".join([*rows, "", note]))
