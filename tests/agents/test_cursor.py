@@ -381,9 +381,9 @@ def test_an_event_without_a_payload_is_not_limited(world):
 def test_install_writes_one_hook_for_a_tool_call_and_uninstall_removes_it(world, run, guard):
     file = world.write(world.project / "hooks" / "guard.py", guard.read_text())
 
-    code, _, err = run("install", str(file), "--agent", "cursor", "--yes", "--python", "python3")
+    code, _, err = run("add", str(file), "--agent", "cursor", "--yes", "--python", "python3")
     written = json.loads((world.project / ".cursor" / "hooks.json").read_text())
-    removed, _, _ = run("uninstall", str(file), "--agent", "cursor", "--yes")
+    removed, _, _ = run("remove", str(file), "--agent", "cursor", "--yes")
 
     line = 'python3 "${CURSOR_PROJECT_DIR}/hooks/guard.py"'
     assert (code, removed) == (0, 0), err

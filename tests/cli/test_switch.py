@@ -200,8 +200,8 @@ def test_install_and_uninstall_leave_the_file_as_it_was(world, run, agent, befor
     if before is not None:
         world.write(file, before)
 
-    run("install", str(hook), "--agent", agent, "--yes")
-    run("uninstall", str(hook), "--agent", agent, "--yes")
+    run("add", str(hook), "--agent", agent, "--yes")
+    run("remove", str(hook), "--agent", agent, "--yes")
 
     if agent == "terminai":  # hooks stay switched on: other hooks may need it
         assert parse(file.read_text()).value.pop("tools") == {"enableHooks": True}

@@ -114,7 +114,7 @@ def test_without_a_compiler_hooks_are_warm_all_the_same(sources, tmp_path):
 
     try:
         options = ("--agent", "gemini", "--yes", "--python", sys.executable)
-        assert run("install", "guard.py", *options).returncode == 0
+        assert run("add", "guard.py", *options).returncode == 0
         settings = json.loads((project / ".gemini" / "settings.json").read_text())
         (definition,) = settings["hooks"]["BeforeTool"]
         line = definition["hooks"][0]["command"]

@@ -12,10 +12,10 @@ from anyhook import __version__
 
 GROUPS = {
     "Write hooks": {
-        "init": "install:init",
+        "init": "init:init",
+        "add": "add:add",
+        "remove": "remove:remove",
         "test": "test:test",
-        "install": "install:install",
-        "uninstall": "install:uninstall",
     },
     "Inspect and control hooks": {
         "fire": "fire:fire",

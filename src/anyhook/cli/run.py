@@ -19,7 +19,7 @@ For example:
     anyhook run .anyhook/guard.py < event.json
     ANYHOOK_WORKER=off anyhook run .anyhook/guard.py < event.json
 
-Faster still, because no interpreter starts: `anyhook-run PYTHON HOOK.py`, which `anyhook install`
+Faster still, because no interpreter starts: `anyhook-run PYTHON HOOK.py`, which `anyhook add`
 writes where a C compiler was there when anyhook was installed.
 """
 
