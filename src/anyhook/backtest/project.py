@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from anyhook.settings.reader import LoadedFile
 
 
-def load_engine(subject: Subject, project: Path) -> LoadedProject:
+def load_engine(
+    subject: Subject, project: Path, *, rules: str = "documented", warm: bool = True
+) -> LoadedProject:
     """Load the engine of a project without the recorder of `anyhook record`.
 
     The recorder answers nothing and would be counted as a hook of the user.
@@ -38,12 +40,16 @@ def load_engine(subject: Subject, project: Path) -> LoadedProject:
     Args:
         subject: The project.
         project: Its directory.
+        rules: The rule set, as `Engine.load` takes it.
+        warm: Whether hook files may be run by a worker.
     """
     engine = Engine.load(
         project,
         agent=subject.agent or None,
+        rules=rules,
         trust_once=subject.trusted,
         on_message=lambda _text: None,
+        warm=warm,
     )
     files = tuple(_without_recorder(file) for file in engine.hooks.files)
     has_recorder = files != engine.hooks.files
@@ -183,7 +189,7 @@ class ProjectHooks:
             tally.matched += 1
             tally.durations[bucket_of(found.duration)] += 1
             answer = answer_record(found.answer)
-            crash = _crash_of(found)
+            crash = crash_of(found)
             if found.status is Status.TIMED_OUT:
                 tally.timed_out += 1
             elif crash:
@@ -197,10 +203,10 @@ class ProjectHooks:
 
 def _first_crash(decision: Decision) -> str:
     """Return the error of the first hook that failed; empty if none did."""
-    return next(filter(None, map(_crash_of, decision.results)), "")
+    return next(filter(None, map(crash_of, decision.results)), "")
 
 
-def _crash_of(result: HandlerResult) -> str:
+def crash_of(result: HandlerResult) -> str:
     """Return why a hook failed, timed out or could not be started; empty if it did not."""
     trouble = trouble_of(result.status, result.exit_code, result.signal)
     if trouble == Status.TIMED_OUT:

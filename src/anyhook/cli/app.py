@@ -16,6 +16,7 @@ GROUPS = {
         "add": "add:add",
         "remove": "remove:remove",
         "test": "test:test",
+        "score": "score:score",
     },
     "Inspect and control hooks": {
         "fire": "fire:fire",
@@ -23,6 +24,7 @@ GROUPS = {
         "hooks": "hooks:hooks",
         "check": "check:check",
         "probe": "probe:probe",
+        "redteam": "redteam:redteam",
         "trust": "trust:trust",
         "enable": "switch:enable",
         "disable": "switch:disable",

@@ -14,8 +14,10 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.run import log_text
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.cases import run_case_file
+from anyhook.cli.covered import cover_hook_file
 from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.first_cases import write_first_cases
+from anyhook.cli.mutants import mutate_hook_file
 from anyhook.cli.options import HERE, AgentNames, AsJson, Project, TrustOnce, Yes
 from anyhook.cli.output import RESULT_MARKS, UNWRAPPED, console, make_table, print_json
 from anyhook.cli.sandboxed import confirm_limits
@@ -25,7 +27,7 @@ from anyhook.manage.scope import existing_project
 from anyhook.manage.tried import keep_examples, try_hook_file
 from anyhook.model.text import printable, shorten
 from anyhook.sandbox.sandbox import Sandbox
-from anyhook.testing.cases import is_case_file
+from anyhook.testing.cases import is_case_file, read_cases
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +57,27 @@ def test(
     init: Annotated[
         bool, typer.Option("--init", help="Write a file of cases for the configured hooks.")
     ] = False,
+    coverage: Annotated[
+        bool,
+        typer.Option("--coverage", help="Show which lines and rules of a hook file decided."),
+    ] = False,
+    mutate: Annotated[
+        bool, typer.Option("--mutate", help="Change a hook file, and show what nothing notices.")
+    ] = False,
+    cases: Annotated[
+        Path | None,
+        typer.Option("--cases", metavar="FILE", help="Use these, too, for both."),
+    ] = None,
+    from_history: Annotated[
+        bool, typer.Option("--history", help="With --coverage: the latest recorded events, too.")
+    ] = False,
+    min_killed: Annotated[
+        float | None,
+        typer.Option("--min-killed", min=0, max=1, help="Exit with 1 if fewer are noticed."),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=0, help="Sandboxes for --mutate. Default: all cores.")
+    ] = 0,
     yes: Yes = False,
     trust_once: TrustOnce = False,
     as_json: AsJson = False,
@@ -70,6 +93,8 @@ def test(
 
         anyhook test .anyhook/guard.py
         anyhook test hooks/guard.py --agent claude --json
+        anyhook test hooks/guard.py --coverage
+        anyhook test hooks/guard.py --mutate --min-killed 0.9
         anyhook test --init
         anyhook test hook-cases.toml
     """
@@ -81,16 +106,41 @@ def test(
         return write_first_cases(path, directory, trust_once=trust_once, as_json=as_json)
     if file is None:
         raise UsageError(f"name a hook file, or a file of cases like {FIRST_CASES}")
+    measures = coverage or mutate
+    if coverage and mutate:
+        raise UsageError("give --coverage or --mutate, not both")
+    if measures and is_case_file(file):
+        raise UsageError(f"--coverage and --mutate take a hook file; add --cases {file}")
+    if not measures and (cases or from_history or min_killed is not None):
+        raise UsageError("--cases, --history and --min-killed need --coverage or --mutate")
     if is_case_file(file):
         directory = existing_project(project)
         return run_case_file(file, directory, names, trust_once=trust_once, as_json=as_json)
-    return _test_hook_file(file, names or list(CODING_AGENTS), as_json=as_json)
+    names = names or list(CODING_AGENTS)
+    if coverage:
+        return cover_hook_file(
+            file,
+            names,
+            read_cases(cases) if cases else [],
+            with_history=from_history,
+            as_json=as_json,
+        )
+    if mutate:
+        return mutate_hook_file(
+            file,
+            names,
+            read_cases(cases) if cases else [],
+            jobs=jobs,
+            min_killed=min_killed,
+            as_json=as_json,
+        )
+    return _test_hook_file(file, names, as_json=as_json)
 
 
 def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int:
     with Sandbox.for_project(Path()) as sandbox:
         tried = try_hook_file(sandbox, file, agent_names)
-    results, warnings = tried.results, tried.warnings
+    results, warnings, problems = tried.results, tried.warnings, tried.problems
     with evidence_may_be_lost():
         keep_examples(file.resolve(), results)
     for result in results:
@@ -98,6 +148,7 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
             log_text(result.traceback)
     unsupported = unsupported_by_agent(file, map(get_agent, agent_names))
     failed = not results or any(result.status == "failed" for result in results)
+    failed = failed or bool(problems)
     exit_code = PROBLEMS if failed else OK
     if as_json:
         print_json(
@@ -106,6 +157,7 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
                 "results": [_result_json(result) for result in results],
                 "degraded": unsupported,
                 "warnings": warnings,
+                "problems": problems,
             }
         )
         return exit_code
@@ -116,6 +168,9 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
         if result.status in ("failed", "degraded"):
             _print_notes(out, result)
     print_unsupported(out, unsupported)
+    for problem in problems:
+        text = Text.assemble(("✗", "bold red"), f"  {printable(problem)}")
+        out.print(text, soft_wrap=True)
     for warning in warnings:
         out.print(Text.assemble(("warning", "yellow"), f"  {warning}"))
     if not results:

@@ -71,6 +71,11 @@ def render_report(report: Mapping[str, Any], events: str = "") -> str:
     return _render("backtest.html", ReportLinks(), events=events, name="", **shown)
 
 
+def score_report(scores: Mapping[str, Any]) -> str:
+    """Return what `anyhook score --json` writes as one page."""
+    return _render("score.html", ReportLinks(), **_redacted(scores))
+
+
 def _render(template: str, links: ReportLinks, **values: Any) -> str:
     style = asset("page.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()

@@ -31,6 +31,7 @@ from anyhook.sandbox.values import dump_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from anyhook.sandbox.bare import BarePrograms
     from anyhook.sandbox.world import Places, World
 
 READY, UNAVAILABLE = b"r", b"u"
@@ -63,11 +64,13 @@ class Setup:
         places: The directories that hooks may change.
         is_enclosed: Whether the world is one of namespaces; otherwise it is one of copies.
         module_path: `sys.path`, so that the functions of a run can be imported.
+        programs: What is there in place of the user's files; `None` for these.
     """
 
     places: Places
     is_enclosed: bool
     module_path: list[str]
+    programs: BarePrograms | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,9 @@ def _make_world(setup: Setup) -> World:
 
         return Copies(setup.places)
     from anyhook.sandbox import system
+    from anyhook.sandbox.bare import BareTree
     from anyhook.sandbox.namespaces import Namespaces
+    from anyhook.sandbox.tree import Tree
 
     system.enter_namespaces()
     first = os.fork()
@@ -186,7 +191,10 @@ def _make_world(setup: Setup) -> World:
         os.closerange(_FIRST_DESCRIPTOR, os.sysconf("SC_OPEN_MAX"))
         os.waitpid(first, 0)
         os._exit(0)
-    return Namespaces(setup.places)
+    places, programs = setup.places, setup.programs
+    if programs is not None:
+        return Namespaces(places.project, lambda: BareTree(programs))
+    return Namespaces(places.project, lambda: Tree(places.all()))
 
 
 class _Keeper:

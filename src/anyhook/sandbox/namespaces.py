@@ -7,13 +7,12 @@ import signal
 from typing import TYPE_CHECKING
 
 from anyhook.sandbox import system
-from anyhook.sandbox.tree import Tree
 from anyhook.sandbox.world import enter_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from anyhook.sandbox.world import Places
+    from anyhook.sandbox.tree import Tree
 
 
 class Namespaces:
@@ -23,7 +22,8 @@ class Namespaces:
     read it, and ends all of them when it ends.
 
     Args:
-        places: The directories that hooks may change.
+        project: Directory of the project.
+        make_tree: Makes the files.
 
     Raises:
         OSError: If the system does not allow it.
@@ -32,11 +32,11 @@ class Namespaces:
     paths: Sequence[tuple[str, str]] = ()
     limits: Sequence[str] = ()
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, project: str, make_tree: Callable[[], Tree]) -> None:
         system.prctl(system.PR_SET_DUMPABLE, 0)
         system.set_up_loopback()
-        self._project = places.project
-        self._tree = Tree(places.all())
+        self._project = project
+        self._tree = make_tree()
 
     def renew(self) -> None:
         """Discard what was written."""

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from anyhook.sandbox.bare import BarePrograms
+
 T = TypeVar("T")
 _KEEPER = "import sys; from anyhook.sandbox.keeper import main; main(int(sys.argv[1]))"
 """The program of the keeper. As `-m`, its classes would not be those that tasks name."""
@@ -58,9 +60,11 @@ class Sandbox:
         environ: Environment of hooks; by default that of this process.
         discards_output: Discard what hooks print; otherwise it goes to standard error.
         must_copy: Make a world of copies.
+        programs: Make a bare world: it has these programs, and nothing of the user's. A run in it
+            can import nothing: what its function needs has to be imported by its module.
 
     Raises:
-        SandboxError: If it cannot be made.
+        SandboxError: If it cannot be made. There is no bare world without namespaces.
         UsageError: If the project is too large to copy.
     """
 
@@ -73,6 +77,7 @@ class Sandbox:
         environ: Mapping[str, str] | None = None,
         discards_output: bool = False,
         must_copy: bool = False,
+        programs: BarePrograms | None = None,
     ) -> None:
         temporary = (*TEMPORARY, tempfile.gettempdir())
         self.places = Places(
@@ -86,7 +91,10 @@ class Sandbox:
         """Each directory that has another path inside: the real path, and the path inside."""
         self.limits: tuple[str, ...] = ()
         """What hooks could reach although they are in the sandbox, for people."""
+        self._programs = programs
         is_made = not must_copy and sys.platform == "linux" and self._start(is_enclosed=True)
+        if not is_made and programs is not None:
+            raise SandboxError("this system allows no namespaces")
         if not is_made:
             self._start(is_enclosed=False)
             self.environ = move_variables(self.environ, self.paths)
@@ -132,7 +140,7 @@ class Sandbox:
         self._control = Connection(ours.detach())
         self._output = threading.Thread(target=self._copy_output, daemon=True)
         self._output.start()
-        setup = Setup(self.places, is_enclosed, list(sys.path))
+        setup = Setup(self.places, is_enclosed, list(sys.path), self._programs)
         try:
             self._control.send_bytes(pickle.dumps(setup))
             reply = self._control.recv_bytes()

@@ -16,6 +16,7 @@ from anyhook.authoring.process_exit import Deadline
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 from anyhook.model.tools import TOOLS
+from anyhook.testing.promises import open_crashes, refused_advice
 from anyhook.testing.running import run_hook
 from anyhook.trust.loaded_code import LoadedCode, noting
 
@@ -64,6 +65,7 @@ class TriedFile:
         examples: The examples.
         results: Their results for each agent.
         warnings: Events that hooks deny so that the agent never ends.
+        problems: Advice that is denied, and wrong types with which a guard lets a call pass.
         code: Files that were loaded as code, as they are named in the sandbox.
         data: Other files that were read.
     """
@@ -71,6 +73,7 @@ class TriedFile:
     examples: list[Example]
     results: list[ExampleResult]
     warnings: list[str]
+    problems: list[str]
     code: list[str]
     data: list[str]
 
@@ -87,8 +90,11 @@ def try_file(_run: Run, path: str, agents: Sequence[str]) -> TriedFile:
         hooks = load_hooks(path)
         results = run_examples(hooks, agents)
     warnings = endless_denials(hooks, agents)
+    problems = [*refused_advice(hooks, results), *open_crashes(hooks, agents)]
     files = code.files()
-    return TriedFile(hooks.examples, results, warnings, sorted(files.code), sorted(files.data))
+    return TriedFile(
+        hooks.examples, results, warnings, problems, sorted(files.code), sorted(files.data)
+    )
 
 
 def run_examples(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list[ExampleResult]:

@@ -1,0 +1,135 @@
+"""`anyhook test --coverage`: which lines and rules of a hook file decide anything."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from anyhook.backtest.sources import parts_of_history
+from anyhook.cli import OK
+from anyhook.cli.output import console, count_of, make_table, print_json
+from anyhook.cli.past import open_history
+from anyhook.errors import UsageError
+from anyhook.history.filters import Filter
+from anyhook.journal.lines import history_directory
+from anyhook.manage.paths import show_path
+from anyhook.model.text import printable
+from anyhook.redteam.covered import SOURCES, cover, read_report
+from anyhook.redteam.trials import example_of
+from anyhook.sandbox.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rich.console import Console
+
+    from anyhook.backtest.sources import EventRow
+    from anyhook.redteam.covered import Coverage
+    from anyhook.testing.cases import Case
+
+WORDS = {"examples": "examples", "cases": "cases", "history": "past events"}
+MAX_EVENTS = 5000
+"""Events of the history that are tried: the latest."""
+
+
+def cover_hook_file(
+    file: Path,
+    agents: Sequence[str],
+    cases: Sequence[Case],
+    *,
+    with_history: bool,
+    as_json: bool,
+) -> int:
+    """Show which lines and rules of a hook file decide anything.
+
+    Args:
+        file: The hook file.
+        agents: Names of the agents for examples that name none.
+        cases: Cases.
+        with_history: Whether the latest events of the history are tried, too.
+        as_json: Write JSON.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        UsageError: If it is not a hook file, or `coverage` is not installed.
+    """
+    if find_spec("coverage") is None:
+        raise UsageError('--coverage needs coverage; get it with: pip install "anyhook[coverage]"')
+    path = file.resolve()
+    history = _latest_events() if with_history else []
+    more = [example for case in cases if (example := example_of(case)) is not None]
+    with Sandbox.for_project(Path(), discards_output=True) as sandbox:
+        inside = sandbox.inside(str(path))
+        measured = sandbox.run(cover, inside, list(agents), more, sandbox.inside(history))
+    source = path.read_text(encoding="utf-8")
+    coverage = read_report(source, *measured)
+    if as_json:
+        left_out = len(cases) - len(more)
+        print_json({"file": str(path), "cases_left_out": left_out, **coverage.to_json()})
+    else:
+        _print(console(), file, source, coverage)
+    return OK
+
+
+def _latest_events() -> list[tuple[str, Mapping[str, Any]]]:
+    with open_history():
+        parts = list(parts_of_history(history_directory(), Filter()))
+    rows: list[EventRow] = []
+    while parts and len(rows) < MAX_EVENTS:
+        rows = [*parts.pop().read(None).rows, *rows]
+    return [(row.agent, row.read_payload()) for row in rows[-MAX_EVENTS:]]
+
+
+def _print(out: Console, file: Path, source: str, coverage: Coverage) -> None:
+    used = [name for name in SOURCES if coverage.events[name]]
+    events = {name: f"{coverage.events[name]:,} {WORDS[name]}" for name in used}
+    tried = ", ".join(events.values()) or "no event"
+    heading = Text(printable(show_path(str(file))), style="bold")
+    out.print(heading.append(f"  on {tried}", "default"))
+    for name in used:
+        if coverage.failed[name]:
+            out.print(f"it failed on {coverage.failed[name]:,} of {events[name]}", style="red")
+    table = make_table("line", "rule", "function", *used, no_wrap=("line",))
+    for rule in coverage.rules:
+        counts = coverage.decided(rule)
+        cells = [_count(counts[name]) for name in used]
+        table.add_row(str(rule.line), Text(printable(rule.text)), rule.function, *cells)
+    out.print(table)
+    out.print()
+    _print_listing(out, source, coverage, used)
+    never = [rule for rule in coverage.rules if not any(coverage.decided(rule).values())]
+    reached = sum(bool(counts) for counts in coverage.lines.values())
+    out.print(
+        f"\n{reached} of {count_of(len(coverage.lines), 'line')} ran; "
+        f"branches never taken: {len(coverage.branches)}; "
+        f"{len(never)} of {count_of(len(coverage.rules), 'rule')} never decided anything",
+        style="yellow" if never or coverage.branches else "green",
+    )
+
+
+def _count(number: int) -> Text:
+    return Text(f"{number:,}" if number else "never", style="" if number else "bold red")
+
+
+def _print_listing(out: Console, source: str, coverage: Coverage, used: Sequence[str]) -> None:
+    """Print the functions with the number of events that reached each line."""
+    ends: dict[int, list[str]] = {}
+    for start, end in coverage.branches:
+        ends.setdefault(start, []).append(f"line {end}" if end > 0 else "the end")
+    width = max(chain([5], (len(name) for name in used)))
+    out.print(Text("".join(f"{name:>{width}}  " for name in used), style="dim"))
+    for number, line in enumerate(source.splitlines(), 1):
+        counts = coverage.lines.get(number)
+        cells = ["" if counts is None else f"{counts[name] or '-'}" for name in used]
+        style = "red" if counts is not None and not counts else ""
+        text = Text("".join(f"{cell:>{width}}  " for cell in cells), style="dim")
+        text.append(f"{number:>4} {printable(line)}", style)
+        if number in ends and counts:
+            text.append(f"   never to {' and '.join(ends[number])}", "yellow")
+        out.print(text, soft_wrap=True)

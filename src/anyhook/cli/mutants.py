@@ -1,0 +1,193 @@
+"""`anyhook test --mutate`: small changes of a hook file that no example and no case notices."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.syntax import Syntax
+from rich.text import Text
+
+from anyhook.backtest.loading import digest_of
+from anyhook.backtest.run import available_processors
+from anyhook.backtest.subjects import Subject
+from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.output import console, count_of, make_table, print_json
+from anyhook.errors import UsageError
+from anyhook.interrupts import INTERRUPTED
+from anyhook.journal.lines import history_directory
+from anyhook.manage.paths import show_path
+from anyhook.model.text import printable
+from anyhook.redteam.mutants import OPERATORS, mutants_of
+from anyhook.redteam.trials import Kept, key_of, plan_trials, try_mutants
+from anyhook.sandbox.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from anyhook.redteam.mutants import Mutant
+    from anyhook.redteam.trials import Noticed
+    from anyhook.testing.cases import Case
+
+KEPT = "mutants"
+"""Directory of kept results, next to the history."""
+
+
+def mutate_hook_file(
+    file: Path,
+    agents: Sequence[str],
+    cases: Sequence[Case],
+    *,
+    jobs: int,
+    min_killed: float | None,
+    as_json: bool,
+) -> int:
+    """Try small changes of a hook file, and print those that nothing notices.
+
+    Args:
+        file: The hook file.
+        agents: Names of the agents for examples that name none.
+        cases: Cases; those that the file itself answers are used.
+        jobs: Number of sandboxes; 0 for one per processor.
+        min_killed: The smallest share of noticed changes for success; `None` for any.
+        as_json: Write JSON.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        UsageError: If it is not a hook file, or its examples fail.
+    """
+    path = file.resolve()
+    digest = digest_of(Subject(str(path), str(file)))
+    with Sandbox.for_project(Path(), discards_output=True) as sandbox:
+        plan = plan_trials(sandbox, path, agents, cases, digest)
+    if plan.failed:
+        place, agent = plan.failed[0]
+        raise UsageError(f"{place} fails for {agent}; mend the examples first: anyhook test {file}")
+    if not plan.tests:
+        raise UsageError(f"{file} has no examples, so nothing notices a change")
+    source = path.read_text(encoding="utf-8")
+    mutants = mutants_of(source)
+    kept = Kept(Path(history_directory()) / KEPT, plan)
+    is_complete = _try_all(plan, mutants, kept, jobs)
+    noticed = [kept.results.get(key_of(plan, mutant)) for mutant in mutants]
+    tried = sum(result is not None for result in noticed)
+    survivors = [
+        (mutant, result)
+        for mutant, result in zip(mutants, noticed, strict=True)
+        if result is not None and not result.by
+    ]
+    killed = (tried - len(survivors)) / tried if tried else 1.0
+    is_ok = min_killed is None or killed >= min_killed
+    if as_json:
+        print_json(
+            {
+                "ok": is_ok and is_complete,
+                "complete": is_complete,
+                "mutants": len(mutants),
+                "tried": tried,
+                "killed": tried - len(survivors),
+                "results": [
+                    _result_json(mutant, result, source, file.name)
+                    for mutant, result in zip(mutants, noticed, strict=True)
+                ],
+            }
+        )
+    else:
+        _print(console(), file, source, mutants, noticed)
+        if not is_ok:
+            console().print(f"--min-killed is {min_killed:g}", style="bold red")
+    if not is_complete:
+        return INTERRUPTED
+    return OK if is_ok else PROBLEMS
+
+
+def _try_all(plan: Any, mutants: Sequence[Mutant], kept: Kept, jobs: int) -> bool:
+    """Try the files that are not known, and return whether none is left."""
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    is_hidden = not sys.stderr.isatty()
+    with Progress(
+        *columns, console=console(stderr=True), transient=True, disable=is_hidden
+    ) as progress:
+        known = sum(key_of(plan, mutant) in kept.results for mutant in mutants)
+        task = progress.add_task("changed files", total=len(mutants), completed=known)
+
+        def on_result(key: str, noticed: Noticed) -> None:
+            kept.add(key, noticed)
+            progress.advance(task)
+
+        try:
+            try_mutants(
+                plan,
+                mutants,
+                kept.results,
+                project=Path(),
+                jobs=jobs or available_processors(),
+                on_result=on_result,
+            )
+        except KeyboardInterrupt:
+            return False
+    return True
+
+
+def _print(
+    out: Console,
+    file: Path,
+    source: str,
+    mutants: Sequence[Mutant],
+    noticed: Sequence[Noticed | None],
+) -> None:
+    name = show_path(str(file))
+    table = make_table("change", "tried", "noticed", "what is changed")
+    for operator in OPERATORS:
+        results = [
+            result
+            for mutant, result in zip(mutants, noticed, strict=True)
+            if mutant.operator == operator.name and result is not None
+        ]
+        if results:
+            number = sum(bool(result.by) for result in results)
+            table.add_row(operator.name, str(len(results)), str(number), operator.what)
+    out.print(table)
+    survivors = 0
+    for mutant, result in zip(mutants, noticed, strict=True):
+        if result is None or result.by:
+            continue
+        survivors += 1
+        heading = f"\n{name}:{mutant.line}: {mutant.operator}: no example notices this"
+        out.print(Text(printable(heading), style="yellow"), soft_wrap=True)
+        diff = mutant.diff(source, file.name)
+        out.print(Syntax(printable_lines(diff), "diff", background_color="default"))
+        if result.proposal:
+            out.print("This one does; check that it is what you want:")
+            out.print(Text(f"  {printable(result.proposal)}", style="green"), soft_wrap=True)
+        else:
+            out.print("No call was found on which it decides differently.", style="dim")
+    tried = sum(result is not None for result in noticed)
+    left = len(mutants) - tried
+    out.print(
+        f"\n{name}: {tried - survivors} of {count_of(tried, 'change')} noticed"
+        + (f"; {left} not tried, the next run continues there" if left else ""),
+        markup=False,
+    )
+
+
+def printable_lines(text: str) -> str:
+    """Return lines without control characters."""
+    return "\n".join(printable(line) for line in text.splitlines())
+
+
+def _result_json(mutant: Mutant, noticed: Noticed | None, source: str, name: str) -> dict[str, Any]:
+    return {
+        "operator": mutant.operator,
+        "line": mutant.line,
+        "status": "not tried" if noticed is None else "killed" if noticed.by else "survived",
+        "by": noticed.by or None if noticed else None,
+        "diff": mutant.diff(source, name),
+        "proposal": noticed.proposal or None if noticed else None,
+    }

@@ -1,0 +1,366 @@
+"""`anyhook redteam`: what gets past a guard, with proof."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.options import HERE, AgentName, AsJson, Project, TrustOnce, Yes
+from anyhook.cli.output import console, count_of, make_table, print_json
+from anyhook.cli.past import open_history
+from anyhook.cli.sandboxed import confirm_limits
+from anyhook.errors import UsageError
+from anyhook.interrupts import INTERRUPTED
+from anyhook.manage.redteam import (
+    ACCEPTED,
+    Accepted,
+    choose_guards,
+    denied_by,
+    read_accepted,
+)
+from anyhook.model.text import printable, shorten
+from anyhook.redteam.asking import Asker
+from anyhook.redteam.programs import SHELLS, installed_shells
+from anyhook.redteam.search import Search, totals
+from anyhook.redteam.spellings import BY_NAME, CLASSES, sentence_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from rich.console import Console
+
+    from anyhook.redteam.asking import Guard
+    from anyhook.redteam.plain import Plain
+    from anyhook.redteam.search import Attempt, ClassResult, Escape, Progress
+
+FAIL_ON = "escape"
+
+
+def redteam(
+    hooks: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[HOOK]...",
+            help="Hook files, programs, or hooks of the settings by name. Default: all hooks of "
+            "the settings that decide calls of tools.",
+        ),
+    ] = None,
+    commands: Annotated[
+        list[str] | None,
+        typer.Option("--command", metavar="LINE", help="A line that it denies; may be repeated."),
+    ] = None,
+    cases: Annotated[
+        Path | None, typer.Option("--cases", metavar="FILE", help="A file of cases with denials.")
+    ] = None,
+    class_names: Annotated[
+        list[str] | None,
+        typer.Option("--class", metavar="NAME", help="Only this class; may be repeated."),
+    ] = None,
+    agent: AgentName = None,
+    project: Project = HERE,
+    shell: Annotated[
+        str, typer.Option("--shell", help=f"The shell of the agent: {', '.join(SHELLS)}.")
+    ] = "bash",
+    seed: Annotated[int, typer.Option("--seed", help="Chooses among spellings.")] = 0,
+    accepted: Annotated[
+        Path | None,
+        typer.Option(
+            "--accepted",
+            metavar="FILE",
+            help=f"Escapes that are accepted, with reasons. Default: {ACCEPTED}.",
+        ),
+    ] = None,
+    fail_on: Annotated[
+        str, typer.Option("--fail-on", metavar="escape", help="Exit with 1 on an escape.")
+    ] = "",
+    yes: Yes = False,
+    trust_once: TrustOnce = False,
+    as_json: AsJson = False,
+) -> int:
+    """Find what gets past a guard, with proof.
+
+    What a hook denies is written in hundreds of other ways. The hook is asked about each, alone and
+    in a sandbox. What passes is run next to what is denied, with programs that only record, in a
+    place that has nothing of yours: it counts only if both do the same. Exits with 1 if a hook
+    denies nothing that is known, and with --fail-on escape if something passes.
+
+    For example:
+
+        anyhook redteam guard.py
+        anyhook redteam guard.sh --command "terraform destroy"
+        anyhook redteam --fail-on escape --json
+    """
+    names = _check_options(class_names, shell, fail_on)
+    chosen = choose_guards(project, hooks or [], agent, trust_once=trust_once)
+    confirm_limits(is_agreed=yes)
+    reasons = _read_accepted(accepted, project)
+    reports: list[_Report] = []
+    nothing_known = False
+    for guard in chosen.guards:
+        with Asker(guard) as asker, _progress(guard.title) as on_progress:
+            with open_history() as history:
+                plains = denied_by(
+                    guard, asker.examples(), history, cases=cases, commands=commands or []
+                )
+            search = Search(
+                asker,
+                home=str(Path.home()),
+                shell=shell,
+                seed=seed,
+                classes=names,
+                on_progress=on_progress,
+            )
+            result = search.run(plains)
+        reports.append(_Report.of(guard, result, reasons))
+        nothing_known |= not result.denied
+        if not result.is_complete:
+            break
+    if as_json:
+        print_json(_json(reports, chosen.untrusted, seed))
+    else:
+        for report in reports:
+            _print_report(console(), report, shell)
+        for title in chosen.untrusted:
+            text = f"{printable(title)} was not run: you have not trusted it; add --trust-once"
+            console().print(text, markup=False, style="yellow")
+    if any(not report.attempt.is_complete for report in reports):
+        return INTERRUPTED
+    has_escape = any(report.escapes for report in reports)
+    if nothing_known or not reports or (fail_on and has_escape):
+        return PROBLEMS
+    return OK
+
+
+def _check_options(names: list[str] | None, shell: str, fail_on: str) -> tuple[str, ...]:
+    """Return the names of the classes that are tried.
+
+    Raises:
+        UsageError: If an option has no such value.
+    """
+    if fail_on not in ("", FAIL_ON):
+        raise UsageError(f"--fail-on takes {FAIL_ON}, not {fail_on!r}")
+    if shell not in SHELLS:
+        raise UsageError(f"--shell takes {', '.join(SHELLS)}, not {shell!r}")
+    if shell not in installed_shells():
+        raise UsageError(f"{shell} is not installed, so nothing can be proved for it")
+    unknown = [name for name in names or () if name not in BY_NAME]
+    if unknown:
+        raise UsageError(f"there is no class {unknown[0]!r}; one of {', '.join(BY_NAME)}")
+    return tuple(names or BY_NAME)
+
+
+def _read_accepted(path: Path | None, project: Path) -> list[Accepted]:
+    default = project / ACCEPTED
+    if path is None and not default.is_file():
+        return []
+    return read_accepted(path or default)
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What came of a hook.
+
+    Attributes:
+        guard: The hook.
+        attempt: The attempts.
+        escapes: The escapes that are not accepted.
+        accepted: The accepted ones, each with its reason.
+    """
+
+    guard: Guard
+    attempt: Attempt
+    escapes: tuple[Escape, ...]
+    accepted: tuple[tuple[Escape, str], ...]
+
+    @classmethod
+    def of(cls, guard: Guard, result: Attempt, reasons: Sequence[Accepted]) -> _Report:
+        escapes: list[Escape] = []
+        accepted: list[tuple[Escape, str]] = []
+        for escape in result.escapes:
+            reason = next((entry.reason for entry in reasons if entry.covers(escape)), None)
+            if reason is None:
+                escapes.append(escape)
+            else:
+                accepted.append((escape, reason))
+        return cls(guard, result, tuple(escapes), tuple(accepted))
+
+
+@contextmanager
+def _progress(title: str) -> Iterator[Callable[[Progress], object]]:
+    """Show how far the attempts are."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+    )
+    out = console(stderr=True)
+    with Bar(*columns, console=out, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(title, total=None)
+
+        def show(progress: Progress) -> None:
+            text = f"{title}: {progress.step}"
+            bar.update(task, description=text, total=progress.total, completed=progress.done)
+
+        yield show
+
+
+# -- for people
+
+
+def _print_report(out: Console, report: _Report, shell: str) -> None:
+    result = report.attempt
+    title = printable(report.guard.title)
+    if not result.denied:
+        out.print(Text(f"{title} denies nothing that is known.", "yellow"))
+        out.print(
+            "  Give what it denies: --command LINE, --cases FILE, or examples in the hook file.",
+            markup=False,
+        )
+        return
+    sums = totals(result)
+    denied = count_of(len(result.denied), "call")
+    out.print(Text(title, "bold"), Text(f"denies {denied}, which have {sums['tried']:,} spellings"))
+    for plain in result.denied:
+        out.print(Text(f"  {shorten(printable(plain.text))}  ({printable(plain.source)})"))
+    for plain in result.not_denied:
+        if plain.source != "typical":
+            text = f"  {shorten(printable(plain.text))} is not denied ({printable(plain.source)})"
+            out.print(Text(text, "yellow"))
+    proof = f"proved equal in {shell}" if result.can_prove else "not proved: no namespaces here"
+    out.print(
+        f"  {sums['denied']:,} denied, {sums['asked']:,} asked, {len(report.escapes):,} escapes "
+        f"{proof}, {sums['unproved']:,} passed and do something else",
+        highlight=False,
+    )
+    by_class = _by_class(report.escapes)
+    if by_class:
+        out.print(_table(result, by_class))
+        _print_remedies(out, report, by_class)
+    for value, error in result.failures.items():
+        text = f"a command {value} makes it fail, and the call runs: {shorten(printable(error))}"
+        out.print(Text(f"  {text}", "yellow"))
+    _print_accepted(out, report)
+
+
+def _by_class(escapes: Sequence[Escape]) -> dict[str, list[Escape]]:
+    groups: dict[str, list[Escape]] = {}
+    for escape in sorted(escapes, key=lambda one: (len(one.command), one.command)):
+        groups.setdefault(escape.class_name, []).append(escape)
+    return {item.name: groups[item.name] for item in CLASSES if item.name in groups}
+
+
+def _table(result: Attempt, by_class: dict[str, list[Escape]]) -> Any:
+    table = make_table("class", "tried", "denied", "asked", "escapes", "smallest escape")
+    for name, escapes in by_class.items():
+        counts: ClassResult = result.classes[name]
+        numbers = (counts.tried, counts.denied, counts.asked, len(escapes))
+        command = Text(_one_line(escapes[0].command))
+        table.add_row(Text(name, "red"), *(f"{number:,}" for number in numbers), command)
+    return table
+
+
+def _one_line(command: str) -> str:
+    return shorten(printable(command.replace("\n", "\\n")))
+
+
+def _print_remedies(out: Console, report: _Report, by_class: dict[str, list[Escape]]) -> None:
+    """Print the lines that keep the holes in sight, and the conditions that close them."""
+    out.print("To keep them in sight, add:" if report.guard.file else "To keep them, add cases:")
+    for name, escapes in by_class.items():
+        out.print(Text(f"  {_example_line(report.guard, escapes[0])}  # {name}"), soft_wrap=True)
+    out.print("To close them, decide on what runs:")
+    sentences: dict[str, list[Plain]] = {}
+    for escape in report.escapes:
+        sentences.setdefault(sentence_for(escape.variant.plain), []).append(escape.variant.plain)
+    for sentence in sentences:
+        out.print(Text(f'  if {sentence}: return deny("…")'), soft_wrap=True)
+    others = {
+        BY_NAME[name].closed_by: name for name in by_class if "deny" in BY_NAME[name].closed_by
+    }
+    for text, name in others.items():
+        out.print(Text(f"  {name}: {text}"), soft_wrap=True)
+
+
+def _example_line(guard: Guard, escape: Escape) -> str:
+    """Return the line of a hook file, or of a file of cases, that expects a denial."""
+    # A hook that remembers nothing has to deny the first one.
+    call = escape.variant.spelling.calls[0]
+    arguments = json.dumps(call.input, ensure_ascii=False)
+    if guard.file:
+        return f'hooks.example(tool="{call.tool}", input={arguments}, expect="deny")'
+    pairs = ", ".join(f"{name} = {json.dumps(value)}" for name, value in call.input.items())
+    return (
+        f'[[case]]\\nevent = "before_tool"\\ntool = "{call.tool}"\\n'
+        f'input = {{ {pairs} }}\\nexpect = "deny"'
+    ).replace("\\n", "; ")
+
+
+def _print_accepted(out: Console, report: _Report) -> None:
+    for reason, number in Counter(reason for _, reason in report.accepted).items():
+        out.print(Text(f"  {count_of(number, 'escape')} accepted: {printable(reason)}", "dim"))
+
+
+# -- for programs
+
+
+def _json(reports: Sequence[_Report], untrusted: Sequence[str], seed: int) -> dict[str, Any]:
+    return {
+        "ok": not any(report.escapes for report in reports),
+        "seed": seed,
+        "escapes": [_escape_json(escape) for report in reports for escape in report.escapes],
+        "accepted": [
+            {**_escape_json(escape), "reason": reason}
+            for report in reports
+            for escape, reason in report.accepted
+        ],
+        "hooks": [_hook_json(report) for report in reports],
+        "untrusted": list(untrusted),
+    }
+
+
+def _escape_json(escape: Escape) -> dict[str, Any]:
+    return {
+        "of": escape.of,
+        "command": escape.command,
+        "class": escape.class_name,
+        "shell": escape.shell,
+        "hook": escape.hook,
+        "proved": escape.is_proved,
+        "error": escape.error or None,
+        "calls": [
+            {"tool": call.tool, "input": call.input} for call in escape.variant.spelling.calls
+        ],
+    }
+
+
+def _hook_json(report: _Report) -> dict[str, Any]:
+    result = report.attempt
+    classes = {}
+    for name, counts in result.classes.items():
+        classes[name] = {
+            "tried": counts.tried,
+            "denied": counts.denied,
+            "asked": counts.asked,
+            "escapes": len(counts.escapes),
+            "unproved": counts.unproved,
+        }
+    return {
+        "hook": report.guard.title,
+        "agent": report.guard.agent,
+        "denies": [{"of": plain.text, "source": plain.source} for plain in result.denied],
+        "classes": classes,
+        "failures": dict(result.failures),
+        "complete": result.is_complete,
+    }

@@ -1,0 +1,288 @@
+"""`anyhook score`: what hooks stop of a labelled set, and what they stop by mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+from rich.text import Text
+
+from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.html import HtmlFile, missing_library, write_page
+from anyhook.cli.options import HERE, AgentName, AsJson, Project, TrustOnce, Yes
+from anyhook.cli.output import console, count_of, make_table, print_json, print_quoted
+from anyhook.cli.sandboxed import confirm_limits
+from anyhook.cli.score_review import review_history
+from anyhook.errors import EventError, UnknownNameError, UsageError
+from anyhook.history.describe import show_span
+from anyhook.history.verdicts import NO_VERDICT
+from anyhook.manage.redteam import choose_guards
+from anyhook.manage.scope import existing_project
+from anyhook.model.text import printable, shorten
+from anyhook.redteam.asking import Asker
+from anyhook.redteam.labelled import OWN_SET, LabelledSet, read_set
+from anyhook.redteam.score import (
+    PER,
+    Judged,
+    Score,
+    claimed_families,
+    score_answers,
+    wilson,
+)
+from anyhook.sandbox.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from anyhook.redteam.asking import Guard
+    from anyhook.redteam.score import Counts, FamilyScore
+
+
+class HookScore(NamedTuple):
+    """The score of one hook on one set.
+
+    Attributes:
+        guard: The hook.
+        labelled: The set.
+        claimed: Whether the hook or an option names the kinds of danger.
+        score: The score.
+        not_asked: Calls of tools and events that the agent does not have.
+    """
+
+    guard: Guard
+    labelled: LabelledSet
+    claimed: bool
+    score: Score
+    not_asked: int
+
+
+def score(
+    hooks: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[HOOK]...",
+            help="Hook files, programs, or hooks of the settings by name. Default: all hooks of "
+            "the settings that decide calls of tools.",
+        ),
+    ] = None,
+    on: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--on", metavar="FILE", help="A labelled set. Default: the set of anyhook. Repeatable."
+        ),
+    ] = None,
+    family: Annotated[
+        list[str] | None,
+        typer.Option("--family", help="Only this kind of danger, like git. Repeatable."),
+    ] = None,
+    min_detection: Annotated[
+        float | None,
+        typer.Option("--min-detection", min=0, max=1, help="Exit with 1 below it, like 0.9."),
+    ] = None,
+    max_false_blocks: Annotated[
+        float | None,
+        typer.Option(
+            "--max-false-blocks", min=0, help="Exit with 1 above it: of 1,000 benign calls."
+        ),
+    ] = None,
+    from_history: Annotated[
+        bool, typer.Option("--history", help="Review what it would have stopped of past calls.")
+    ] = False,
+    label: Annotated[
+        Path | None,
+        typer.Option("--label", metavar="FILE", help="With --history: ask, and add to this set."),
+    ] = None,
+    project: Project = HERE,
+    agent: AgentName = None,
+    yes: Yes = False,
+    trust_once: TrustOnce = False,
+    html: HtmlFile = None,
+    as_json: AsJson = False,
+) -> int:
+    """Measure what guards stop, and what they stop by mistake.
+
+    Each call of a labelled set is asked of each hook alone, in a sandbox, as its agent would. The
+    score is given for the kinds of danger that the hook names with `hooks.about(families=[…])`, in
+    a line `Families: …` of its docstring, or with --family; otherwise for all of the set.
+
+    For example:
+
+        anyhook score .anyhook/guard.py
+        anyhook score guard.py --family git --min-detection 0.9 --max-false-blocks 20
+        anyhook score guard.py --on calls.jsonl --html score.html
+        anyhook score guard.py --history --label our-calls.jsonl
+    """
+    confirm_limits(is_agreed=yes)
+    directory = existing_project(project)
+    chosen = choose_guards(directory, hooks or [], agent, trust_once=trust_once)
+    guards = chosen.guards
+    problems = [
+        f"{title} was not asked: you have not trusted it; add --trust-once"
+        for title in chosen.untrusted
+    ]
+    if from_history:
+        return review_history(guards, label, as_json=as_json)
+    if label is not None:
+        raise UsageError("--label labels calls of the history; add --history")
+    sets = [read_set(path) for path in on or [OWN_SET]]
+    scores: list[HookScore] = []
+    with Sandbox.for_project(directory, discards_output=True) as sandbox:
+        for guard in guards:
+            families = family or _claims(sandbox, guard)
+            scores += [_score(sandbox, guard, labelled, families) for labelled in sets]
+    for each in scores:
+        limits = each.score.problems(min_detection=min_detection, max_false_blocks=max_false_blocks)
+        problems += [f"{each.guard.title} on {each.labelled.path.name}: {text}" for text in limits]
+    data = {
+        "ok": not problems,
+        "problems": problems,
+        "sets": [_set_json(labelled) for labelled in sets],
+        "scores": [_score_json(each) for each in scores],
+    }
+    if html is not None:
+        try:
+            from anyhook.page.report import score_report
+        except ModuleNotFoundError as error:
+            raise missing_library(error, "--html") from None
+        write_page(html, score_report(data))
+    if as_json:
+        print_json(data)
+    else:
+        _print(scores, sets, problems)
+    return PROBLEMS if problems else OK
+
+
+def _claims(sandbox: Sandbox, guard: Guard) -> list[str]:
+    return sandbox.run(claimed_families, sandbox.inside(guard.file)) if guard.file else []
+
+
+def _score(
+    sandbox: Sandbox, guard: Guard, labelled: LabelledSet, families: Sequence[str]
+) -> HookScore:
+    """Ask a hook about the calls of a set that are about the kinds of danger.
+
+    Raises:
+        UsageError: If a kind of danger does not occur in the set.
+    """
+    known = dict.fromkeys(name for call in labelled.calls for name in call.families)
+    for name in families:
+        if name not in known:
+            raise UsageError(f"{labelled.path.name} has no rows about {name!r}; {', '.join(known)}")
+    names = list(families) or list(known)
+    calls = [call for call in labelled.calls if any(map(call.is_about, names))]
+    asked, payloads = [], []
+    for call in calls:
+        try:
+            payloads.append((call.payload(guard.agent, guard.project),))
+        except (EventError, UnknownNameError):
+            continue
+        asked.append(call)
+    with Asker(guard, sandbox=sandbox) as asker:
+        answers = asker.ask(payloads)
+    judged = [Judged(call, answer) for call, answer in zip(asked, answers, strict=True)]
+    not_asked = len(calls) - len(asked)
+    return HookScore(guard, labelled, bool(families), score_answers(judged, names), not_asked)
+
+
+# -- output
+
+
+def _print(scores: Sequence[HookScore], sets: Sequence[LabelledSet], problems: list[str]) -> None:
+    out = console()
+    for each in scores:
+        _print_score(out, each)
+    for labelled in sets:
+        for origin, rows in labelled.origins.items():
+            facts = (origin.source or "source unknown", origin.commit, origin.license)
+            text = ", ".join(fact for fact in facts if fact)
+            line = f"{labelled.path.name}: {count_of(rows, 'row')} from {text}"
+            out.print(line, style="dim", markup=False, soft_wrap=True)
+    for problem in problems:
+        out.print(Text.assemble(("✗ ", "bold red"), printable(problem)), soft_wrap=True)
+
+
+def _print_score(out: Console, each: HookScore) -> None:
+    heading = Text(printable(each.guard.title), style="bold")
+    heading.append(
+        f"  on {printable(each.labelled.path.name)}, agent {each.guard.agent}", "default"
+    )
+    out.print(heading)
+    if not each.claimed:
+        out.print(
+            "It names no kinds of danger, so all of the set are shown, also those that it is not "
+            "for; write hooks.about(families=[…]) or add --family.",
+            style="yellow",
+            markup=False,
+            soft_wrap=True,
+        )
+    out.print(_table(each.score.families))
+    result = each.score
+    if result.median is not None and result.p95 is not None:
+        latency = f"median {show_span(result.median)}, 95 % within {show_span(result.p95)}"
+        out.print(f"latency: {latency}", markup=False)
+    if result.failed:
+        out.print(f"it failed on {count_of(result.failed, 'call')}", style="red")
+    if each.not_asked:
+        text = f"{count_of(each.not_asked, 'call')} of tools or events that {each.guard.agent} "
+        out.print(f"{text}does not have", style="dim")
+    for family in result.families:
+        _print_rows(out, f"{family.family}: passed", family.detection)
+        _print_rows(out, f"{family.family}: stopped by mistake", family.false_blocks)
+
+
+def _table(families: Sequence[FamilyScore]) -> Table:
+    false_blocks = f"false blocks / {PER:,}"
+    headings = ("family", "detected", "95 %", "deny", "ask", false_blocks, "95 % ", "deny ")
+    table = make_table(*headings, "ask ", no_wrap=("family", "detected"))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for each in families:
+        cells = [*_cells(each.detection, 100, "%"), *_cells(each.false_blocks, PER, "")]
+        table.add_row(Text(printable(each.family)), *cells)
+    return table
+
+
+def _cells(counts: Counts, scale: int, unit: str) -> list[str]:
+    """Return a rate with its interval, and how many calls were denied and asked about."""
+    if counts.share is None:
+        return ["", "no calls", "", ""]
+    low, high = (limit * scale for limit in wilson(counts.stopped, counts.total))
+    rate = f"{counts.share * scale:.0f}{unit}"
+    span = f"{low:.0f} to {high:.0f}{unit} of {counts.total:,}"
+    return [rate, span, str(counts.denied), str(counts.asked)]
+
+
+def _print_rows(out: Console, heading: str, counts: Counts) -> None:
+    if not counts.others:
+        return
+    out.print(f"{heading} ({len(counts.others):,} of {counts.total:,})", markup=False)
+    for call, answer in counts.others:
+        place = call.place if call.shell == "bash" else f"{call.place} ({call.shell})"
+        outcome = "" if answer.outcome == NO_VERDICT else answer.outcome
+        facts = (call.reason, outcome, answer.reason, answer.error)
+        note = " · ".join(shorten(fact) for fact in facts if fact)
+        out.print(Text.assemble((f"  {place}  ", "cyan"), (printable(note), "dim")), soft_wrap=True)
+        print_quoted(out, shorten(call.text))
+
+
+def _set_json(labelled: LabelledSet) -> dict[str, Any]:
+    origins = [
+        {"source": o.source, "commit": o.commit, "license": o.license, "rows": rows}
+        for o, rows in labelled.origins.items()
+    ]
+    return {"file": str(labelled.path), "rows": len(labelled.calls), "origins": origins}
+
+
+def _score_json(each: HookScore) -> dict[str, Any]:
+    return {
+        "hook": each.guard.title,
+        "agent": each.guard.agent,
+        "set": each.labelled.path.name,
+        "claimed": each.claimed,
+        "not_asked": each.not_asked,
+        **each.score.to_json(),
+    }

@@ -1,0 +1,1 @@
+"""What gets past a guard: spellings of what it denies, proved equal by running them."""

@@ -1,0 +1,385 @@
+"""Ask one hook many questions, each as its agent would, in a sandbox.
+
+A Python hook file is imported once, and its functions are called; any other hook is started for
+each question, by an engine with the rules that were observed in the agent. A question is what
+happens in one session: one event, or a few in order.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from anyhook.agents import get_agent
+from anyhook.agents.payloads import decode_event
+from anyhook.authoring.load import load_hooks
+from anyhook.backtest.failures import Failure
+from anyhook.backtest.hook_file import HookFile
+from anyhook.backtest.project import crash_of, load_engine
+from anyhook.backtest.results import Result
+from anyhook.backtest.sources import EventRow
+from anyhook.backtest.subjects import Opinion, Subject
+from anyhook.engine.sync import SyncEngine
+from anyhook.errors import RunEndedError, SandboxError, UsageError
+from anyhook.history.verdicts import NO_VERDICT, verdict_of
+from anyhook.journal.records import answer_record
+from anyhook.model.definitions import HandlerSpec, HookDefinition
+from anyhook.model.diagnostics import Place
+from anyhook.model.layers import Layer
+from anyhook.sandbox.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from anyhook.authoring.hooks import Example
+    from anyhook.engine.engine import Engine
+    from anyhook.sandbox.keeper import Run
+
+Payload = dict[str, Any]
+Question = tuple[Payload, ...]
+"""The events of one session, in order, as the agent sends them."""
+
+LIMIT = 10.0
+"""Seconds that a hook may take for an event."""
+LOADING = -1
+"""The step of a process that loads the hook; other steps are the numbers of questions."""
+BATCH = 64
+"""Answers that are sent at once."""
+DENIED = frozenset({"deny", "stop", "defer"})
+ASKED = "ask"
+CHANGED = "change"
+_NOTHING = Opinion({})
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A hook that is asked; it can be sent to another process.
+
+    Attributes:
+        title: What it is called in reports.
+        agent: Name of the agent whose payloads it gets.
+        project: Directory of the project.
+        file: A Python hook file; empty for a hook that is started as a command.
+        places: Where the hook is in the settings: each of its entries. With a hook file, they say
+            which events reach it.
+        command: A command line that is no hook of the settings; it gets every call of a tool.
+        is_trusted: Whether it may run although the user has not trusted it.
+    """
+
+    title: str
+    agent: str
+    project: str
+    file: str = ""
+    places: tuple[Place, ...] = ()
+    command: str = ""
+    is_trusted: bool = False
+
+
+class TrialAnswer(NamedTuple):
+    """What a hook answered to a question.
+
+    Attributes:
+        outcome: A word of `anyhook.history.verdicts`: that of the first event that was stopped,
+            else that of the last one.
+        reason: The reason that it gave; may be empty.
+        seconds: The time that it took.
+        error: Why it failed; empty if it did not.
+    """
+
+    outcome: str = NO_VERDICT
+    reason: str = ""
+    seconds: float = 0.0
+    error: str = ""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a call did not run as the agent wrote it, unless a person agreed."""
+        return self.outcome in DENIED or self.outcome in (ASKED, CHANGED)
+
+
+class Asker:
+    """Asks a hook in a sandbox. Use it in a `with` block.
+
+    Args:
+        guard: The hook.
+        limit: Seconds that it may take for an event.
+        sandbox: The sandbox, if there is one for the project already; it is not closed.
+
+    Raises:
+        SandboxError: If no sandbox can be made.
+    """
+
+    def __init__(
+        self, guard: Guard, *, limit: float = LIMIT, sandbox: Sandbox | None = None
+    ) -> None:
+        self.guard = guard
+        self._limit = limit
+        self._is_own = sandbox is None
+        self._sandbox = sandbox or Sandbox.for_project(Path(guard.project), discards_output=True)
+        self._guard = self._inside(guard)
+
+    def _inside(self, guard: Guard) -> Guard:
+        move = self._sandbox.inside
+        places = tuple(Place(move(place.file), place.line, place.column) for place in guard.places)
+        return replace(guard, project=move(guard.project), file=move(guard.file), places=places)
+
+    def ask(
+        self,
+        questions: Sequence[Question],
+        *,
+        on_answer: Callable[[int, TrialAnswer], object] = lambda _number, _answer: None,
+    ) -> list[TrialAnswer]:
+        """Ask questions, each as if the hook had just been loaded.
+
+        A hook that ends its process or takes too long has failed on that question. What it writes
+        to files lasts until all are answered.
+
+        Args:
+            questions: The questions.
+            on_answer: Called for each answer as it comes, with the number of its question.
+
+        Raises:
+            UsageError: If the hook cannot be loaded.
+        """
+        answers: dict[int, TrialAnswer] = {}
+        failures: dict[int, Failure] = {}
+
+        def take(message: list[tuple[int, TrialAnswer]]) -> None:
+            for number, answer in message:
+                answers[number] = answer
+                on_answer(number, answer)
+
+        while len(answers) < len(questions):
+            missing = [number for number in range(len(questions)) if number not in answers]
+            chosen = [(number, self._sandbox.inside(questions[number])) for number in missing]
+            before = len(answers) + len(failures)
+            try:
+                self._sandbox.run(
+                    answer_questions, self._guard, self._limit, chosen, failures, on_message=take
+                )
+            except RunEndedError as error:
+                failure = Failure.of_run(error, self._limit)
+                if error.step == LOADING:
+                    raise UsageError(
+                        f"{self.guard.title} cannot be loaded: it {failure.problem}"
+                    ) from None
+                failures[error.step] = failure
+            if len(answers) + len(failures) == before:
+                raise SandboxError(f"{self.guard.title} ends before it answers anything")
+        return [answers[number] for number in range(len(questions))]
+
+    def examples(self) -> list[Example]:
+        """Return the examples of a hook file; of any other hook nothing.
+
+        Raises:
+            UsageError: If it cannot be loaded.
+        """
+        if not self.guard.file:
+            return []
+        try:
+            return self._sandbox.run(read_examples, self._guard.file, self._limit)
+        except RunEndedError as error:
+            problem = Failure.of_run(error, self._limit).problem
+            raise UsageError(f"{self.guard.title} cannot be loaded: it {problem}") from None
+
+    def close(self) -> None:
+        """End the sandbox."""
+        if self._is_own:
+            self._sandbox.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+# -- in the sandbox
+
+
+def read_examples(run: Run, file: str, limit: float) -> list[Example]:
+    """Return the examples of a hook file, as a function of a sandbox.
+
+    Raises:
+        UsageError: If it is not a hook file, or cannot be imported.
+    """
+    run.begin(LOADING, limit)
+    return list(load_hooks(file).examples)
+
+
+def answer_questions(
+    run: Run,
+    guard: Guard,
+    limit: float,
+    questions: Sequence[tuple[int, Question]],
+    failures: Mapping[int, Failure],
+) -> None:
+    """Load a hook and let it answer questions, as a function of a sandbox.
+
+    A process answers one question after the other as long as the hook remembers nothing; then it is
+    replaced by one that has only loaded the hook.
+
+    Args:
+        run: Where the number of each question is noted. It sends lists of numbers and answers.
+        guard: The hook.
+        limit: Seconds that it may take for an event.
+        questions: The questions with their numbers.
+        failures: The questions on which a process ended before.
+
+    Raises:
+        UsageError: If the hook cannot be loaded.
+    """
+    run.begin(LOADING, limit)
+    hook: _Hook = _File(guard, limit) if guard.file else _Command(guard)
+    position = 0
+    while position < len(questions):
+        reader, writer = os.pipe()
+        process = os.fork()
+        if not process:
+            os.close(reader)
+            done = _answer_some(run, hook, limit, questions[position:], failures)
+            os.write(writer, str(done).encode())
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader) as stream:
+            done = int(stream.read() or 0)
+        _, status = os.waitpid(process, 0)
+        if status or not done:
+            # The caller learns at which question this process ends.
+            os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+        position += done
+
+
+def _answer_some(
+    run: Run,
+    hook: _Hook,
+    limit: float,
+    questions: Sequence[tuple[int, Question]],
+    failures: Mapping[int, Failure],
+) -> int:
+    """Answer questions until the hook remembers one, and return how many were answered."""
+    answers: list[tuple[int, TrialAnswer]] = []
+    count = 0
+    for number, question in questions:
+        run.begin(number, len(question) * (limit + 1))
+        answer = _answer(hook, question, failures.get(number))
+        answers.append((number, answer))
+        count += 1
+        if len(answers) == BATCH:
+            run.send(answers)
+            answers = []
+        if hook.has_changed():
+            break
+    run.send(answers)
+    return count
+
+
+def _answer(hook: _Hook, question: Question, failure: Failure | None) -> TrialAnswer:
+    started = time.perf_counter()
+    answer = TrialAnswer()
+    errors: list[str] = []
+    for number, payload in enumerate(question):
+        is_last = number == len(question) - 1
+        opinion = hook.answer(payload, failure if is_last else None)
+        record = opinion.decision
+        errors += [opinion.crash] if opinion.crash else []
+        reason = str(record.get("reason") or record.get("stop_reason") or "")
+        answer = TrialAnswer(verdict_of(record), reason)
+        if answer.is_stopped:
+            break
+    return answer._replace(seconds=time.perf_counter() - started, error=errors[0] if errors else "")
+
+
+class _Hook(Protocol):
+    """A hook that has been loaded."""
+
+    def answer(self, payload: Payload, failure: Failure | None) -> Opinion:
+        """Answer an event, unless a process ended on it before."""
+        ...
+
+    def has_changed(self) -> bool:
+        """Return whether it may remember an event."""
+        ...
+
+
+class _File:
+    """A Python hook file, whose functions are called in this process."""
+
+    def __init__(self, guard: Guard, limit: float) -> None:
+        self._agent = get_agent(guard.agent)
+        self._engine = _engine_of(guard) if guard.places else None
+        self._hook = HookFile(guard.file, limit)
+        self._directory = ""
+
+    def answer(self, payload: Payload, failure: Failure | None) -> Opinion:
+        event, _ = decode_event(self._agent, payload)
+        if self._engine is not None and not self._engine.plan(event).handlers:
+            return _NOTHING
+        row = EventRow("", self._agent.name, event.name, None, "", payload)
+        cwd = payload.get("cwd")
+        if isinstance(cwd, str) and cwd != self._directory:
+            with suppress(OSError, ValueError):
+                os.chdir(cwd)
+            self._directory = cwd
+        if failure is not None:
+            return self._hook.fail(row, payload, failure, Result())
+        return self._hook.evaluate(row, payload, Result())
+
+    def has_changed(self) -> bool:
+        return self._hook.has_changed()
+
+
+class _Command:
+    """A command, alone in an engine that starts it as its agent does."""
+
+    def __init__(self, guard: Guard) -> None:
+        engine = _engine_of(guard)
+        self._agent = engine.agent
+        self._engine = SyncEngine(engine)
+
+    def answer(self, payload: Payload, failure: Failure | None) -> Opinion:
+        if failure is not None:
+            return _NOTHING._replace(crash=failure.problem)
+        event, _ = decode_event(self._agent, payload)
+        decision = self._engine.dispatch(event)
+        errors = [error for error in map(crash_of, decision.results) if error]
+        return Opinion(answer_record(decision), crash=errors[0] if errors else "")
+
+    def has_changed(self) -> bool:
+        return False
+
+
+def _engine_of(guard: Guard) -> Engine:
+    """Return an engine with one hook only."""
+    subject = Subject(guard.project, guard.title, guard.agent, trusted=guard.is_trusted)
+    engine = load_engine(subject, Path(guard.project), rules="observed", warm=False).engine
+    files = []
+    for file in engine.hooks.files:
+        definitions = []
+        for definition in file.definitions:
+            handlers = tuple(hook for hook in definition.handlers if hook.place in guard.places)
+            if handlers:
+                definitions.append(replace(definition, handlers=handlers))
+        files.append(replace(file, definitions=tuple(definitions)))
+    engine.hooks = replace(engine.hooks, files=tuple(files))
+    if guard.command:
+        place = Place("<redteam>")
+        handler = HandlerSpec("command", Layer.RUNTIME, place, command=guard.command)
+        engine.define(HookDefinition("before_tool", Layer.RUNTIME, place, None, False, (handler,)))
+    return engine
+
+
+def questions_of(payloads: Iterable[Payload]) -> list[Question]:
+    """Return questions of one event each."""
+    return [(payload,) for payload in payloads]

@@ -1,0 +1,192 @@
+"""Prove that two lines do the same, by running both where nothing real can be changed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from anyhook.errors import RunEndedError, SandboxError
+from anyhook.redteam.observing import Act, Observation, Scene, Task, observe, prove
+from anyhook.redteam.programs import (
+    HELPERS,
+    installed_shells,
+    stubs_for_effects,
+    stubs_for_records,
+    world_of,
+)
+from anyhook.sandbox.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from types import TracebackType
+    from typing import Self
+
+_NAME = re.compile(r"[A-Za-z_][\w.+-]*")
+_UNWRITABLE = ("/bin", "/dev", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr", "/.")
+_DIRECTORY_PROGRAMS = frozenset("find ls du tar rmdir cd pushd".split())
+_SYSTEM_ROOTS = ("/etc", "/home", "/opt", "/root", "/srv", "/tmp", "/var")
+
+
+class Oracle:
+    """Compares what lines do, in a bare world. Use it in a `with` block.
+
+    Args:
+        project: The working directory of lines; it is empty but for a few files of the oracle's.
+        home: The home directory.
+        lines: The plain forms: the paths that they name are made, and their programs are there.
+
+    Raises:
+        SandboxError: If this system has no namespaces.
+    """
+
+    def __init__(self, project: str, home: str, lines: Iterable[str]) -> None:
+        texts = list(lines)
+        self.scene = make_scene(project, home, texts)
+        programs = {word for text in texts for word in words_of(text) if _NAME.fullmatch(word)}
+        world = world_of(programs, (project, home, *self.scene.roots))
+        self._sandbox = Sandbox(project, home, environ={}, programs=world, discards_output=True)
+        self.shells = installed_shells()
+
+    def prove(
+        self,
+        pairs: Sequence[tuple[Act, Act]],
+        shell: str,
+        *,
+        on_result: Callable[[int, bool], object] = lambda _number, _is_proved: None,
+    ) -> list[bool]:
+        """Return for each pair of a plain form and another one whether they do the same.
+
+        Args:
+            pairs: The pairs; those with the same plain form stand together.
+            shell: The shell, one of `shells`.
+            on_result: Called for each result as it comes, with the number of its pair.
+        """
+        results: dict[int, bool] = {}
+
+        def take(message: list[tuple[int, bool]]) -> None:
+            for number, is_proved in message:
+                results[number] = is_proved
+                on_result(number, is_proved)
+
+        tasks = _tasks_of(pairs, shell)
+        while len(results) < len(pairs):
+            before = len(results)
+            try:
+                self._sandbox.run(prove, self.scene, tasks, dict(results), on_message=take)
+            except RunEndedError as error:
+                # The line has ended the process that observes it.
+                results.setdefault(error.step, False)
+            if len(results) == before:
+                raise SandboxError("the oracle ends before it compares anything")
+        return [results[number] for number in range(len(pairs))]
+
+    def observe(self, act: Act, shell: str, stubs: Sequence[str]) -> Observation:
+        """Return what one line does."""
+        return self._sandbox.run(observe, self.scene, act, shell, stubs)
+
+    def close(self) -> None:
+        """End the world."""
+        self._sandbox.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _tasks_of(pairs: Sequence[tuple[Act, Act]], shell: str) -> list[Task]:
+    groups: dict[Act, list[tuple[int, Act]]] = {}
+    for number, (plain, other) in enumerate(pairs):
+        groups.setdefault(plain, []).append((number, other))
+    tasks: list[Task] = []
+    for plain, others in groups.items():
+        has_repository = "git" in words_of(plain.line)
+        tasks.append(Task(plain, tuple(others), shell, _views_of(plain), has_repository))
+    # The files are made anew when the next task needs others.
+    return sorted(tasks, key=lambda task: task.has_repository)
+
+
+def _views_of(plain: Act) -> tuple[tuple[str, ...], ...]:
+    """Return the programs that are stubs: where records are compared, and where effects are."""
+    programs = [word for word in words_of(plain.line) if _NAME.fullmatch(word)]
+    own = [name for name in programs if name not in HELPERS] + programs[:1]
+    return stubs_for_records(own), stubs_for_effects(programs)
+
+
+def words_of(line: str) -> list[str]:
+    """Return the words of a line, as a shell would split a simple one."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.commenters = ""
+    lexer.whitespace_split = True
+    try:
+        return list(lexer)
+    except ValueError:
+        return line.split()
+
+
+def make_scene(project: str, home: str, lines: Iterable[str]) -> Scene:
+    """Return files for lines: a small project and home, and the paths that the lines name."""
+    files: dict[str, str | None] = {
+        f"{project}/README.md": "readme\n",
+        f"{project}/notes.txt": "notes\n",
+        f"{project}/.env": "TOKEN=secret-token\n",
+        f"{project}/src/app.py": "print(1)\n",
+        f"{project}/build/out.o": "object\n",
+        f"{project}/.git/HEAD": "ref: refs/heads/main\n",
+        f"{home}/.ssh/id_rsa": "private key\n",
+        f"{home}/notes.txt": "home notes\n",
+        "/etc/passwd": f"root:x:0:0:root:{home}:/bin/sh\n",
+        "/etc/hosts": "127.0.0.1 localhost\n",
+        "/var/lib/data/table": "rows\n",
+    }
+    for line in lines:
+        words = words_of(line)
+        is_recursive = bool(_DIRECTORY_PROGRAMS.intersection(words)) or any(
+            re.fullmatch(r"-[a-zA-Z]*[rR][a-zA-Z]*|--recursive", word) for word in words
+        )
+        # The words of a line of git are mostly names of branches.
+        paths = [word for word in words[1:] if "git" not in words or "/" in word]
+        for word in paths:
+            path = _path_of(word, project, home)
+            if path and not any(name.startswith(f"{path}/") for name in files):
+                if is_recursive or word.endswith("/"):
+                    files[f"{path}/inner"] = f"inner of {path}\n"
+                else:
+                    files.setdefault(path, f"content of {path}\n")
+    files = _without_conflicts(files)
+    tops = {f"/{path.split('/')[1]}" for path in files}
+    roots = tuple(sorted({*_SYSTEM_ROOTS, *tops}))
+    return Scene(project, home, files, roots)
+
+
+def _path_of(word: str, project: str, home: str) -> str:
+    """Return the path that a word of a line may name; empty if it is none that can be made."""
+    for name, value in (("~", home), ("$HOME", home), ("${HOME}", home), ("$PWD", project)):
+        if word == name or word.startswith(f"{name}/"):
+            word = value + word[len(name) :]
+    is_plain = re.fullmatch(r"[\w./@+,:-]+\*?", word) and not word.startswith("-")
+    if not is_plain or "//" in word or word in (".", "..", "/", "*"):
+        return ""
+    path = os.path.normpath(os.path.join(project, word.rstrip("*") or "."))
+    if word.endswith("*"):
+        path = f"{path}/entry" if word.endswith("/*") else f"{path}1"
+    if path.startswith(_UNWRITABLE) or path in ("/", project, home):
+        return ""
+    return path
+
+
+def _without_conflicts(files: dict[str, str | None]) -> dict[str, str | None]:
+    """Return files without those at whose path a directory is needed."""
+    return {
+        path: content
+        for path, content in files.items()
+        if not any(other.startswith(f"{path}/") for other in files)
+    }

@@ -1,0 +1,221 @@
+"""What a hook denies, in its plain form, and the other ways to write it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anyhook.redteam.observing import Act
+
+if TYPE_CHECKING:
+    import random
+
+_OPERATOR = re.compile(r"[|&;\n()<>]")
+_ASSIGNMENTS = re.compile(r"\s*(?:[A-Za-z_]\w*=[\w./:-]*\s+)*")
+_PLAIN_WORD = re.compile(r"[\w./@%+=:,~*?\[\]-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a tool.
+
+    Attributes:
+        tool: Canonical name, or the name of an MCP tool.
+        input: Its arguments, by canonical names.
+    """
+
+    tool: str
+    input: dict[str, Any] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """Another way to do what is denied.
+
+    Attributes:
+        text: What people read.
+        calls: The calls, in order.
+        act: What the oracle does in their place.
+    """
+
+    text: str
+    calls: tuple[Call, ...]
+    act: Act
+
+    @classmethod
+    def of_line(cls, line: str, *scratch: str) -> Spelling:
+        """Return the spelling that is one command line.
+
+        Args:
+            line: The line.
+            scratch: Files that it needs and that do not count.
+        """
+        act = Act(line, scratch=tuple((path, "") for path in scratch))
+        return cls(line, (shell_call(line),), act)
+
+
+def shell_call(command: object) -> Call:
+    """Return a call of the shell tool."""
+    return Call("shell", {"command": command})
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """What a hook denies.
+
+    Attributes:
+        call: The call.
+        source: Where it is known from, for people.
+        act: What it does.
+    """
+
+    call: Call
+    source: str
+    act: Act
+
+    @property
+    def text(self) -> str:
+        """The command line, or the call of another tool."""
+        if self.call.tool == "shell":
+            return str(self.call.input["command"])
+        path = self.call.input.get("file_path", "")
+        return f"{self.call.tool} {path}"
+
+
+def plain_of(tool: str, arguments: dict[str, Any], source: str) -> Plain | None:
+    """Return the plain form of a call; `None` if there are no other ways to write it.
+
+    Args:
+        tool: Canonical name of the tool.
+        arguments: Its arguments, by canonical names.
+        source: Where it is known from.
+    """
+    call = Call(tool, arguments)
+    if tool == "shell":
+        line = arguments.get("command")
+        return Plain(call, source, Act(line)) if isinstance(line, str) and line.strip() else None
+    path, content = arguments.get("file_path"), arguments.get("content")
+    if not isinstance(path, str) or not path:
+        return None
+    if tool == "write_file" and isinstance(content, str):
+        return Plain(call, source, Act(writes=((path, content),)))
+    if tool == "read_file":
+        return Plain(call, source, Act(reads=path))
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A command line, and one simple command of it.
+
+    Attributes:
+        text: The whole line.
+        words: The words of the simple command, as they are written.
+        before: What stands before them in the line.
+        after: What stands behind them.
+        project: The working directory.
+        home: The home directory.
+        chance: Chooses among variants.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    before: str
+    after: str
+    project: str
+    home: str
+    chance: random.Random = field(compare=False)
+
+    @property
+    def program(self) -> str:
+        """The first word."""
+        return self.words[0]
+
+    @property
+    def rest(self) -> str:
+        """The other words."""
+        return " ".join(self.words[1:])
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The words without quotes."""
+        return tuple(unquoted(word) for word in self.words)
+
+    def put(self, text: str) -> str:
+        """Return the line with another text in place of the simple command."""
+        return f"{self.before}{text}{self.after}"
+
+    def with_word(self, number: int, word: str) -> str:
+        """Return the line with another word."""
+        words = (*self.words[:number], word, *self.words[number + 1 :])
+        return self.put(" ".join(words))
+
+    def expand(self, path: str) -> str:
+        """Return a path with the home directory in place of `~` or `$HOME`."""
+        return re.sub(r"^(~|\$HOME|\$\{HOME\})(?=/|$)", lambda _: self.home, path)
+
+    def bare_words(self) -> list[int]:
+        """Return the numbers of the words without quotes and special characters."""
+        return [n for n, word in enumerate(self.words) if re.fullmatch(r"[\w./@%+:,-]+", word)]
+
+
+def lines_of(text: str, project: str, home: str, chance: random.Random) -> list[Line]:
+    """Return a line with each of its simple commands."""
+    lines: list[Line] = []
+    for start, end in _simple_commands(text):
+        part = text[start:end]
+        # Assignments in front belong to the line, not to the words.
+        head = _ASSIGNMENTS.match(part)
+        first = start + (head.end() if head else 0)
+        words = _raw_words(text[first:end])
+        is_known = words and all(_PLAIN_WORD.match(word.lstrip("'\"$\\{")) for word in words)
+        if is_known:
+            last = first + len(text[first:end].rstrip())
+            before, after = text[:first], text[last:]
+            lines.append(Line(text, tuple(words), before, after, project, home, chance))
+    return lines
+
+
+def _simple_commands(text: str) -> list[tuple[int, int]]:
+    """Return where the simple commands of a line are, without redirects."""
+    spans: list[tuple[int, int]] = []
+    start, quote, position, is_target = 0, "", 0, False
+    while position < len(text):
+        char = text[position]
+        if char == "\\" and quote != "'":
+            position += 2
+            continue
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"`":
+            quote = char
+        elif _OPERATOR.match(char):
+            if not is_target:
+                spans.append((start, position))
+            is_target = char in "<>"
+            start = position + 1
+        position += 1
+    if not is_target:
+        spans.append((start, len(text)))
+    return [(a, b) for a, b in spans if text[a:b].strip() and not text[a:b].strip().isdigit()]
+
+
+def _raw_words(part: str) -> list[str]:
+    lexer = shlex.shlex(part, posix=False)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:
+        return []
+
+
+def unquoted(word: str) -> str:
+    """Return a word without quotes; as it is if it has others than plain ones."""
+    try:
+        parts = shlex.split(word)
+    except ValueError:
+        return word
+    return parts[0] if len(parts) == 1 else word

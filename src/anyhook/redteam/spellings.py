@@ -1,0 +1,201 @@
+"""The classes of spellings: each writes what is denied in other ways that may do the same.
+
+Whether they do is not decided here: the oracle runs them. The spellings depend on the plain form
+and on a seed alone.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyhook.redteam import effect_classes, text_classes
+from anyhook.redteam.oracle import words_of
+from anyhook.redteam.plain import Spelling, lines_of, unquoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from anyhook.redteam.plain import Line, Plain
+
+MAX_LENGTH = 2000
+"""Characters of a line that is written in other ways."""
+IN_TEXT = "reads what the shell runs in the end, however it is written"
+IN_EFFECT = "names the effect, and not the program or the path as it is written"
+SCRIPT = "deny a file that a call writes and a later one runs: event.writes(…), then read its lines"
+
+
+@dataclass(frozen=True, slots=True)
+class SpellingClass:
+    """A class of spellings.
+
+    Attributes:
+        name: Its name.
+        sentence: What it does, for people.
+        closed_by: Why a guard that is written in another way stops it.
+        of_line: Writes a line in other ways.
+        of_call: Writes a call of another tool in other ways.
+    """
+
+    name: str
+    sentence: str
+    closed_by: str
+    of_line: Callable[[Line], Iterable[str | Spelling]] | None = None
+    of_call: Callable[[Plain, str, str], Iterable[Spelling]] | None = None
+
+
+def _texts(
+    make: Callable[[Line], Iterable[str | Spelling]], name: str, closed_by: str = IN_TEXT
+) -> SpellingClass:
+    sentence = (make.__doc__ or "").splitlines()[0].rstrip(".")
+    return SpellingClass(name, sentence, closed_by, make)
+
+
+CLASSES = (
+    _texts(text_classes.quotes, "quotes"),
+    _texts(text_classes.backslashes, "backslash"),
+    _texts(text_classes.escapes, "letters by number"),
+    _texts(text_classes.blanks, "blanks"),
+    _texts(text_classes.field_separators, "field separator"),
+    _texts(text_classes.braces, "braces"),
+    _texts(text_classes.variables, "variable"),
+    _texts(text_classes.substitutions, "substitution"),
+    _texts(text_classes.patterns, "file pattern"),
+    _texts(text_classes.encodings, "encoding"),
+    _texts(text_classes.evaluations, "eval"),
+    _texts(text_classes.nested_shells, "nested shell"),
+    _texts(text_classes.here_documents, "here-document"),
+    _texts(text_classes.wrappers, "wrapper"),
+    _texts(text_classes.assignments, "assignment"),
+    _texts(text_classes.redirects, "redirect"),
+    _texts(text_classes.program_paths, "program path"),
+    _texts(text_classes.compounds, "compound"),
+    _texts(text_classes.functions, "function"),
+    _texts(text_classes.aliases, "alias"),
+    _texts(text_classes.traps, "trap"),
+    _texts(text_classes.interpreters, "interpreter"),
+    _texts(text_classes.scripts, "script"),
+    _texts(text_classes.steps, "script, then run", SCRIPT),
+    _texts(effect_classes.options, "option", IN_EFFECT),
+    SpellingClass(
+        "path",
+        "Write a path in another form",
+        IN_EFFECT,
+        effect_classes.paths,
+        effect_classes.file_paths,
+    ),
+    _texts(effect_classes.directories, "directory", IN_EFFECT),
+    _texts(effect_classes.programs, "other program", IN_EFFECT),
+    SpellingClass(
+        "other tool",
+        "Use another tool with the same effect",
+        "covers the tools that write and read files, too",
+        effect_classes.tools,
+        lambda plain, _project, _home: effect_classes.writes(plain),
+    ),
+    _texts(
+        text_classes.lists,
+        "list of words",
+        "deny a command that is not a text: not isinstance(event.tool_input['command'], str)",
+    ),
+)
+BY_NAME = {spelling_class.name: spelling_class for spelling_class in CLASSES}
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A spelling of something that is denied.
+
+    Attributes:
+        plain: What is denied.
+        class_name: Its class.
+        spelling: The spelling.
+    """
+
+    plain: Plain
+    class_name: str
+    spelling: Spelling
+
+
+def variants_of(
+    plain: Plain, *, project: str, home: str, seed: int, classes: Iterable[str] = BY_NAME
+) -> list[Variant]:
+    """Return the spellings of something that is denied, without repetitions.
+
+    Args:
+        plain: What is denied.
+        project: The working directory.
+        home: The home directory.
+        seed: Chooses among variants; the same seed gives the same spellings.
+        classes: Names of classes.
+    """
+    variants: dict[str, Variant] = {}
+    for name in classes:
+        chance = random.Random(f"{seed} {name} {plain.text}")  # noqa: S311 - repeatable on purpose
+        for spelling in _spellings(BY_NAME[name], plain, project, home, chance):
+            calls = json.dumps([[call.tool, call.input] for call in spelling.calls])
+            if spelling.act != plain.act or spelling.calls != (plain.call,):
+                variants.setdefault(calls, Variant(plain, name, spelling))
+    return list(variants.values())
+
+
+def _spellings(
+    spelling_class: SpellingClass, plain: Plain, project: str, home: str, chance: random.Random
+) -> Iterator[Spelling]:
+    if plain.call.tool != "shell":
+        if spelling_class.of_call is not None:
+            yield from spelling_class.of_call(plain, project, home)
+        return
+    if spelling_class.of_line is None or len(plain.text) > MAX_LENGTH:
+        return
+    for line in lines_of(plain.text, project, home, chance):
+        for spelling in spelling_class.of_line(line):
+            if not isinstance(spelling, str):
+                yield spelling
+            elif spelling != plain.text:
+                links = ("/tmp/link",) if "/tmp/link" in spelling else ()  # noqa: S108 - the oracle's
+                yield Spelling.of_line(spelling, *links)
+
+
+# -- what closes a class
+
+
+def sentence_for(plain: Plain) -> str:
+    """Return the condition that covers every spelling of what is denied.
+
+    It is a line of Python for a function of a hook file, on `event`.
+    """
+    if plain.call.tool != "shell":
+        path = str(plain.call.input.get("file_path", ""))
+        verb = "writes" if plain.call.tool == "write_file" else "reads"
+        return f"event.{verb}({json.dumps(path)})"
+    words = [unquoted(word) for word in words_of(plain.text)]
+    while words and (re.match(r"\w+=", words[0]) or words[0] in ("sudo", "doas", "env")):
+        words = words[1:]
+    if not words:
+        return 'event.runs("…")'
+    program, rest = words[0].rpartition("/")[2], words[1:]
+    operands = [word for word in rest if not word.startswith("-") and re.match(r"[\w./~$]", word)]
+    paths = [json.dumps(_pattern(word)) for word in operands]
+    hosts = re.findall(r"https?://([\w.-]+)", plain.text)
+    targets = re.findall(r">>?\s*([\w./~-]+)", plain.text)
+    if program in ("rm", "rmdir", "unlink", "shred", "find") and paths:
+        return f"event.deletes({', '.join(paths)})"
+    if hosts:
+        return f"event.contacts({', '.join(json.dumps(host) for host in hosts)})"
+    if targets:
+        return f"event.writes({', '.join(map(json.dumps, targets))})"
+    if program in ("cat", "less", "head", "tail", "more", "grep") and paths:
+        return f"event.reads({paths[-1]})"
+    named = [program, *[word for word in operands[:1] if word.isalpha()]]
+    flags = [word for word in rest if re.fullmatch(r"-[\w-]+", word)]
+    options = f", options={{{', '.join(map(json.dumps, flags))}}}" if flags else ""
+    return f"event.runs({', '.join(map(json.dumps, named))}{options})"
+
+
+def _pattern(path: str) -> str:
+    is_file = re.search(r"\w\.\w+$", path) or path.rstrip("/") in ("", "~", "*")
+    return path if is_file or "*" in path else f"{path.rstrip('/')}/**"

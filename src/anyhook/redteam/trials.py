@@ -1,0 +1,397 @@
+"""Try hook files with small changes: do their examples and cases notice?"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from anyhook import __version__
+from anyhook.authoring.hooks import Example
+from anyhook.authoring.load import load_hooks
+from anyhook.errors import AnyhookError, RunEndedError, UsageError
+from anyhook.model.tools import TOOLS
+from anyhook.redteam.labelled import OWN_SET, read_set
+from anyhook.sandbox.sandbox import Sandbox
+from anyhook.testing.examples import describe_answer, run_example
+from anyhook.testing.running import run_hook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from anyhook.authoring.hooks import Hooks
+    from anyhook.redteam.mutants import Mutant
+    from anyhook.sandbox.keeper import Run
+    from anyhook.testing.cases import Case
+
+LIMIT = 60.0
+"""Seconds for all tests of one changed file."""
+FAILED = "failed"
+MAX_NUMBER = 100_000
+"""The longest text that is made for a number in a condition."""
+MAX_SIGN, MAX_TIMES = 4, 100
+"""The longest text that is repeated for a number, and how often."""
+MIN_REPEATED = 20
+"""Characters from which on a text of one character is written as a product."""
+
+
+class PassedTest(NamedTuple):
+    """An example or a case for one agent that the hook file passes."""
+
+    example: Example
+    agent: str
+
+
+class Noticed(NamedTuple):
+    """What came of one changed file.
+
+    Attributes:
+        by: The place of the test that failed, or why the file could not be tried; empty if every
+            test passed.
+        proposal: Of a change that no test noticed: the line of an example that notices it, which
+            was tried; empty if no such call was found.
+    """
+
+    by: str = ""
+    proposal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What changed files are tried with.
+
+    Attributes:
+        path: The hook file.
+        tests: The tests that the file passes, in their order.
+        failed: The tests that it does not pass: place and agent.
+        calls: Calls on which files are compared if no test fails, as examples.
+        answers: What the file itself answers to them.
+        digest: Hash of all that the results depend on, except the changed text.
+    """
+
+    path: str
+    tests: tuple[PassedTest, ...]
+    failed: tuple[tuple[str, str], ...]
+    calls: tuple[Example, ...]
+    answers: tuple[str, ...]
+    digest: str
+
+
+def plan_trials(
+    sandbox: Sandbox, path: Path, agents: Sequence[str], cases: Sequence[Case], digest: str
+) -> Plan:
+    """Return what changed files are tried with.
+
+    Args:
+        sandbox: Where hooks run.
+        path: The hook file.
+        agents: Names of the agents for tests that name none.
+        cases: Cases; only those that the file itself answers as expected are used.
+        digest: Hash of the file and of the modules that it may load.
+
+    Raises:
+        UsageError: If it is not a hook file, or cannot be imported.
+    """
+    inside = sandbox.inside(str(path))
+    more = tuple(example for case in cases if (example := example_of(case)) is not None)
+    examples, results = sandbox.run(run_tests, inside, list(agents), more)
+    tests: list[PassedTest] = []
+    failed: list[tuple[str, str]] = []
+    for number, agent, status in results:
+        example = examples[number]
+        if status in ("ok", "degraded"):
+            tests.append(PassedTest(example, agent))
+        elif status == FAILED and number < len(examples) - len(more):
+            failed.append((example.place, agent))
+    # The first agent of each example notices most; the others take as long again.
+    tests.sort(key=lambda test: agents.index(test.agent) if test.agent in agents else 0)
+    calls = tuple(_calls_to_compare(path.read_text(encoding="utf-8"), examples))
+    agent = tests[0].agent if tests else agents[0]
+    answers = sandbox.run(answer_calls, inside, agent, calls)
+    parts = (__version__, digest, list(agents), [repr(example) for example in more])
+    content = hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
+    return Plan(str(path), tuple(tests), tuple(failed), calls, tuple(answers), content)
+
+
+def example_of(case: Case) -> Example | None:
+    """Return a case as an example of a hook file; `None` for a payload of one agent."""
+    if case.payload is not None:
+        return None
+    fields = {**case.fields, **({} if case.tool else case.input)}
+    if case.tool:
+        fields |= {"tool_name": case.tool, "tool_input": dict(case.input)}
+    return Example(
+        event=case.event,
+        fields=fields,
+        expect=case.expect,
+        says=case.says,
+        agents=case.agents,
+        place=case.place,
+    )
+
+
+def try_mutants(
+    plan: Plan,
+    mutants: Sequence[Mutant],
+    known: dict[str, Noticed],
+    *,
+    project: Path,
+    jobs: int,
+    on_result: Callable[[str, Noticed], object],
+) -> None:
+    """Try the changed files that are not known yet, in sandboxes side by side.
+
+    Args:
+        plan: What they are tried with.
+        mutants: The files.
+        known: Results by `key_of`; new ones are added.
+        project: Directory of the project.
+        jobs: Number of sandboxes.
+        on_result: Called with each new result, by one thread at a time.
+
+    Raises:
+        SandboxError: If no sandbox can be made.
+    """
+    lock = threading.Lock()
+    missing = [mutant for mutant in mutants if key_of(plan, mutant) not in known]
+    work = iter(missing)
+    with ExitStack() as stack:
+        sandboxes = []
+        for _ in range(min(jobs, len(missing))):
+            sandbox = Sandbox.for_project(project, discards_output=True)
+            sandboxes.append(stack.enter_context(sandbox))
+
+        def serve(sandbox: Sandbox) -> None:
+            while True:
+                with lock:
+                    mutant = next(work, None)
+                if mutant is None:
+                    return
+                noticed = _try(sandbox, plan, mutant)
+                with lock:
+                    known[key_of(plan, mutant)] = noticed
+                    on_result(key_of(plan, mutant), noticed)
+
+        with ThreadPoolExecutor(max(1, len(sandboxes))) as threads:
+            try:
+                list(threads.map(serve, sandboxes))
+            except KeyboardInterrupt:
+                with lock:
+                    work = iter(())
+                raise
+
+
+def key_of(plan: Plan, mutant: Mutant) -> str:
+    """Return what identifies the result of a changed file."""
+    text = f"{plan.digest}\0{mutant.source}"
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _try(sandbox: Sandbox, plan: Plan, mutant: Mutant) -> Noticed:
+    inside = sandbox.inside(plan.path)
+    try:
+        noticed = sandbox.run(try_mutant, inside, mutant.source, plan)
+        return Noticed(*sandbox.outside(list(noticed)))
+    except RunEndedError as error:
+        return Noticed("it ran out of time" if error.is_late else "its process ended")
+    except UsageError as error:
+        return Noticed(str(error).partition("\n")[0])
+
+
+# -- in the sandbox
+
+
+def run_tests(
+    _run: Run, path: str, agents: Sequence[str], more: Sequence[Example]
+) -> tuple[list[Example], list[tuple[int, str, str]]]:
+    """Run examples and cases against a hook file, as a function of a sandbox.
+
+    Returns:
+        All examples, those of the file first; and number, agent and status of each result.
+    """
+    hooks = load_hooks(path)
+    examples = [*hooks.examples, *more]
+    results: list[tuple[int, str, str]] = []
+    for number, example in enumerate(examples):
+        for agent in example.agents or agents:
+            status = run_example(hooks, example, agent).status
+            results.append((number, agent, status))
+    return examples, results
+
+
+def answer_calls(_run: Run, path: str, agent: str, calls: Sequence[Example]) -> list[str]:
+    """Return what a hook file answers to calls, as a function of a sandbox."""
+    hooks = load_hooks(path)
+    return [_answer(hooks, call, agent) for call in calls]
+
+
+def try_mutant(run: Run, path: str, source: str, plan: Plan) -> Noticed:
+    """Try a changed file in the place of the hook file, as a function of a sandbox.
+
+    Raises:
+        UsageError: If it cannot be imported.
+    """
+    run.begin(0, LIMIT)
+    Path(path).write_text(source, encoding="utf-8")
+    hooks = load_hooks(path)
+    for example, agent in plan.tests:
+        if run_example(hooks, example, agent).status == FAILED:
+            return Noticed(f"{example.place} ({agent})")
+    agent = plan.tests[0].agent
+    for call, answer in zip(plan.calls, plan.answers, strict=True):
+        if answer != FAILED and _answer(hooks, call, agent) != answer:
+            return Noticed(proposal=_example_line(call, answer))
+    return Noticed()
+
+
+def _answer(hooks: Hooks, call: Example, agent: str) -> str:
+    """Return what hooks answer to a call, as an example expects it."""
+    fields = dict(call.fields)
+    if "tool_name" in fields:
+        fields["tool"] = fields.pop("tool_name")
+        fields["input"] = fields.pop("tool_input", {})
+    try:
+        run = run_hook(hooks, call.event, agent=agent, **fields)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a failure of the hook is an answer
+        return FAILED
+    return describe_answer(run.answer).partition(",")[0]
+
+
+def _example_line(call: Example, expect: str) -> str:
+    """Return a call as the line of a hook file."""
+    fields = dict(call.fields)
+    parts = [] if call.event == "before_tool" else [_literal(call.event)]
+    if "tool_name" in fields:
+        parts.append(f"tool={_literal(fields.pop('tool_name'))}")
+        parts.append(f"input={_literal(fields.pop('tool_input'))}")
+    parts += [f"{name}={_literal(value)}" for name, value in fields.items()]
+    return f"hooks.example({', '.join(parts)}, expect={_literal(expect)})"
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, dict):
+        items = [f"{_literal(name)}: {_literal(item)}" for name, item in value.items()]
+        return f"{{{', '.join(items)}}}"
+    if not isinstance(value, str):
+        return repr(value)
+    if len(value) >= MIN_REPEATED and len(set(value)) == 1:
+        return f"{_literal(value[0])} * {len(value)}"
+    is_plain = value.isprintable() and not set(value) & set('\\"')
+    return f'"{value}"' if is_plain else repr(value)
+
+
+# -- calls on which files are compared
+
+
+def _calls_to_compare(source: str, examples: Sequence[Example]) -> Iterator[Example]:
+    """Yield calls on which a change may show: made of the examples, texts and numbers of a file."""
+    for call in read_set(OWN_SET).calls:
+        event = call.event
+        yield _call(event["event"], event["tool"], event["input"])
+    tools = dict.fromkeys(str(e.fields["tool_name"]) for e in examples if "tool_name" in e.fields)
+    texts = _texts_of(source)
+    for example in examples:
+        yield from _variants(example, tools, texts)
+    for text in texts:
+        yield _call("before_tool", "shell", {"command": text})
+        yield _call("before_tool", "write_file", {"file_path": text, "content": "x"})
+        yield _call("before_tool", "write_file", {"file_path": "x", "content": text})
+        yield _call("before_tool", "read_file", {"file_path": text})
+
+
+def _texts_of(source: str) -> list[str]:
+    """Return the texts of a file with something around them, and texts as long as its numbers."""
+    texts: dict[str, None] = {}
+    numbers: list[int] = []
+    for node in ast.walk(ast.parse(source)):
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, str) and value and "\n" not in value:
+            texts[value] = None
+        elif isinstance(value, int) and not isinstance(value, bool) and 0 < value < MAX_NUMBER:
+            numbers += [value, value + 1]
+    variants: list[str] = []
+    for text in texts:
+        variants += [text, f"{text} x", f"x {text}"]
+        if len(text) <= MAX_SIGN:
+            variants += [text * number for number in numbers if number <= MAX_TIMES]
+    return list(dict.fromkeys([*variants, *("x" * number for number in numbers)]))
+
+
+def _variants(example: Example, tools: dict[str, None], texts: Sequence[str]) -> Iterator[Example]:
+    """Yield an example with other texts in the place of its own, and for other tools."""
+    arguments = example.fields.get("tool_input")
+    if not isinstance(arguments, dict):
+        for name, value in example.fields.items():
+            if isinstance(value, str):
+                for text in (*_near(value), *texts):
+                    fields = {**example.fields, name: text}
+                    yield example.replace(fields=fields, expect="none", says="")
+        return
+    tool = str(example.fields["tool_name"])
+    values = {name: value for name, value in arguments.items() if isinstance(value, str)}
+    for name, value in values.items():
+        for text in _near(value):
+            yield _call(example.event, tool, {**arguments, name: text})
+    for other in (*tools, "web_fetch", "grep", "mcp__server__tool"):
+        name = next(iter(TOOLS.get(other, ("text",))))
+        for value in values.values():
+            yield _call(example.event, other, {name: value})
+
+
+def _near(text: str) -> tuple[str, ...]:
+    return (f"x {text}", f"{text} x", f"{text}x", text[:-1], text[1:])
+
+
+def _call(event: str, tool: str, arguments: dict[str, Any]) -> Example:
+    fields = {"tool_name": tool, "tool_input": arguments}
+    return Example(event=event, fields=fields, expect="none")
+
+
+# -- results that are kept
+
+
+class Kept:
+    """The results of a hook file in a file of JSON lines, so that a run can be continued.
+
+    Args:
+        directory: Directory of kept results.
+        plan: What changed files are tried with; results of another plan are dropped.
+    """
+
+    def __init__(self, directory: Path, plan: Plan) -> None:
+        name = hashlib.blake2b(plan.path.encode(), digest_size=8).hexdigest()
+        self._path = directory / f"{name}.jsonl"
+        self._digest = plan.digest
+        self.results: dict[str, Noticed] = {}
+        try:
+            lines = self._path.read_text(encoding="utf-8").splitlines()
+            if lines and json.loads(lines[0]) == plan.digest:
+                for line in lines[1:]:
+                    key, by, proposal = json.loads(line)
+                    self.results[key] = Noticed(by, proposal)
+        except (OSError, ValueError):
+            self.results = {}
+
+    def add(self, key: str, noticed: Noticed) -> None:
+        """Add a result.
+
+        Raises:
+            AnyhookError: If the file cannot be written.
+        """
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            is_new = len(self.results) <= 1
+            with self._path.open("w" if is_new else "a", encoding="utf-8") as file:
+                if is_new:
+                    file.write(json.dumps(self._digest) + "\n")
+                file.write(json.dumps([key, *noticed]) + "\n")
+        except OSError as error:
+            raise AnyhookError(f"{self._path} cannot be written: {error.strerror}") from error

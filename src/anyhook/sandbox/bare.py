@@ -1,0 +1,111 @@
+"""A world for command lines: programs to choose, empty directories, and nothing of the user's.
+
+Whatever a line names by its absolute path is what was chosen: `/bin` and `/usr/bin` hold no other
+programs. Real programs and libraries are shown read-only, what is written is in memory, and there
+is no network and no other process.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyhook.sandbox import system
+from anyhook.sandbox.tree import BASE, ROOT, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HOST = "/.host"
+"""Where the directories of the real system are shown, read-only."""
+HOST_DIRECTORIES = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_SHOWN_BELOW_USR = ("lib", "lib32", "lib64", "libexec", "libx32", "local", "share")
+_PROGRAMS = "bin"
+_WRITABLE = ("etc", "home", "opt", "root", "srv", "tmp", "var")
+MAX_SIZE = "64m"
+"""Memory for all files that are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class BarePrograms:
+    """What a bare world holds.
+
+    Attributes:
+        links: Path of a link to its target. Real programs are below `HOST`.
+        files: Path of a program to its text, which begins with `#!`.
+        directories: Directories that can be written, in addition to `/tmp` and the like.
+    """
+
+    links: Mapping[str, str]
+    files: Mapping[str, str]
+    directories: tuple[str, ...] = ()
+
+
+class BareTree(Tree):
+    """The root directory of a bare world, in the namespaces of this process.
+
+    Args:
+        programs: What it holds.
+
+    Raises:
+        OSError: If the system does not allow it.
+    """
+
+    def __init__(self, programs: BarePrograms) -> None:
+        self._programs = programs
+        super().__init__(())
+
+    def _build(self) -> None:
+        self._changing.clear()
+        self._count = 0
+        system.mount("tmpfs", BASE, "tmpfs", options=f"mode=755,size={MAX_SIZE}")
+        os.mkdir(f"{BASE}/empty")
+        os.mkdir(ROOT)
+        system.mount(ROOT, ROOT, flags=system.MS_BIND)
+        os.mkdir(f"{ROOT}{HOST}")
+        for name in HOST_DIRECTORIES:
+            self._show_host(f"/{name}", f"{ROOT}{HOST}/{name}")
+            if name.startswith("lib"):
+                self._show_host(f"/{name}", f"{ROOT}/{name}")
+        os.mkdir(f"{ROOT}/usr")
+        for name in _SHOWN_BELOW_USR:
+            self._show_host(f"/usr/{name}", f"{ROOT}/usr/{name}")
+        os.mkdir(f"{ROOT}/usr/{_PROGRAMS}")
+        os.symlink(_PROGRAMS, f"{ROOT}/usr/sbin")
+        for name in ("bin", "sbin"):
+            os.symlink(f"usr/{_PROGRAMS}", f"{ROOT}/{name}")
+        self._write_programs()
+        self._make_devices()
+        self._make_system_directories()
+        self._make_directories()
+        system.mount("none", ROOT, flags=system.MS_REMOUNT | system.MS_BIND | system.MS_RDONLY)
+
+    def _show_host(self, path: str, target: str) -> None:
+        """Show a directory of the real system, or the link that it is."""
+        if os.path.islink(path):
+            os.symlink(os.readlink(path), target)
+        elif os.path.isdir(path):
+            os.mkdir(target)
+            self._show_directory(path, target, is_writable=False)
+
+    def _write_programs(self) -> None:
+        for path, text in self._programs.files.items():
+            os.makedirs(os.path.dirname(f"{ROOT}{path}"), exist_ok=True)
+            with open(f"{ROOT}{path}", "w", encoding="utf-8") as stream:
+                stream.write(text)
+            os.chmod(f"{ROOT}{path}", 0o755)  # noqa: S103 - a program
+        for path, target in self._programs.links.items():
+            os.makedirs(os.path.dirname(f"{ROOT}{path}"), exist_ok=True)
+            os.symlink(target, f"{ROOT}{path}")
+
+    def _make_directories(self) -> None:
+        for name in dict.fromkeys((*_WRITABLE, *map(_top, self._programs.directories))):
+            os.makedirs(f"{ROOT}/{name}", exist_ok=True)
+            self._mount_scratch(f"{ROOT}/{name}", "/")
+        for path in self._programs.directories:
+            os.makedirs(f"{ROOT}{path}", exist_ok=True)
+
+
+def _top(path: str) -> str:
+    return path.strip("/").split("/")[0]
