@@ -24,6 +24,7 @@ of the engine is.
 from __future__ import annotations
 
 import gc
+from importlib import import_module
 
 _gc_was_enabled = gc.isenabled()
 gc.disable()
@@ -42,6 +43,13 @@ from anyhook.model.answers import replace_result as replace_result
 from anyhook.model.answers import respond as respond
 from anyhook.model.answers import stop as stop
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from anyhook.authoring.secret_texts import find_secrets as find_secrets
+    from anyhook.authoring.secret_texts import hide_secrets as hide_secrets
+    from anyhook.authoring.state import load_state as load_state
+    from anyhook.authoring.state import save_state as save_state
+
 if _gc_was_enabled:
     gc.enable()
 
@@ -50,6 +58,14 @@ CALLS = tuple(
     "ReadFile ReadManyFiles SaveMemory Shell Skill WebFetch WebSearch WriteFile WriteTodos".split()
 )
 """Classes of calls (`anyhook.model.calls`), which are created when they are imported."""
+
+LATE = {
+    "find_secrets": "anyhook.authoring.secret_texts",
+    "hide_secrets": "anyhook.authoring.secret_texts",
+    "load_state": "anyhook.authoring.state",
+    "save_state": "anyhook.authoring.state",
+}
+"""Functions that few hooks use, which are imported when they are."""
 
 __all__ = [  # noqa: PLE0604 - the classes are listed above
     "Answer",
@@ -61,8 +77,12 @@ __all__ = [  # noqa: PLE0604 - the classes are listed above
     "context",
     "defer",
     "deny",
+    "find_secrets",
+    "hide_secrets",
+    "load_state",
     "replace_result",
     "respond",
+    "save_state",
     "stop",
     "message",
     *CALLS,
@@ -70,6 +90,9 @@ __all__ = [  # noqa: PLE0604 - the classes are listed above
 
 
 def __getattr__(name: str) -> object:
+    if name in LATE:
+        function: object = getattr(import_module(LATE[name]), name)
+        return function
     if name not in CALLS:
         raise AttributeError(f"module 'anyhook.authoring' has no attribute {name!r}")
     from anyhook.model import calls

@@ -28,9 +28,13 @@ from anyhook.model.answers import change_request as change_request
 from anyhook.model.answers import context as context
 from anyhook.model.answers import defer as defer
 from anyhook.model.answers import deny as deny
+from anyhook.authoring.secret_texts import find_secrets as find_secrets
+from anyhook.authoring.secret_texts import hide_secrets as hide_secrets
+from anyhook.authoring.state import load_state as load_state
 from anyhook.model.answers import message as message
 from anyhook.model.answers import replace_result as replace_result
 from anyhook.model.answers import respond as respond
+from anyhook.authoring.state import save_state as save_state
 from anyhook.model.answers import stop as stop
 
 __all__ = [
@@ -61,8 +65,12 @@ __all__ = [
     "context",
     "defer",
     "deny",
+    "find_secrets",
+    "hide_secrets",
+    "load_state",
     "message",
     "replace_result",
     "respond",
+    "save_state",
     "stop",
 ]

@@ -4,9 +4,9 @@ It denies what no version control brings back: writing to raw devices, making fi
 partitions, the modes and owners of whole trees, fork bombs, switching the machine off.
 
 Families: devices
-Why: An agent that was asked to fix a permission problem ran `chmod -R 777 /`, after which nobody
-could log in; another wrote an image to the wrong disk.
-Source: https://github.com/anthropics/claude-code/issues/37331
+Why: An agent that was to change the owner of some volumes ran `chown -R` over files of the system:
+nobody could log in any more, and repairing it made it worse.
+Source: https://github.com/anthropics/claude-code/issues/39283
 Version: 1
 """
 
@@ -98,7 +98,7 @@ def dangers(event):
 
 def is_harmless(command):
     """Return whether a command only shows something."""
-    return command is not None and any(option in command.options for option in HARMLESS_OPTIONS)
+    return command is not None and any(command.has_options([name]) for name in HARMLESS_OPTIONS)
 
 
 hooks.example(tool="shell", input={"command": "dd if=x.img of=/dev/sda"}, expect="deny")

@@ -1,12 +1,12 @@
 """Keep files from being deleted or overwritten where that loses something.
 
-It denies deleting what is outside of the project, the project as a whole, and protected files in it.
-It asks before whole directories are deleted that no build makes again, before files outside of the
+It denies deleting what is outside of the project, the project as a whole, and protected files. It
+asks before whole directories are deleted that no build makes again, before files outside of the
 project are changed, and where only the shell knows what is deleted.
 
 Families: files
-Why: `rm -rf ~/` in a cleanup step deleted the home directory of a user of Claude Code, and agents of
-several makers deleted directories that they took for their own.
+Why: A recursive delete of an agent took the whole home directory of its user; another agent deleted
+the only copies of 3,467 documents while it sorted them.
 Source: https://github.com/anthropics/claude-code/issues/10077
 Version: 1
 """

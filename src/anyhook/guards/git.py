@@ -5,9 +5,9 @@ It denies what throws away changes that are not committed, or commits that other
 rewritten history, and deleting `.git`.
 
 Families: git
-Why: Agents threw away hours of uncommitted work with `git checkout -- .` and `git reset --hard` to
-"start clean", and overwrote the branches of others with forced pushes.
-Source: https://github.com/anthropics/claude-code/issues/11237
+Why: An agent that was asked to restore one deleted line ran `git checkout -- .` and threw away two
+hours of work; others ran `git reset --hard` over changes that they had just listed.
+Source: https://github.com/anthropics/claude-code/issues/70363
 Version: 1
 """
 
@@ -87,7 +87,7 @@ def guard_git(event):
     """Deny commands that lose work or history in git."""
     for words, options, harmless, loss, instead in RULES:
         match = event.runs("git", *words, options=options)
-        if match and not any(option in match.command.options for option in harmless):
+        if match and not any(match.command.has_options([option]) for option in harmless):
             return answer(match, loss, instead)
     for command in event.commands:
         if command.program == "git" and loses_changes(command):
@@ -158,11 +158,11 @@ for denied in (
     "git worktree remove --force ../hotfix",
     "rm -rf .git",
     "rm -rf .git/objects",
-    "find . -name .git -exec rm -rf {} +",
     "bash -c 'git reset --hard'",
 ):
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
 hooks.example(tool="shell", input={"command": "git $ACTION --hard"}, expect="ask")
+hooks.example(tool="shell", input={"command": "find . -name .git -delete"}, expect="ask")
 for harmless_command in (
     "git push --force-with-lease origin feature",
     "git reset HEAD src/main.py",

@@ -42,7 +42,6 @@ class Match(Record):
 
 
 NO_MATCH = Match(matched=False)
-_VERBS = {"reads": "reads", "writes": "writes", "deletes": "deletes", "contacts": "contacts"}
 _FILE_TOOLS: dict[str, tuple[str, tuple[str, ...]]] = {
     "read_file": ("reads", ("file_path",)),
     "read_many_files": ("reads", ("include",)),
@@ -187,6 +186,7 @@ class CallEffects:
         if not effect.is_known:
             why = f"{_name(command)} {verb} {effect.target}, which only the shell knows"
             return _match(command, False, why)
+        doubtful = NO_MATCH
         for pattern in patterns:
             is_covered = pattern.matches(
                 effect.target, is_recursive=effect.is_recursive is not False
@@ -201,9 +201,12 @@ class CallEffects:
                 and not effect.is_likely
                 and not command.is_remote
             )
-            why = f"{_name(command)} {'' if is_certain else 'may '}{_verb(verb, is_certain)} {effect.target}"
-            return _match(command, is_certain, why)
-        return NO_MATCH
+            why = f"{_name(command)} {_verb(verb, is_certain)} {effect.target}"
+            match = _match(command, is_certain, why)
+            if is_certain:
+                return match
+            doubtful = doubtful or match
+        return doubtful
 
     def _tool_touches(
         self, kind: str, path: Any, is_recursive: bool, patterns: list[PathPattern]
@@ -217,7 +220,7 @@ class CallEffects:
             is_covered = pattern.matches(target, is_recursive=is_recursive)
             if is_covered is not False:
                 is_certain = is_covered is True and not tool.startswith("mcp__")
-                why = f"{tool} {'' if is_certain else 'may '}{_verb(kind, is_certain)} {path}"
+                why = f"{tool} {_verb(kind, is_certain)} {path}"
                 return Match(matched=True, certain=is_certain, why=why)
         return NO_MATCH
 
@@ -320,7 +323,7 @@ def _name(command: Command) -> str:
 
 
 def _verb(verb: str, is_certain: bool) -> str:
-    return verb if is_certain else verb.removesuffix("s")
+    return verb if is_certain else f"may {verb.removesuffix('s')}"
 
 
 def _runs_sentence(candidate: Command, command: Command, is_certain: bool) -> str:

@@ -134,12 +134,6 @@ class ToolEvent(Event, OfTool[CallT_co]):
 
         Empty for other tools. A text that cannot be read is one command with `certain=False`.
         """
-        commands: tuple[Command, ...] | None = self.__dict__.get("_commands")
-        if commands is None:
-            commands = self.__dict__["_commands"] = self._read_commands()
-        return commands
-
-    def _read_commands(self) -> tuple[Command, ...]:
         call: ToolCall = self.call
         if call.tool != "shell":
             return ()

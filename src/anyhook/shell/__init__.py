@@ -3,6 +3,8 @@
 - `commands`: the commands that a line runs in the end, for guards: `read_commands`.
 - `command`, `effects`, `options`: one command, what it does to files and hosts, and its options.
 - `walk`, `scope`, `expansions`: what a shell knows at a place in a line, and what words become.
+- `reader`, `wrapped`, `interpreters`, `builtins`, `code`: the commands and texts inside of others.
+- `paths`: paths and patterns of paths as texts.
 - `parser`: the simple commands of a line; raises where it is not certain what a shell would run.
 - `structure`: the statements of a script: pipelines, branches, loops, functions.
 - `wrappers`: the command behind `env`, `timeout`, `sudo` and the like.
@@ -18,10 +20,10 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from anyhook.shell.command import Command as Command
-    from anyhook.shell.command import Redirect as Redirect
     from anyhook.shell.commands import read_commands as read_commands
+    from anyhook.shell.effects import Redirect as Redirect
 
-_MODULES = {"Command": "command", "Redirect": "command", "read_commands": "commands"}
+_MODULES = {"Command": "command", "Redirect": "effects", "read_commands": "commands"}
 
 
 def __getattr__(name: str) -> object:

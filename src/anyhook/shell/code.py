@@ -1,9 +1,15 @@
-"""What code in other languages runs: calls such as `os.system("rm -rf x")` with a literal text."""
+"""What code in other languages does by the usual functions with a literal text.
+
+`os.system("rm -rf x")`, `subprocess.run(["rm", "x"])`, `unlink "x"`, `open("x", "w")`.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _STRING = r"""[rbuf]{0,2}(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')"""
 _RUNS = re.compile(
@@ -19,6 +25,20 @@ _HIDDEN = re.compile(
     r"|child_process|instance_eval|send)\b|`"
 )
 _BACKTICKS = re.compile(r"`([^`]*)`")
+_PATH = r"(?:\"([^\"]*)\"|'([^']*)')"
+_CODE_DELETES = re.compile(
+    r"\b(?:unlink|rmtree|removedirs|remove|rmdir|rmSync|unlinkSync|rmdirSync|rm_rf|rm_r|rm|delete)\b"
+    rf"\s*\(?\s*[rbuf]?(?:{_PATH}|([^\s)]))"
+)
+_CODE_WRITES = re.compile(
+    rf"\bopen\s*\(\s*[rbuf]?{_PATH}\s*,\s*(?:mode\s*=\s*)?[\"'][^\"']*[wax+>]"
+    r"|\b(?:writeFileSync|writeFile|appendFileSync|write_text|file_put_contents)\s*\(\s*"
+    rf"{_PATH}|\bPath\s*\(\s*{_PATH}\s*\)\s*\.write_"
+)
+_CODE_READS = re.compile(
+    rf"\b(?:open|readFileSync|readFile|file_get_contents|File\.read|Path)\s*\(\s*[rbuf]?{_PATH}"
+)
+_CODE_CONTACTS = re.compile(r"[\"']([a-z]+://[^\"']+)[\"']")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _AWK_PIPE = re.compile(r'\|&?\s*"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline')
 
@@ -71,6 +91,20 @@ def find_awk_calls(program: str) -> Calls:
     return Calls(
         [*calls.texts, *map(_unescape, texts)], [], calls.is_certain and pipes <= len(texts)
     )
+
+
+def find_targets(code: str) -> Iterator[tuple[str, str]]:
+    """Yield what code does to files and hosts: `reads`, `writes`, `deletes` or `contacts`.
+
+    The target is empty if its text does not stand in the code.
+    """
+    for match in _CODE_DELETES.finditer(code):
+        yield "deletes", match[1] or match[2] or ""
+    for pattern, kind in ((_CODE_WRITES, "writes"), (_CODE_READS, "reads")):
+        for match in pattern.finditer(code):
+            yield kind, next(filter(None, match.groups()), "")
+    for match in _CODE_CONTACTS.finditer(code):
+        yield "contacts", match[1]
 
 
 def _unescape(text: str) -> str:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from anyhook.shell.effects import Effect, Redirect, Subject, find_effects
 from anyhook.shell.expansions import VAGUE, Value
 from anyhook.shell.options import Arguments, canonical_program, find_table, read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from anyhook.shell.effects import Effect
-
-_LEADING_EXPANSION = ("$", "`")
 _MERGED = frozenset(
     "container image volume network system builder manager stack service buildx".split()
 )
@@ -25,48 +22,21 @@ _WITH_SUBCOMMANDS = frozenset(
 )
 
 
-class Redirect(NamedTuple):
-    """A redirection of a command.
-
-    Attributes:
-        operator: With a descriptor in front if there is one: `>`, `2>>`, `<`, `<<<`.
-        target: The file; for `<<` and `<<<` the text.
-        certain: Whether the target is known.
-    """
-
-    operator: str
-    target: str
-    certain: bool = True
-
-
 class Command:
     """A command that a command line runs.
 
     Attributes:
         program: The program without its directory; empty if only the running shell knows it.
+        values: The words behind it after the expansions.
         source: The text that it was read from.
         certain: Whether it is certain that this runs, and nothing else.
         redirects: Its redirections.
         wrappers: The commands that run this one, the outermost first (`sudo`, `xargs`, `ssh`).
-        directory: Where it runs, after every `cd` in front; empty for the directory of the call,
-            `None` if it is not known.
-        other_directories: Where it runs if a `cd` in front fails.
+        directories: Where it runs, after every `cd` in front: first where it should, then where it
+            does if a `cd` fails. Empty for the directory of the call, `None` for an unknown one.
+        home: The user's home, or `None`.
         is_remote: Whether it runs on another machine or in a container.
     """
-
-    __slots__ = (
-        "__dict__",
-        "certain",
-        "directory",
-        "home",
-        "is_remote",
-        "other_directories",
-        "program",
-        "redirects",
-        "source",
-        "values",
-        "wrappers",
-    )
 
     def __init__(
         self,
@@ -77,8 +47,7 @@ class Command:
         certain: bool = True,
         redirects: tuple[Redirect, ...] = (),
         wrappers: tuple[Command, ...] = (),
-        directory: str | None = "",
-        other_directories: tuple[str | None, ...] = (),
+        directories: tuple[str | None, ...] = ("",),
         home: str | None = None,
         is_remote: bool = False,
     ) -> None:
@@ -88,8 +57,7 @@ class Command:
         self.certain = certain
         self.redirects = redirects
         self.wrappers = wrappers
-        self.directory = directory
-        self.other_directories = other_directories
+        self.directories = directories
         self.home = home
         self.is_remote = is_remote
 
@@ -144,9 +112,8 @@ class Command:
     @cached_property
     def effects(self) -> tuple[Effect, ...]:
         """What the command does to files and hosts, as far as it is known."""
-        from anyhook.shell.effects import find_effects
-
-        return tuple(find_effects(self))
+        subject = Subject(self.program, self.read, self.redirects, self.directories, self.home)
+        return tuple(find_effects(subject))
 
     @property
     def read_paths(self) -> tuple[str, ...]:
@@ -180,7 +147,7 @@ class Command:
         """
         read = self.read
         for option in options:
-            names = set(read_program(self.program, (*self._subcommand(), Value(option))).options)
+            names = self._names_of(option)
             # Of a program without a table, `-xf` may be one option or two.
             if len(names) > 1 and option in read.options:
                 continue
@@ -191,10 +158,15 @@ class Command:
             return None if read.may_have_more else False
         return True
 
-    def _subcommand(self) -> tuple[Value, ...]:
-        if canonical_program(self.program) not in _WITH_SUBCOMMANDS:
-            return ()
-        return tuple(self.read.operands[:2])
+    def _names_of(self, option: str) -> set[str]:
+        """Return the names under which the command would have an option."""
+        longest = 2 if canonical_program(self.program) in _WITH_SUBCOMMANDS else 0
+        for count in range(longest, -1, -1):
+            words = (*self.read.operands[:count], Value(option))
+            names = set(read_program(self.program, words).options)
+            if names:
+                return names
+        return {option}
 
 
 def read_program(program: str, values: tuple[Value, ...]) -> Arguments:

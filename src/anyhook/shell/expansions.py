@@ -1,7 +1,7 @@
-"""What the words of a command become: expansions that are known without running anything.
+r"""What the words of a command become: expansions that are known without running anything.
 
 A shell replaces variables, substitutions, braces and `~`. What the text alone decides is replaced
-here (`X=rm; $X`, `$HOME`, `{a,b}`, `$'\\x72m'`, `$(printf rm)`); the rest stays as it is written,
+here (`X=rm; $X`, `$HOME`, `{a,b}`, `$'\x72m'`, `$(printf rm)`); the rest stays as it is written,
 and the value says that only the running shell knows it.
 """
 
@@ -196,15 +196,8 @@ def _expansion(
     text: str | None = None
     if variable:
         name = variable["bare"] or variable["braced"]
-        if name in variables:
-            text = variables[name]
-        elif name == "HOME":
-            text = home if home is not None else "~"
-        elif name == "PWD":
-            text = directory
-        elif name == "IFS":
-            text = SEPARATORS
-        if text is not None and not is_quoted and variables.get("IFS", SEPARATORS) != SEPARATORS:
+        text = _value_of(name, variables, home, directory)
+        if not is_quoted and variables.get("IFS", SEPARATORS) != SEPARATORS:
             text = None
         if name == "@":
             is_quoted = False
@@ -220,6 +213,23 @@ def _expansion(
         yield source, _UNKNOWN if is_quoted else _UNKNOWN_SPLIT
     else:
         yield text, _QUOTED if is_quoted else _KNOWN
+
+
+def _value_of(
+    name: str, variables: Mapping[str, str | None], home: str | None, directory: str | None
+) -> str | None:
+    """Return the value of a variable, if it is known."""
+    if name in variables:
+        return variables[name]
+    match name:
+        case "HOME":
+            return home if home is not None else "~"
+        case "PWD":
+            return directory or None
+        case "IFS":
+            return SEPARATORS
+        case _:
+            return None
 
 
 def _printed_text(source: str, directory: str | None) -> str | None:

@@ -94,9 +94,16 @@ class CommandLine:
 
 @dataclass(slots=True)
 class _OpenCommand:
-    """A simple command that is being read; `start`, `name_start` and `end` are positions."""
+    """A simple command that is being read; `start`, `name_start` and `end` are positions.
+
+    Attributes:
+        is_timed: Whether `time` precedes it, so that a word with a dash is an option of that.
+        has_prefix: Whether an assignment or a redirection precedes it.
+    """
 
     start: int
+    is_timed: bool = False
+    has_prefix: bool = False
     name_start: int = 0
     end: int = 0
     words: list[Word] = field(default_factory=list)
@@ -170,6 +177,7 @@ _IN = re.compile(r"in(?=[\s(])")
 _ESAC = re.compile(r"esac(?=[\s;&|)<>]|\Z)")
 _FILE_PATTERN = re.compile(r"[*?\[{]")
 _LOOPS = frozenset({"for", "select"})
+_COMPOUNDS = frozenset({"[[", "case", "function", "coproc", *_LOOPS})
 _TEST_OPERATORS = frozenset("&|()<>")
 _CASE_ENDS = frozenset({";;", ";&", ";;&"})
 
@@ -258,8 +266,10 @@ class _Parser:
                 case "open":
                     end = self._parse_parenthesis(command)
                 case "here_document":
+                    command.has_prefix = True
                     self._parse_here_document()
                 case "redirection":
+                    command.has_prefix = True
                     self._parse_redirection()
                 case "joined":
                     raise UnreadableError
@@ -293,16 +303,22 @@ class _Parser:
             self.descriptor = source
             return None
         if not command.words:
-            # A word with a dash in front is an option of `time`.
-            if source in KEYWORDS or source.startswith("-"):
+            is_option_of_time = command.is_timed and source.startswith("-")
+            if source in KEYWORDS or is_option_of_time:
+                command.is_timed = source == "time" or is_option_of_time
+                command.has_prefix = False
                 self._record("keyword", source, start)
                 return None
             if ASSIGNMENT.match(source):
+                command.has_prefix = True
                 self._record("assignment", source, start, [word])
                 return None
             if source == "esac" and closer == ";;":
                 self.position = start
                 return ";;"
+            # Behind `A=1`, the word `[[` is a program, and `||` ends its arguments.
+            if command.has_prefix and source in _COMPOUNDS:
+                raise UnreadableError
             if self._parse_compound(source, start):
                 return ";"
             command.name_start = start

@@ -138,7 +138,7 @@ def _overlaps(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
     for item in pattern:
         following = [row[0] and item == ANYWHERE]
         for index, name in enumerate(path, 1):
-            if item == ANYWHERE or name == ANYWHERE:
+            if ANYWHERE in {item, name}:
                 overlap = row[index] or following[index - 1] or row[index - 1]
             else:
                 overlap = row[index - 1] and _name_overlaps(item, name)

@@ -32,27 +32,28 @@ _CONTAINER = Runner(operands=1, is_shown=True, is_remote=True)
 
 RUNNERS: dict[str, Runner] = {
     **dict.fromkeys(
-        "builtin busybox caffeinate command dbus-run-session doas exec fakeroot firejail ionice ltrace"
-        " nice nocorrect noglob nohup nsenter pkexec proxychains setpriv setsid stdbuf strace"
-        " systemd-run time torsocks toybox unbuffer unshare valgrind winpty xargs xvfb-run bwrap entr"
-        " npx uvx parallel doppler dotenv chronic ts nohup catchsegv eatmydata rlwrap"
-        " start-stop-daemon prlimit choom cgexec".split(),
+        "- builtin busybox bwrap caffeinate catchsegv cgexec choom chronic command"
+        " dbus-run-session doas eatmydata entr exec fakeroot firejail ionice ltrace nice nocorrect noglob nohup npx"
+        " nsenter parallel pkexec prlimit proxychains rlwrap setpriv setsid start-stop-daemon stdbuf"
+        " strace systemd-run time torsocks toybox unbuffer unshare uvx valgrind winpty xargs"
+        " xvfb-run".split(),
         _PLAIN,
     ),
     **dict.fromkeys(
         (
-            "uv run|pipx run|poetry run|pdm run|hatch run|pipenv run|bundle exec|npm exec|conda run"
-            "|mise exec|mise x|op run|doppler run|nix-shell run|git bisect run|dotenv run"
-            "|composer exec|rbenv exec|pyenv exec|asdf exec|bun x|yarn exec|pnpm exec|pnpm dlx|yarn dlx"
-            "|uv tool run|rye run|npm x|rustup run|flatpak-spawn --host|infisical run|chamber exec"
+            "uv run|pipx run|poetry run|pdm run|hatch run|pipenv run|bundle exec|npm exec"
+            "|conda run|mise exec|mise x|op run|doppler run|git bisect run|dotenv run|composer exec|rbenv exec"
+            "|pyenv exec|asdf exec|bun x|yarn exec|pnpm exec|pnpm dlx|yarn dlx|uv tool run|rye run"
+            "|npm x|infisical run"
         ).split("|"),
         _PLAIN,
     ),
     **dict.fromkeys(
-        "chroot chrt faketime flock gosu repeat setarch su-exec taskset timeout arch-chroot".split(),
+        "arch-chroot chroot chrt faketime flock gosu repeat setarch su-exec taskset"
+        " timeout".split(),
         _ONE_OPERAND,
     ),
-    **dict.fromkeys(("direnv exec", "aws-vault exec", "rustup run"), _ONE_OPERAND),
+    **dict.fromkeys(("direnv exec", "aws-vault exec", "chamber exec", "rustup run"), _ONE_OPERAND),
     "sudo": Runner(assigns=True),
     "env": Runner(assigns=True),
     "eval": Runner(TEXT),
@@ -63,14 +64,23 @@ RUNNERS: dict[str, Runner] = {
     "hyperfine": Runner(TEXT),
     **dict.fromkeys(
         (
-            "docker run|docker exec|docker create|docker compose run|docker compose exec|kubectl exec"
-            "|lxc exec|incus exec|docker-compose run|docker-compose exec"
+            "docker run|docker exec|docker create|docker compose run|docker compose exec"
+            "|kubectl exec|lxc exec|incus exec|docker-compose run|docker-compose exec"
         ).split("|"),
         _CONTAINER,
     ),
     "git submodule foreach": Runner(TEXT, is_shown=True),
 }
 """Programs, some with their subcommand, to how they run another one."""
+
+WRAPPER_NAMES = frozenset(
+    {
+        *[name.partition(" ")[0] for name in RUNNERS],
+        *"podman nerdctl oc k3s gxargs gtimeout genv gtime linux32 linux64 proxychains4".split(),
+        *"mamba micromamba bunx pnpx".split(),
+    }
+)
+"""The programs of the table, and their other names."""
 
 TEXT_OPTIONS: dict[str, frozenset[str]] = {
     "tar": frozenset(
@@ -111,9 +121,6 @@ TEXT_OPTIONS: dict[str, frozenset[str]] = {
     "git": frozenset({"-c"}),
 }
 """Options whose value is a command line."""
-
-STDIN_RUNNERS = frozenset("at batch".split())
-"""Programs that run their standard input as a command line."""
 
 CODE_OPTIONS = {
     "python": ("-c",),

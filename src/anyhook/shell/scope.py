@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.shell.expansions import expand, expand_assignment, expand_text
+from anyhook.shell.expansions import LITERAL, expand, expand_assignment, expand_text
 from anyhook.shell.paths import join_path
 
 if TYPE_CHECKING:
@@ -19,12 +19,14 @@ class Input:
 
     Attributes:
         text: The text, if it is known.
+        is_certain: Whether it is that text, and no expansion changes it.
     """
 
-    __slots__ = ("text",)
+    __slots__ = ("is_certain", "text")
 
-    def __init__(self, text: str | None = None) -> None:
+    def __init__(self, text: str | None = None, *, is_certain: bool = True) -> None:
         self.text = text
+        self.is_certain = is_certain
 
 
 NO_INPUT = Input("")
@@ -44,7 +46,6 @@ class Scope:
         fixed: Variables whose value stays unknown, because a loop or a function sets them.
         input: The standard input of the next command.
         base_input: The standard input of the text.
-        moves_in_loop: Whether a loop of the text changes the directory.
         exits_on_error: Whether the shell ends when a command fails (`set -e`).
     """
 
@@ -57,7 +58,6 @@ class Scope:
         "functions",
         "home",
         "input",
-        "moves_in_loop",
         "other_directories",
         "variables",
     )
@@ -71,7 +71,6 @@ class Scope:
         self.functions: set[str] = set()
         self.fixed: set[str] = set()
         self.input = self.base_input = NO_INPUT
-        self.moves_in_loop = False
         self.exits_on_error = False
 
     def copy(self) -> Scope:
@@ -83,9 +82,12 @@ class Scope:
         copy.functions = self.functions
         copy.fixed = self.fixed
         copy.input = copy.base_input = self.input
-        copy.moves_in_loop = self.moves_in_loop
         copy.exits_on_error = self.exits_on_error
         return copy
+
+    def forget_variables(self) -> None:
+        """Forget the values of all variables that the line sets."""
+        self.variables = dict.fromkeys(self.variables)
 
     def restore(self, other: Scope) -> None:
         """Return to the state of a copy, at the end of a subshell."""
@@ -102,6 +104,11 @@ class Scope:
                 self.variables[name] = None
         self.add_directories((other.directory, *other.other_directories))
 
+    def set_directories(self, directories: tuple[str | None, ...]) -> None:
+        """Go to the first of some directories, or to one of the others."""
+        self.directory, *others = directories
+        self.other_directories = tuple(others)
+
     def add_directories(self, directories: tuple[str | None, ...]) -> None:
         """Add directories in which this place may be reached."""
         others = dict.fromkeys((*self.other_directories, *directories))
@@ -112,8 +119,6 @@ class Scope:
 
     def change_directory(self, target: Value | None) -> None:
         """Follow a `cd`; `None` goes home."""
-        from anyhook.shell.expansions import LITERAL
-
         if target is None:
             self.directory = self.home if self.home is not None else "~"
         elif target.kind != LITERAL or target.text == "-" or self.directory is None:

@@ -73,7 +73,7 @@ def parse_script(text: str) -> Block:
 
 
 def _outer_steps(steps: list[Step]) -> list[Step]:
-    """Return the steps that are not inside substitutions."""
+    """Return the steps that are not inside substitutions, without assignments."""
     outer: list[Step] = []
     depth = 0
     for step in steps:
@@ -81,7 +81,7 @@ def _outer_steps(steps: list[Step]) -> list[Step]:
             depth += 1
         elif step.kind == "close":
             depth -= 1
-        elif not depth:
+        elif not depth and step.kind != "assignment":
             outer.append(step)
     return outer
 
@@ -180,8 +180,6 @@ class _StepReader:
                 return Element("subshell", step.position, blocks=[self.read_block(frozenset())])
             case "keyword", "case":
                 return self._read_case(step)
-            case "assignment", _:
-                return None
             case "keyword", word if word in _IGNORED or not word.isalpha():
                 return None
         raise UnreadableError

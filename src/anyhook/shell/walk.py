@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from anyhook.shell.command import Redirect
+from anyhook.shell.builtins import SHARED
+from anyhook.shell.effects import Redirect
 from anyhook.shell.expansions import LITERAL, VAGUE, Value
-from anyhook.shell.scope import NO_INPUT, UNKNOWN_INPUT, Input, Scope
+from anyhook.shell.reader import Call, Reader
+from anyhook.shell.scope import UNKNOWN_INPUT, Input, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anyhook.shell.command import Command
-    from anyhook.shell.commands import Reader
     from anyhook.shell.parser import Step, Word
 
-_LOOPS = frozenset({"for", "select"})
-_OPENERS = frozenset({"if", "while", "until", "for", "select", "case", "{", "("})
-_CLOSERS = {
-    "fi": ("if",),
-    "done": ("while", "until", "for", "select"),
-    "esac": ("case",),
-    "}": ("{",),
-}
+_LOOPS = frozenset({"for", "select", "while", "until"})
+_NAMED_LOOPS = frozenset({"for", "select"})
+_OPENERS = frozenset({"if", "case", "{", "(", *_LOOPS})
+_CLOSERS = {"fi": {"if"}, "done": _LOOPS, "esac": {"case"}, "}": {"{"}}
 _BRANCHES = frozenset({"elif", "else"})
+_SUBSHELL, _SUBSTITUTION = "(", "$("
 _CHANGES_DIRECTORY = frozenset({"cd", "chdir", "pushd", "popd"})
 _LEAVES = frozenset({"exit", "return"})
-_PRINTS = frozenset({"echo", "printf"})
-_TIME_VALUES = ("f", "o")
+_DUPLICATES = frozenset({">&", "<&"})
+_READS = frozenset({"<", "<>", "0<", "0<>"})
+
+Directories = tuple[str | None, ...]
 
 
 class _Frame(NamedTuple):
@@ -37,108 +37,128 @@ class _Frame(NamedTuple):
         keyword: What opened it.
         entry: The scope in front of it.
         is_function: Whether it is the body of a function.
+        line: The state of the list in which it stands.
     """
 
     keyword: str
     entry: Scope
-    is_function: bool = False
+    is_function: bool
+    line: _Line
 
 
-class Walk:
-    """Walks over the steps of one text."""
+class _Line:
+    """The state of a list of pipelines, such as `cd a && b | c`.
 
-    def __init__(self, reader: Reader, scope: Scope, wrappers: tuple[Command, ...]) -> None:
-        self.reader = reader
-        self.scope = scope
-        self.wrappers = wrappers
-        self.frames: list[_Frame] = []
+    Attributes:
+        redirects: Redirections in front of the next command, or behind a compound one.
+        input: The standard input that they give.
+        assignments: Assignments in front of the next command.
+        operator: The operator in front of it.
+        last_program: The program of the last command.
+        last_output: What the last command printed, if that is known.
+        moved: Where the shell is if a `cd` in this list succeeds, and if it fails.
+    """
+
+    __slots__ = (
+        "assignments",
+        "input",
+        "last_output",
+        "last_program",
+        "moved",
+        "operator",
+        "redirects",
+    )
+
+    def __init__(self) -> None:
         self.redirects: list[Redirect] = []
         self.input: Input | None = None
         self.assignments: list[Word] = []
-        self.precedes_time = False
-        self.skips_word = False
-        self.is_function = False
-        # The state of the list: where a failed `cd` leaves the shell, and what the last command was.
-        self.before_directory: tuple[str | None, ...] | None = None
+        self.operator = ""
         self.last_program = ""
         self.last_output: str | None = None
-        self.operator = ""
-        self.list_start: Scope | None = None
-        self.outer_inputs: list[Input] = []
-        self.saved: list[tuple[list[Redirect], Input | None, list[Word]]] = []
+        self.moved: tuple[Directories, Directories] | None = None
 
-    def walk(self, steps: Sequence[Step]) -> None:
+
+def walk(
+    reader: Reader, scope: Scope, wrappers: tuple[Command, ...], steps: Sequence[Step]
+) -> None:
+    """Add the commands of the steps of a text."""
+    _Walk(reader, scope, wrappers, steps).walk()
+
+
+class _Walk:
+    """Walks over the steps of one text."""
+
+    def __init__(
+        self, reader: Reader, scope: Scope, wrappers: tuple[Command, ...], steps: Sequence[Step]
+    ) -> None:
+        self.reader = reader
+        self.scope = scope
+        self.wrappers = wrappers
+        self.steps = steps
+        self.frames: list[_Frame] = []
+        self.line = _Line()
+        self.is_function = False
+        self.precedes_time = False
+        self.skips_word = False
+        self.bodies = _bodies(steps)
+        self.moves_in_loop = False
+
+    def walk(self) -> None:
         """Add the commands of all steps to the reader."""
-        bodies = _bodies(steps)
-        self._forget_what_loops_change(steps)
-        for index, step in enumerate(steps):
-            match step.kind:
-                case "command":
-                    self._command(step)
-                case "end":
-                    self._end(step.text)
-                case "redirection":
-                    self._redirection(step, bodies.get(index))
-                case "assignment":
-                    self.assignments.append(step.words[0])
-                case "keyword":
-                    self._keyword(step.text)
-                case "open":
-                    self.frames.append(_Frame("$(", self.scope.copy()))
-                    self.saved.append((self.redirects, self.input, self.assignments))
-                    self.redirects, self.input, self.assignments = [], None, []
-                case "close":
-                    self._close("$(")
-                    self.redirects, self.input, self.assignments = self.saved.pop()
-                case "function":
-                    self.scope.functions.add(step.text)
-                    self.is_function = True
-                case "pattern":
-                    if self.frames:
-                        self.scope.merge(self.frames[-1].entry)
+        self._look_into_loops()
+        kinds = {
+            "command": self._command,
+            "end": self._end,
+            "redirection": self._redirection,
+            "assignment": self._assignment,
+            "keyword": self._keyword,
+            "open": self._open,
+            "close": self._close_substitution,
+            "function": self._function,
+            "pattern": self._branch,
+        }
+        for step in self.steps:
+            handle = kinds.get(step.kind)
+            if handle is not None:
+                handle(step)
         self._flush_redirects()
 
-    # --- what loops change ---------------------------------------------------------------------
+    def _look_into_loops(self) -> None:
+        """Forget variables that a loop or a function sets, and notice a `cd` in a loop.
 
-    def _forget_what_loops_change(self, steps: Sequence[Step]) -> None:
-        """Forget variables that a loop or a function sets: their value depends on the round."""
-        depth = 0
-        for step in steps:
-            keyword = step.words[0].source if step.kind == "command" else step.text
-            if step.kind == "function" or (
-                step.kind in {"keyword", "command"} and keyword in {"while", "until", *_LOOPS}
-            ):
-                depth += 1
-                if step.kind == "command" and len(step.words) > 1:
-                    self.reader_forgets(step.words[1].text)
-            elif step.kind == "keyword" and keyword == "done":
-                depth -= 1
-            elif step.kind == "assignment" and depth > 0:
-                self.reader_forgets(step.words[0].source.partition("=")[0].rstrip("+"))
+        A round of a loop sees what the round before has changed further down.
+        """
+        frames: list[str] = []
+        changed: set[str] = set()
+        for step in self.steps:
+            first = step.words[0].source if step.words else step.text
+            opens_loop = step.kind in {"keyword", "command"} and first in _LOOPS
+            is_inside = bool(frames) and frames[-1] not in {_SUBSHELL, _SUBSTITUTION}
+            if opens_loop or step.kind == "function":
+                frames.append(first)
+                changed.update([word.text for word in step.words[1:2]])
+            elif step.kind == "open" or (step.kind == "keyword" and first == _SUBSHELL):
+                frames.append(_SUBSHELL)
+            elif step.kind == "close" or first in {"done", ")"}:
+                del frames[-1:]
+            elif step.kind == "assignment" and is_inside:
+                changed.add(first.partition("=")[0].rstrip("+"))
+            elif step.kind == "command" and is_inside and first in _CHANGES_DIRECTORY:
+                self.moves_in_loop = True
+        if changed:
+            self.scope.fixed = self.scope.fixed | changed
+            self.scope.variables.update(dict.fromkeys(changed))
 
-    def reader_forgets(self, name: str) -> None:
-        self.scope.variables[name] = None
-        self.scope.fixed.add(name)
+    # --- compound commands ---------------------------------------------------------------------
 
-    # --- steps ---------------------------------------------------------------------------------
+    def _push(self, keyword: str) -> None:
+        self.frames.append(_Frame(keyword, self.scope.copy(), self.is_function, self.line))
+        self.is_function = False
+        self.line = _Line()
 
-    def _keyword(self, keyword: str) -> None:
-        if keyword in _OPENERS:
-            is_loop = keyword in {"while", "until", "for", "select"}
-            self.frames.append(_Frame(keyword, self.scope.copy(), self.is_function))
-            self.is_function = False
-            if is_loop and self.scope.moves_in_loop:
-                self.scope.add_directories((None,))
-            self._start_list()
-        elif keyword in _CLOSERS:
-            self._close(*_CLOSERS[keyword])
-        elif keyword in _BRANCHES and self.frames:
-            self.scope.merge(self.frames[-1].entry)
-        self.precedes_time = keyword == "time" or (self.precedes_time and keyword[:1] == "-")
-        if self.precedes_time and keyword != "time":
-            self.skips_word = keyword.endswith(_TIME_VALUES)
-
-    def _close(self, *keywords: str) -> None:
+    def _pop(self, keywords: frozenset[str] | set[str]) -> None:
+        """Leave the innermost compound that one of some keywords opened, and all in it."""
         index = len(self.frames) - 1
         while index >= 0 and self.frames[index].keyword not in keywords:
             index -= 1
@@ -146,54 +166,100 @@ class Walk:
             return
         frame = self.frames[index]
         del self.frames[index:]
-        if frame.keyword in {"(", "$("}:
+        last_program = self.line.last_program
+        self.line = frame.line
+        is_group = frame.keyword == "{" and not frame.is_function
+        if frame.keyword in {_SUBSHELL, _SUBSTITUTION}:
             self.scope.restore(frame.entry)
-        elif frame.keyword != "{" or frame.is_function:
+        elif not is_group:
             self.scope.merge(frame.entry)
-            self.scope.input = frame.entry.input
-        else:
-            self.scope.input = frame.entry.input
-        self.last_program = self.last_program if frame.keyword == "{" else ""
-        self.last_output = None
+        self.scope.input = frame.entry.input
+        if frame.keyword != _SUBSTITUTION:
+            self.line.last_program = last_program if is_group else ""
+            self.line.last_output = None
 
-    def _redirection(self, step: Step, body: str | None) -> None:
+    def _open(self, _step: Step) -> None:
+        self._push(_SUBSTITUTION)
+
+    def _close_substitution(self, _step: Step) -> None:
+        self._flush_redirects()
+        self._pop({_SUBSTITUTION})
+
+    def _function(self, step: Step) -> None:
+        self.scope.functions = self.scope.functions | {step.text}
+        self.is_function = True
+
+    def _branch(self, _step: Step) -> None:
+        """Begin another branch: what the last one changed may have happened or not."""
+        if self.frames:
+            self.scope.merge(self.frames[-1].entry)
+
+    def _keyword(self, step: Step) -> None:
+        keyword = step.text
+        if keyword in _OPENERS:
+            self._push(keyword)
+            if keyword in _LOOPS and self.moves_in_loop:
+                self.scope.add_directories((None,))
+        elif keyword in _CLOSERS:
+            self._pop(_CLOSERS[keyword])
+        elif keyword in _BRANCHES:
+            self._branch(step)
+        # `time -f FORMAT` of dash is a program, whose option takes the next word.
+        is_option_of_time = self.precedes_time and keyword[:1] == "-"
+        self.skips_word = is_option_of_time and keyword[-1:] in {"f", "o"}
+        self.precedes_time = keyword == "time" or is_option_of_time
+
+    # --- parts of a command --------------------------------------------------------------------
+
+    def _assignment(self, step: Step) -> None:
+        self.line.assignments.append(step.words[0])
+
+    def _redirection(self, step: Step) -> None:
         operator, word = step.text, step.words[0]
+        line = self.line
         kind = operator.lstrip("0123456789")
         if kind in {"<<", "<<-"}:
-            text = body or ""
+            text = self.bodies.get(id(step), "")
             if kind == "<<-":
-                text = "\n".join([line.lstrip("\t") for line in text.split("\n")])
-            is_literal = any(mark in word.source for mark in "\\'\"")
-            known = text if is_literal or not ("$" in text or "`" in text) else None
-            self.input = Input(known if known is not None else None)
-            self.redirects.append(Redirect(operator, text, known is not None))
-            if known is None:
-                self.doubtful_text = text
+                text = "\n".join([row.lstrip("\t") for row in text.split("\n")])
+            is_literal = not {"\\", "'", '"'}.isdisjoint(word.source)
+            is_certain = is_literal or {"$", "`"}.isdisjoint(text)
+            line.input = Input(text, is_certain=is_certain)
+            line.redirects.append(Redirect(operator, text, is_certain))
             return
         if kind == "<<<":
             known = self.scope.expand_text(word)
-            self.input = Input(known)
-            self.redirects.append(Redirect(operator, known or word.text, known is not None))
+            line.input = Input(known)
+            line.redirects.append(Redirect(operator, known or word.text, known is not None))
             return
         values = self.scope.expand(word)
         value = values[0] if len(values) == 1 else Value(word.text, VAGUE)
-        if kind in {">&", "<&"} and (value.text.isdigit() or value.text in {"-"}):
+        if kind in _DUPLICATES and (value.text.isdigit() or value.text == "-"):
             return
-        if kind in {"<", "<>"} and operator[:1] in {"<", "0"}:
-            self.input = UNKNOWN_INPUT
-        self.redirects.append(Redirect(operator, value.text, value.kind == LITERAL))
+        if operator in _READS:
+            line.input = UNKNOWN_INPUT
+        line.redirects.append(Redirect(operator, value.text, value.kind == LITERAL))
+
+    def _flush_redirects(self) -> None:
+        """Add the redirections of a compound command, or those without a command."""
+        line = self.line
+        if not line.redirects:
+            return
+        redirects, line.redirects = tuple(line.redirects), []
+        received, line.input = line.input, None
+        self.reader.run(Call("", (), self.scope, self.wrappers, "", redirects))
+        # A shell in the compound reads the input that it is given at its end.
+        if received is not None and self.reader.waiting_shells:
+            self.reader.add_uncertain("", self.scope, self.wrappers)
+
+    # --- commands ------------------------------------------------------------------------------
 
     def _command(self, step: Step) -> None:
-        words = step.words
-        redirects = tuple(self.redirects)
-        self.redirects = []
-        own_input, self.input = self.input, None
-        assignments, self.assignments = self.assignments, []
-        scope = self.scope
-        first = words[0]
-        if first.source in _LOOPS:
-            self._keyword(first.text)
-            self._set_loop_variable(words)
+        words, line, scope = step.words, self.line, self.scope
+        if words[0].source in _NAMED_LOOPS:
+            self._push(words[0].source)
+            if self.moves_in_loop:
+                scope.add_directories((None,))
             return
         values: list[Value] = []
         for word in words:
@@ -202,133 +268,118 @@ class Walk:
             else:
                 values.append(Value(word.text))
         if self.skips_word:
-            values = values[1:]
-            self.skips_word = False
-        self.precedes_time = False
+            del values[:1]
+        self.precedes_time = self.skips_word = False
+        redirects, line.redirects = tuple(line.redirects), []
+        received, line.input = line.input, None
+        assignments, line.assignments = line.assignments, []
+        program = values[0].text if values else ""
         inner = scope
-        if own_input is not None or assignments:
+        if received is not None or assignments:
             inner = scope.copy()
-            inner.input = own_input or scope.input
-            for assignment in assignments:
-                name, text = scope.assignment(assignment)
-                inner.variables[name] = text
+            inner.input = received or scope.input
+            inner.variables.update([scope.assignment(word) for word in assignments])
+        if program in SHARED and inner is not scope:
+            scope.input = inner.input
+            inner = scope
         before = (scope.directory, *scope.other_directories)
-        changes_directory = bool(values) and values[0].text in _CHANGES_DIRECTORY
-        target = scope if changes_directory or (values and values[0].text in _SHARED) else inner
-        self.reader.run(values, target, self.wrappers, step.source, redirects)
-        self.before_directory = before if changes_directory else self.before_directory
-        self.last_program = values[0].text if values else ""
-        self.last_output = _output(values, own_input)
+        self.reader.run(Call("", values, inner, self.wrappers, step.source, redirects))
+        if program in _CHANGES_DIRECTORY:
+            line.moved = ((scope.directory, *scope.other_directories), before)
+        line.last_program = program
+        line.last_output = _output(values, received)
 
-    def _set_loop_variable(self, words: Sequence[Word]) -> None:
-        """Keep the value of `for NAME in WORD` if there is one."""
-        if len(words) < 2:
-            return
-        values: list[Value] = []
-        for word in words[3:]:
-            values += self.scope.expand(word)
-        is_known = len(values) == 1 and values[0].kind == LITERAL
-        self.scope.variables[words[1].text] = values[0].text if is_known else None
+    # --- operators -----------------------------------------------------------------------------
 
-    def _end(self, operator: str) -> None:
-        scope = self.scope
-        if self.assignments:
-            is_conditional = self.operator in {"&&", "||", "|", "|&"}
-            for assignment in self.assignments:
-                name, text = scope.assignment(assignment)
-                is_known = not is_conditional and name not in scope.fixed
-                scope.variables[name] = text if is_known else None
-            self.assignments = []
-            self.last_program = ""
+    def _end(self, step: Step) -> None:
+        operator, line = step.text, self.line
+        if line.assignments:
+            self._assign(line.assignments)
+            line.assignments = []
         self._flush_redirects()
         if operator in {"|", "|&"}:
-            scope.input = Input(self.last_output)
+            self.scope.input = Input(line.last_output)
+            if line.moved is not None:
+                self.scope.set_directories(line.moved[1])
         else:
             self._end_pipeline(operator)
-        if operator == ")":
-            if self.frames and self.frames[-1].keyword == "(":
-                self._close("(")
-                self.operator = ""
-                return
-        self.operator = operator
+        if operator == ")" and self.frames and self.frames[-1].keyword == _SUBSHELL:
+            self._pop({_SUBSHELL})
+        else:
+            line.operator = operator
+
+    def _assign(self, words: Sequence[Word]) -> None:
+        """Set variables; one behind an operator may not be reached."""
+        scope = self.scope
+        is_conditional = self.line.operator in {"&&", "||", "|", "|&"}
+        for word in words:
+            name, text = scope.assignment(word)
+            scope.variables[name] = None if is_conditional or name in scope.fixed else text
+        self.line.last_program = ""
 
     def _end_pipeline(self, operator: str) -> None:
-        scope = self.scope
+        scope, line = self.scope, self.line
         scope.input = self.frames[-1].entry.input if self.frames else scope.base_input
-        self.last_output = None
-        failed = self.before_directory
-        if failed is None:
+        line.last_output = None
+        if line.moved is None:
             return
         # `cd a && b` runs `b` in `a` alone; `cd a; b` runs it elsewhere if there is no `a`.
+        succeeded, failed = line.moved
         if operator == "&&":
             return
-        leaves = self.operator == "||" and self.last_program in _LEAVES
-        if not leaves and not scope.exits_on_error:
+        if operator == "||":
             scope.add_directories(failed)
-        if operator != "||":
-            self.before_directory = None
-
-    def _start_list(self) -> None:
-        self.operator = ""
-
-    def _flush_redirects(self) -> None:
-        """Add the redirections of a compound command, or those without a command."""
-        if not self.redirects:
             return
-        redirects, self.redirects = tuple(self.redirects), []
-        own_input, self.input = self.input, None
-        self.reader.run((), self.scope, self.wrappers, "", redirects)
-        if own_input is not None and self.reader.waiting_shells:
-            self.reader.add_uncertain("", self.scope, self.wrappers)
-
-
-_SHARED = frozenset(
-    "export declare local typeset readonly read unset eval source . alias set shopt".split()
-)
-"""Builtins that change the shell that runs them."""
+        line.moved = None
+        if operator == "&":
+            scope.set_directories(failed)
+        elif line.operator == "||" and line.last_program in _LEAVES:
+            scope.set_directories(succeeded)
+        elif not scope.exits_on_error:
+            scope.add_directories(failed)
 
 
 def _bodies(steps: Sequence[Step]) -> dict[int, str]:
-    """Return the bodies of here-documents by the index of their redirection."""
-    waiting: list[int] = []
+    """Return the bodies of here-documents by the identity of the step of their redirection."""
+    waiting: list[Step] = []
     bodies: dict[int, str] = {}
-    for index, step in enumerate(steps):
+    for step in steps:
         if step.kind == "redirection" and step.text.endswith(("<<", "<<-")):
-            waiting.append(index)
+            waiting.append(step)
         elif step.kind == "body" and waiting:
-            bodies[waiting.pop(0)] = step.text
+            bodies[id(waiting.pop(0))] = step.text
     return bodies
 
 
-def _output(values: Sequence[Value], own_input: Input | None) -> str | None:
+def _output(values: Sequence[Value], received: Input | None) -> str | None:
     """Return what a command prints, if its text decides it."""
     if not values or any(value.kind != LITERAL for value in values):
         return None
-    texts = [value.text for value in values]
-    if texts[0] == "cat" and len(texts) == 1 and own_input is not None:
-        return own_input.text
-    if texts[0] == "echo":
-        arguments = texts[1:]
-        while arguments[:1] and arguments[0] in {"-n", "-e", "-E", "-ne", "-en"}:
-            arguments = arguments[1:]
+    program, *arguments = [value.text for value in values]
+    if program == "cat" and not arguments and received is not None and received.is_certain:
+        return received.text
+    if program == "echo":
+        while arguments and arguments[0] in {"-n", "-e", "-E", "-ne", "-en"}:
+            del arguments[0]
         text = " ".join(arguments)
         return None if "\\" in text else text
-    if texts[0] == "printf" and len(texts) > 1:
-        return _printf(texts[1], texts[2:])
+    if program == "printf" and arguments:
+        return _printf(arguments[0], arguments[1:])
     return None
 
 
 def _printf(template: str, arguments: list[str]) -> str | None:
+    """Return what `printf` prints; `None` if the template is more than texts and `%s`."""
     template = template.replace("\\n", "\n").replace("\\t", "\t")
-    if "\\" in template or template.count("%") > template.count("%s"):
-        return None
     count = template.count("%s")
+    if "\\" in template or template.count("%") > count:
+        return None
     if not count:
         return template
     pieces: list[str] = []
+    parts = template.split("%s")
     while arguments or not pieces:
-        batch, arguments = arguments[:count], arguments[count:]
-        batch += [""] * (count - len(batch))
-        parts = template.split("%s")
-        pieces += [part + value for part, value in zip(parts, [*batch, ""], strict=True)]
+        batch = [*arguments[:count], *[""] * (count - len(arguments)), ""]
+        del arguments[:count]
+        pieces += [part + value for part, value in zip(parts, batch, strict=True)]
     return "".join(pieces)

@@ -82,6 +82,8 @@ class Arguments(NamedTuple):
 
 
 _NO_TABLE = Table({}, frozenset())
+NO_OPTIONS = Table({}, frozenset({"%stop"}))
+"""For a program without a table whose first operand begins a command."""
 
 
 @lru_cache(maxsize=1)

@@ -36,7 +36,7 @@ TABLES = {
     "head": "c|bytes= n|lines= q|quiet|silent v|verbose z|zero-terminated",
     "tail": "c|bytes= F f follow? n|lines= max-unchanged-stats= pid= q|quiet|silent retry"
     " s|sleep-interval= v|verbose z|zero-terminated r",
-    "sed": "n|quiet|silent debug e|expression= f|file= E|r|regexp-extended follow-symlinks"
+    "sed": "n|silent|quiet debug e|expression= f|file= E|r|regexp-extended follow-symlinks"
     " i|in-place? l|line-length= null-data posix s|separate sandbox u|unbuffered z",
     "grep": "E|extended-regexp F|fixed-strings G|basic-regexp P|perl-regexp e|regexp= f|file="
     " i|y|ignore-case no-ignore-case v|invert-match w|word-regexp x|line-regexp c|count"
@@ -45,15 +45,18 @@ TABLES = {
     " n|line-number T|initial-tab Z|null A|after-context= B|before-context= C|context="
     " a|text binary-files= D|devices= d|directories= exclude= exclude-from= exclude-dir="
     " include= r|recursive R|dereference-recursive line-buffered U|binary z|null-data V|version",
-    "rg": "%exact e|regexp= f|file= A|after-context= B|before-context= C|context= color= colors="
-    " g|glob= iglob= m|max-count= d|max-depth= M|max-columns= t|type= T|type-not= type-add="
-    " type-clear= j|threads= E|encoding= r|replace= pre= pre-glob= sort= sortr= engine= ignore-file="
-    " max-filesize= context-separator= path-separator= s|case-sensitive S|smart-case"
-    " i|ignore-case F|fixed-strings w|word-regexp x|line-regexp v|invert-match c|count"
-    " l|files-with-matches files-without-match files hidden n|line-number N|no-line-number"
-    " H|with-filename I|no-filename o|only-matching q|quiet u|unrestricted L|follow a|text"
-    " z|search-zip U|multiline P|pcre2 p|pretty json stats no-ignore no-heading heading trim"
-    " vimgrep V|version 0|null b|byte-offset passthru no-messages column",
+    "rg": (
+        "%exact e|regexp= f|file= A|after-context= B|before-context= C|context= color= colors="
+        " g|glob= iglob= m|max-count= d|max-depth= M|max-columns= t|type= T|type-not= type-add="
+        " type-clear= j|threads= E|encoding= r|replace= pre= pre-glob= sort= sortr= engine="
+        " ignore-file= max-filesize= context-separator= path-separator= s|case-sensitive"
+        " S|smart-case i|ignore-case F|fixed-strings w|word-regexp x|line-regexp v|invert-match"
+        " c|count l|files-with-matches files-without-match files hidden n|line-number"
+        " N|no-line-number H|with-filename I|no-filename o|only-matching q|quiet u|unrestricted"
+        " L|follow a|text z|search-zip U|multiline P|pcre2 p|pretty json stats no-ignore"
+        " no-heading heading trim vimgrep V|version 0|null b|byte-offset passthru no-messages"
+        " column"
+    ),
     "sort": "b|ignore-leading-blanks d|dictionary-order f|ignore-case g|general-numeric-sort"
     " i|ignore-nonprinting M|month-sort h|human-numeric-sort n|numeric-sort R|random-sort"
     " random-source= r|reverse sort= V|version-sort batch-size= c check? C compress-program="
@@ -76,8 +79,8 @@ TABLES = {
     " X|exclude-from= exclude= x|one-file-system",
     "dd": "%assignments",
     "find": "%expression",
-    "tar": "%old A|catenate|concatenate c|create d|diff|compare delete r|append t|list u|update"
-    " x|extract|get f|file= C|directory= z|gzip|gunzip|ungzip j|bzip2 J|xz Z|compress|uncompress"
+    "tar": "%old A|catenate|concatenate c|create d|compare|diff delete r|append t|list u|update"
+    " x|get|extract f|file= C|directory= z|gzip|gunzip|ungzip j|bzip2 J|xz Z|compress|uncompress"
     " lzip lzma lzop zstd a|auto-compress I|use-compress-program= v|verbose p|preserve-permissions"
     " same-owner no-same-owner same-permissions k|keep-old-files overwrite U|unlink-first"
     " recursive-unlink remove-files O|to-stdout to-command= checkpoint? checkpoint-action="
@@ -88,9 +91,9 @@ TABLES = {
     " rmt-command= K|starting-file= N|newer= V|label= H|format= numeric-owner wildcards"
     " no-recursion one-file-system index-file= record-size= suffix= backup? warning= totals?"
     " null no-overwrite-dir skip-old-files keep-newer-files sort= R|block-number B i",
-    "gzip": "c|stdout|to-stdout d|decompress|uncompress f|force k|keep l|list n|no-name N|name"
+    "gzip": "c|to-stdout|stdout d|uncompress|decompress f|force k|keep l|list n|no-name N|name"
     " q|quiet r|recursive S|suffix= t|test v|verbose 1|fast 2 3 4 5 6 7 8 9|best rsyncable",
-    "gunzip": "c|stdout|to-stdout f|force k|keep l|list n|no-name N|name q|quiet r|recursive"
+    "gunzip": "c|to-stdout|stdout f|force k|keep l|list n|no-name N|name q|quiet r|recursive"
     " S|suffix= t|test v|verbose",
     "unzip": "%exact p l t v f u x= d= n o j q a b C L M V X K Z",
     "zip": "%exact r|recurse-paths q|quiet 9 m|move d|delete u|update f|freshen j|junk-paths"
@@ -117,9 +120,12 @@ TABLES = {
     " inspect-brk? max-old-space-size= stack-size= title= openssl-config= no-warnings",
     "php": "%stop %exact r= f= d= c= n a B= R= F= E= S= t= i l m v w s z= h",
     "python": "%stop %code c= m= b B d E h i I O P q s S u v V x W= X? check-hash-based-pycs=",
-    "awk": "%stop f|file= v|assign= F|field-separator= e|source= i|include= E|exec= l|load= n|non-decimal-data"
-    " o|pretty-print? p|profile? d|dump-variables? D|debug? c|traditional P|posix r|re-interval"
-    " s|no-optimize O|optimize S|sandbox t|lint-old b|characters-as-bytes h L|lint?",
+    "awk": (
+        "%stop f|file= v|assign= F|field-separator= e|source= i|include= E|exec= l|load="
+        " n|non-decimal-data o|pretty-print? p|profile? d|dump-variables? D|debug? c|traditional"
+        " P|posix r|re-interval s|no-optimize O|optimize S|sandbox t|lint-old"
+        " b|characters-as-bytes h L|lint?"
+    ),
     "xargs": "%stop 0|null a|arg-file= d|delimiter= E= e|eof? I= i|replace? J= L= l|max-lines?"
     " n|max-args= o|open-tty P|max-procs= p|interactive process-slot-var= r|no-run-if-empty"
     " s|max-chars= t|verbose x|exit show-limits R= S=",

@@ -46,56 +46,68 @@ TABLES = {
     " p= Q= q R= S= s T t V v W= w= X x Y y",
     "scp": "%exact 3 4 6 A B C c= D= F= i= J= l= O o= P= p q R r S= s T v X=",
     "sftp": "%exact 4 6 A a B= b= C c= D= F= f i= J= l= N o= P= p q R= r S= s= v X=",
-    "rsync": "%exact v|verbose q|quiet no-motd c|checksum a|archive r|recursive R|relative"
-    " no-implied-dirs b|backup backup-dir= suffix= u|update inplace append append-verify d|dirs"
-    " mkpath l|links L|copy-links copy-unsafe-links safe-links munge-links k|copy-dirlinks"
-    " K|keep-dirlinks H|hard-links p|perms E|executability chmod= A|acls X|xattrs o|owner g|group"
-    " devices specials D t|times U|atimes O|omit-dir-times J|omit-link-times super fake-super"
-    " S|sparse preallocate n|dry-run W|whole-file x|one-file-system B|block-size= e|rsh="
-    " rsync-path= existing ignore-existing remove-source-files del delete delete-before"
-    " delete-during delete-delay delete-after delete-excluded ignore-errors force max-delete="
-    " max-size= min-size= partial partial-dir= delay-updates m|prune-empty-dirs numeric-ids"
-    " usermap= groupmap= chown= timeout= contimeout= I|ignore-times size-only @|modify-window="
-    " T|temp-dir= y|fuzzy compare-dest= copy-dest= link-dest= z|compress compress-choice="
-    " compress-level= skip-compress= C|cvs-exclude f|filter= F exclude= exclude-from= include="
-    " include-from= files-from= 0|from0 s|protect-args|secluded-args address= port= sockopts="
-    " blocking-io stats 8|8-bit-output h|human-readable progress P i|itemize-changes M|remote-option="
-    " out-format= log-file= log-file-format= password-file= list-only bwlimit= write-batch="
-    " only-write-batch= read-batch= protocol= iconv= checksum-seed= 4|ipv4 6|ipv6 info= debug= stop-after=",
-    "curl": "a|append A|user-agent= b|cookie= c|cookie-jar= C|continue-at= d|data= data-ascii="
-    " data-binary= data-raw= data-urlencode= D|dump-header= e|referer= E|cert= cert-type= key="
-    " key-type= cacert= capath= f|fail fail-early fail-with-body F|form= form-string= g|globoff"
-    " G|get h|help H|header= i|include|show-headers I|head j|junk-session-cookies J|remote-header-name"
-    " k|insecure K|config= l|list-only L|location location-trusted m|max-time= M|manual n|netrc"
-    " netrc-file= netrc-optional N|no-buffer o|output= O|remote-name remote-name-all output-dir="
-    " create-dirs p|proxytunnel P|ftp-port= q|disable Q|quote= r|range= R|remote-time s|silent"
-    " S|show-error t|telnet-option= T|upload-file= u|user= U|proxy-user= v|verbose V|version"
-    " w|write-out= x|proxy= X|request= y|speed-time= Y|speed-limit= z|time-cond= Z|parallel"
-    " parallel-max= 0|http1.0 http1.1 http2 http3 1|tlsv1 2|sslv2 3|sslv3 4|ipv4 6|ipv6 #|progress-bar"
-    " ssl ssl-reqd tlsv1.2 tlsv1.3 url= json= compressed connect-timeout= retry= retry-delay="
-    " retry-max-time= retry-all-errors retry-connrefused resolve= connect-to= interface= limit-rate="
-    " max-redirs= max-filesize= noproxy= oauth2-bearer= aws-sigv4= trace= trace-ascii= stderr="
-    " unix-socket= abstract-unix-socket= variable= expand-url= expand-output= expand-data="
-    " request-target= path-as-is no-progress-meter tcp-nodelay doh-url= dns-servers= ciphers="
-    " proto= proto-default= proto-redir= socks5= socks5-hostname= socks4= socks4a= preproxy= mail-from="
-    " mail-rcpt= next local-port= keepalive-time= rate= etag-save= etag-compare= post301 post302"
-    " anyauth basic digest ntlm negotiate ftp-create-dirs hsts= alt-svc= pinnedpubkey= crlf raw",
-    "wget": "V|version h|help b|background e|execute= o|output-file= a|append-output= d|debug q|quiet"
-    " v|verbose -nv|no-verbose report-speed= i|input-file= F|force-html B|base= config= no-config"
-    " t|tries= retry-connrefused retry-on-http-error= O|output-document= -nc|no-clobber no-netrc"
-    " c|continue start-pos= progress= show-progress N|timestamping no-if-modified-since S|server-response"
-    " spider T|timeout= dns-timeout= connect-timeout= read-timeout= w|wait= waitretry= random-wait"
-    " no-proxy Q|quota= bind-address= limit-rate= no-dns-cache 4|inet4-only 6|inet6-only"
-    " prefer-family= user= password= ask-password no-iri local-encoding= remote-encoding= unlink"
-    " -nd|no-directories x|force-directories -nH|no-host-directories protocol-directories"
-    " P|directory-prefix= cut-dirs= default-page= E|adjust-extension http-user= http-password="
-    " no-cache header= compression= max-redirect= proxy-user= proxy-password= referer="
-    " save-headers U|user-agent= no-http-keep-alive no-cookies load-cookies= save-cookies="
-    " keep-session-cookies post-data= post-file= method= body-data= body-file= content-disposition"
-    " no-check-certificate certificate= certificate-type= private-key= ca-certificate= r|recursive"
-    " l|level= delete-after k|convert-links K|backup-converted m|mirror p|page-requisites A|accept="
-    " R|reject= accept-regex= reject-regex= D|domains= exclude-domains= follow-ftp H|span-hosts"
-    " L|relative I|include-directories= X|exclude-directories= -np|no-parent",
+    "rsync": (
+        "%exact v|verbose q|quiet no-motd c|checksum a|archive r|recursive R|relative"
+        " no-implied-dirs b|backup backup-dir= suffix= u|update inplace append append-verify"
+        " d|dirs mkpath l|links L|copy-links copy-unsafe-links safe-links munge-links"
+        " k|copy-dirlinks K|keep-dirlinks H|hard-links p|perms E|executability chmod= A|acls"
+        " X|xattrs o|owner g|group devices specials D t|times U|atimes O|omit-dir-times"
+        " J|omit-link-times super fake-super S|sparse preallocate n|dry-run W|whole-file"
+        " x|one-file-system B|block-size= e|rsh= rsync-path= existing ignore-existing"
+        " remove-source-files del delete delete-before delete-during delete-delay delete-after"
+        " delete-excluded ignore-errors force max-delete= max-size= min-size= partial"
+        " partial-dir= delay-updates m|prune-empty-dirs numeric-ids usermap= groupmap= chown="
+        " timeout= contimeout= I|ignore-times size-only @|modify-window= T|temp-dir= y|fuzzy"
+        " compare-dest= copy-dest= link-dest= z|compress compress-choice= compress-level="
+        " skip-compress= C|cvs-exclude f|filter= F exclude= exclude-from= include= include-from="
+        " files-from= 0|from0 s|protect-args|secluded-args address= port= sockopts= blocking-io"
+        " stats 8|8-bit-output h|human-readable progress P i|itemize-changes M|remote-option="
+        " out-format= log-file= log-file-format= password-file= list-only bwlimit= write-batch="
+        " only-write-batch= read-batch= protocol= iconv= checksum-seed= 4|ipv4 6|ipv6 info="
+        " debug= stop-after="
+    ),
+    "curl": (
+        "a|append A|user-agent= b|cookie= c|cookie-jar= C|continue-at= d|data= data-ascii="
+        " data-binary= data-raw= data-urlencode= D|dump-header= e|referer= E|cert= cert-type="
+        " key= key-type= cacert= capath= f|fail fail-early fail-with-body F|form= form-string="
+        " g|globoff G|get h|help H|header= i|show-headers|include I|head j|junk-session-cookies"
+        " J|remote-header-name k|insecure K|config= l|list-only L|location location-trusted"
+        " m|max-time= M|manual n|netrc netrc-file= netrc-optional N|no-buffer o|output="
+        " O|remote-name remote-name-all output-dir= create-dirs p|proxytunnel P|ftp-port="
+        " q|disable Q|quote= r|range= R|remote-time s|silent S|show-error t|telnet-option="
+        " T|upload-file= u|user= U|proxy-user= v|verbose V|version w|write-out= x|proxy="
+        " X|request= y|speed-time= Y|speed-limit= z|time-cond= Z|parallel parallel-max="
+        " 0|http1.0 http1.1 http2 http3 1|tlsv1 2|sslv2 3|sslv3 4|ipv4 6|ipv6 #|progress-bar ssl"
+        " ssl-reqd tlsv1.2 tlsv1.3 url= json= compressed connect-timeout= retry= retry-delay="
+        " retry-max-time= retry-all-errors retry-connrefused resolve= connect-to= interface="
+        " limit-rate= max-redirs= max-filesize= noproxy= oauth2-bearer= aws-sigv4= trace="
+        " trace-ascii= stderr= unix-socket= abstract-unix-socket= variable= expand-url="
+        " expand-output= expand-data= request-target= path-as-is no-progress-meter tcp-nodelay"
+        " doh-url= dns-servers= ciphers= proto= proto-default= proto-redir= socks5="
+        " socks5-hostname= socks4= socks4a= preproxy= mail-from= mail-rcpt= next local-port="
+        " keepalive-time= rate= etag-save= etag-compare= post301 post302 anyauth basic digest"
+        " ntlm negotiate ftp-create-dirs hsts= alt-svc= pinnedpubkey= crlf raw"
+    ),
+    "wget": (
+        "V|version h|help b|background e|execute= o|output-file= a|append-output= d|debug"
+        " q|quiet v|verbose -nv|no-verbose report-speed= i|input-file= F|force-html B|base="
+        " config= no-config t|tries= retry-connrefused retry-on-http-error= O|output-document="
+        " -nc|no-clobber no-netrc c|continue start-pos= progress= show-progress N|timestamping"
+        " no-if-modified-since S|server-response spider T|timeout= dns-timeout= connect-timeout="
+        " read-timeout= w|wait= waitretry= random-wait no-proxy Q|quota= bind-address="
+        " limit-rate= no-dns-cache 4|inet4-only 6|inet6-only prefer-family= user= password="
+        " ask-password no-iri local-encoding= remote-encoding= unlink -nd|no-directories"
+        " x|force-directories -nH|no-host-directories protocol-directories P|directory-prefix="
+        " cut-dirs= default-page= E|adjust-extension http-user= http-password= no-cache header="
+        " compression= max-redirect= proxy-user= proxy-password= referer= save-headers"
+        " U|user-agent= no-http-keep-alive no-cookies load-cookies= save-cookies="
+        " keep-session-cookies post-data= post-file= method= body-data= body-file="
+        " content-disposition no-check-certificate certificate= certificate-type= private-key="
+        " ca-certificate= r|recursive l|level= delete-after k|convert-links K|backup-converted"
+        " m|mirror p|page-requisites A|accept= R|reject= accept-regex= reject-regex= D|domains="
+        " exclude-domains= follow-ftp H|span-hosts L|relative I|include-directories="
+        " X|exclude-directories= -np|no-parent"
+    ),
     "docker": "%stop %exact config= c|context= D|debug H|host= l|log-level= tls tlscacert= tlscert="
     " tlskey= tlsverify v|version",
     "docker run": _DOCKER_RUN,
@@ -104,32 +116,42 @@ TABLES = {
     "docker rm": "%exact f|force l|link v|volumes",
     "docker rmi": "%exact f|force no-prune platform=",
     "docker prune": "%exact a|all f|force filter= volumes",
-    "docker compose": "%stop %exact ansi= compatibility dry-run env-file= f|file= parallel= profile="
-    " progress= project-directory= p|project-name= all-resources",
+    "docker compose": (
+        "%stop %exact ansi= compatibility dry-run env-file= f|file= parallel= profile= progress="
+        " project-directory= p|project-name= all-resources"
+    ),
     "docker compose exec": "%stop %exact d|detach e|env= index= privileged T|no-TTY|no-tty u|user="
     " w|workdir= i|interactive t|tty",
-    "docker compose run": "%stop %exact build cap-add= cap-drop= d|detach entrypoint= e|env= i|interactive"
-    " l|label= name= T|no-TTY no-deps p|publish= pull= quiet-pull remove-orphans rm P|service-ports"
-    " use-aliases u|user= v|volume= w|workdir=",
+    "docker compose run": (
+        "%stop %exact build cap-add= cap-drop= d|detach entrypoint= e|env= i|interactive"
+        " l|label= name= T|no-TTY no-deps p|publish= pull= quiet-pull remove-orphans rm"
+        " P|service-ports use-aliases u|user= v|volume= w|workdir="
+    ),
     "docker compose down": "%exact remove-orphans rmi= t|timeout= v|volumes",
     "docker build": "%exact f|file= t|tag= build-arg= target= no-cache pull platform= o|output="
     " secret= ssh= label= network= progress= q|quiet load push cache-from= cache-to= builder=",
     "kubectl": f"%stop %exact{_KUBECTL}",
-    "kubectl exec": f"%exact i|stdin t|tty c|container= f|filename= q|quiet pod-running-timeout={_KUBECTL}",
+    "kubectl exec": (
+        f"%exact i|stdin t|tty c|container= f|filename= q|quiet pod-running-timeout={_KUBECTL}"
+    ),
     "kubectl *": f"%exact{_SELECT}{_KUBECTL}",
     "kubectl logs": f"%exact f|follow c|container= l|selector= p|previous tail= since= since-time="
     f" all-containers timestamps prefix{_KUBECTL}",
-    "kubectl scale": f"%exact replicas= current-replicas= resource-version= timeout={_SELECT}{_KUBECTL}",
+    "kubectl scale": (
+        f"%exact replicas= current-replicas= resource-version= timeout={_SELECT}{_KUBECTL}"
+    ),
     "kubectl run": f"%exact image= i|stdin t|tty rm restart= command env= port= labels= overrides="
     f" attach dry-run= o|output= image-pull-policy= privileged expose q|quiet{_KUBECTL}",
     "kubectl drain": f"%exact ignore-daemonsets delete-emptydir-data delete-local-data force"
     f" grace-period= timeout= disable-eviction dry-run? pod-selector= l|selector={_KUBECTL}",
     "terraform": f"%stop {_TERRAFORM}",
     "terraform *": _TERRAFORM,
-    "helm": f"%exact f|values= set= set-string= set-file= set-json= version= create-namespace"
-    f" i|install wait atomic timeout= dry-run? force reuse-values reset-values no-hooks keep-history"
-    f" kube-context= repo= username= password= o|output= d|destination= description= l|selector="
-    f" A|all-namespaces a|all cascade= devel debug{_KUBECTL}",
+    "helm": (
+        "%exact f|values= set= set-string= set-file= set-json= version= create-namespace"
+        " i|install wait atomic timeout= dry-run? force reuse-values reset-values no-hooks"
+        " keep-history kube-context= repo= username= password= o|output= d|destination="
+        f" description= l|selector= A|all-namespaces a|all cascade= devel debug{_KUBECTL}"
+    ),
     "aws": "%exact debug endpoint-url= no-verify-ssl no-paginate output= query= profile= region="
     " version color= no-sign-request ca-bundle= cli-read-timeout= cli-connect-timeout= no-cli-pager"
     " cli-input-json= recursive force delete dryrun quiet include= exclude= acl= storage-class="
@@ -149,18 +171,32 @@ TABLES = {
     " P|pset= q|quiet R|record-separator= s|single-step S|single-line t|tuples-only T|table-attr="
     " U|username= v|set|variable= V|version w|no-password W|password x|expanded X|no-psqlrc"
     " z|field-separator-zero 0|record-separator-zero 1|single-transaction csv",
-    "mysql": "e|execute= D|database= h|host= p|password? P|port= u|user= S|socket= protocol="
-    " B|batch N|skip-column-names s|silent t|table v|verbose f|force H|html X|xml"
-    " defaults-file= defaults-extra-file= default-character-set= ssl-ca= ssl-mode= A|no-auto-rehash"
-    " C|compress q|quick r|raw w|wait b|no-beep E|vertical n|unbuffered o|one-database init-command=",
+    "mysql": (
+        "e|execute= D|database= h|host= p|password? P|port= u|user= S|socket= protocol= B|batch"
+        " N|skip-column-names s|silent t|table v|verbose f|force H|html X|xml defaults-file="
+        " defaults-extra-file= default-character-set= ssl-ca= ssl-mode= A|no-auto-rehash"
+        " C|compress q|quick r|raw w|wait b|no-beep E|vertical n|unbuffered o|one-database"
+        " init-command="
+    ),
     "mysqladmin": "h|host= p|password? P|port= u|user= S|socket= f|force s|silent v|verbose",
-    "redis-cli": "%stop %exact h= p= s= a= n= u= r= i= x c= X= d= D= user= pass= askpass tls raw csv json eval="
-    " rdb= pipe scan pattern= bigkeys stat latency no-auth-warning sni= cacert= cert= key=",
-    "mongosh": "%exact eval= f|file= u|username= p|password= host= port= authenticationDatabase= quiet norc",
+    "redis-cli": (
+        "%stop %exact h= p= s= a= n= u= r= i= x c= X= d= D= user= pass= askpass tls raw csv json"
+        " eval= rdb= pipe scan pattern= bigkeys stat latency no-auth-warning sni= cacert= cert="
+        " key="
+    ),
+    "mongosh": (
+        "%exact eval= f|file= u|username= p|password= host= port= authenticationDatabase= quiet"
+        " norc"
+    ),
     "sqlite3": "%single cmd= separator= init= newline= nullvalue= vfs= batch bail csv json line"
     " list column table box markdown html readonly header noheader quote tabs ascii interactive",
-    "ping": "%exact c= i= I= l= m= M= p= Q= s= S= t= T= w= W= a A b B d D f h L n O q r R U v V 4 6",
-    "nc": "%exact e= c= i= I= m= O= P= p= q= s= T= V= w= X= x= k l n u v z 4 6 C D d F h N r S t U Z b",
+    "ping": (
+        "%exact c= i= I= l= m= M= p= Q= s= S= t= T= w= W= a A b B d D f h L n O q r R U v V 4 6"
+    ),
+    "nc": (
+        "%exact e= c= i= I= m= O= P= p= q= s= T= V= w= X= x= k l n u v z 4 6 C D d F h N r S t U"
+        " Z b"
+    ),
     "dig": "%exact b= c= f= k= p= q= t= x= y= 4 6 i m r u v",
 }
 ALIASES = {

@@ -1,0 +1,218 @@
+"""Keep the agent from changing its own guards.
+
+It denies changing or deleting the settings and hooks of agents, `.anyhook`, what anyhook keeps about
+trust and approvals, and the hooks of git; switching guards off with a command; and starting agents
+without them. At the start of a session and at the end of a turn it compares what can be changed in
+ways that no hook sees, and tells you.
+
+Families: own-hooks
+Why: Agents edited the settings that hold their hooks, and two attacks wrote hooks into settings: a
+worm in packages of npm, and code in a sandbox (CVE-2026-25725).
+Source: https://advisories.gitlab.com/pkg/npm/@anthropic-ai/claude-code/CVE-2026-25725
+Version: 1
+"""
+
+import hashlib
+from pathlib import Path
+
+from anyhook.authoring import Hooks, ask, deny, load_state, message, save_state
+
+# Settings of agents, and what they run.
+SETTINGS = [
+    "**/.claude/settings*.json",
+    "**/.claude/hooks/**",
+    "**/.codex/config.toml",
+    "**/.codex/hooks.json",
+    "**/.codex/hooks/**",
+    "**/.copilot/config.json",
+    "**/.copilot/hooks/**",
+    "**/.cursor/hooks.json",
+    "**/.cursor/hooks/**",
+    "**/.gemini/settings.json",
+    "**/.gemini/hooks/**",
+    "**/.github/hooks/**",
+    "**/.opencode/plugin/**",
+    "**/.opencode/plugins/**",
+    "**/.qwen/settings.json",
+    "**/.qwen/hooks/**",
+    "**/.terminai/settings.json",
+    "**/.terminai/hooks/**",
+    "**/opencode/plugin/**",
+    "**/opencode/plugins/**",
+    "**/opencode.json",
+    "/etc/claude-code/**",
+    "/etc/gemini-cli/**",
+]
+# What anyhook keeps, and the hooks of git.
+OWN = [
+    "**/.anyhook",
+    "**/.anyhook/**",
+    "~/.local/share/anyhook/**",
+    "~/Library/Application Support/anyhook/**",
+    "**/.git/hooks/**",
+    "**/.husky/**",
+]
+# Names of directories by which a command that may change a guard is known.
+DIRECTORIES = [
+    ".anyhook",
+    ".claude",
+    ".codex",
+    ".copilot",
+    ".cursor",
+    ".gemini",
+    ".opencode",
+    ".qwen",
+]
+# Commands that weaken a guard.
+WEAKENING = [
+    ["anyhook", "allow"],
+    ["anyhook", "disable"],
+    ["anyhook", "history", "record", "off"],
+    ["anyhook", "record", "off"],
+    ["anyhook", "remove"],
+    ["anyhook", "shadow"],
+    ["anyhook", "trust"],
+    ["anyhook", "uninstall"],
+    ["anyhook", "worker", "stop"],
+]
+# Options with which agents ask nobody or run no hooks.
+UNGUARDED = [
+    *("--dangerously-skip-permissions", "--yolo", "--dangerously-bypass-approvals-and-sandbox"),
+    *("--allow-all-tools", "--allow-all", "--bare", "--no-hooks", "--no-verify", "--full-auto"),
+    *("--approval-mode=yolo", "--force-allow"),
+]
+AGENTS = ["claude", "codex", "copilot", "cursor-agent", "gemini", "opencode", "qwen", "terminai"]
+ASK_USER = "Only the user changes guards. Tell them what is in your way, and why."
+
+hooks = Hooks(on_crash="deny")
+hooks.about(families=["own-hooks"])
+
+
+@hooks.before_tool
+def guard_own_hooks(event):
+    """Deny changing guards, switching them off and starting agents without them."""
+    for match in (event.writes(*SETTINGS, *OWN), event.deletes(*SETTINGS, *OWN)):
+        if match.certain and match:
+            return deny(f"{match.why}, which belongs to the guards. {ASK_USER}")
+        if match and is_unknown(match.command):
+            return ask(f"{match.why}; that may belong to the guards.")
+    for words in WEAKENING:
+        match = event.runs(*words)
+        if match and match.certain and not match.command.has_options(["--dry-run"]):
+            return deny(f"{match.why}, which weakens a guard. {ASK_USER}")
+    for command in event.commands:
+        if is_weakening(command):
+            return deny(f"`{command.source}` weakens a guard. {ASK_USER}")
+    return None
+
+
+def is_unknown(command):
+    """Return whether only the shell knows what is changed; another directory is no question."""
+    if command is None:
+        return False
+    names_guard = any(f"{name}/" in command.source for name in DIRECTORIES)
+    return names_guard or not command.program or bool(command.uncertain_arguments)
+
+
+def is_weakening(command):
+    """Return whether a command starts an agent unguarded, ends workers, or moves hooks of git."""
+    if command.program in AGENTS:
+        return any(command.has_options([option]) for option in UNGUARDED)
+    if command.program in {"kill", "pkill", "killall"}:
+        return "anyhook" in " ".join(command.arguments)
+    if command.program == "git":
+        arguments = " ".join(command.arguments).lower()
+        is_read = "--get" in arguments or len(command.operands) == 2
+        sets_path = command.operands[:1] == ("config",) and "core.hookspath" in arguments
+        return (sets_path and not is_read) or command.has_options(["--no-verify"]) is True
+    return False
+
+
+# -- changes that no hook has seen
+
+
+@hooks.session_start
+def look_for_changes(event):
+    """Tell the user what changed since the last turn that was looked at."""
+    return report(event)
+
+
+@hooks.after_agent
+def look_again(event):
+    """Tell the user what changed during the turn."""
+    return report(event)
+
+
+def report(event):
+    """Return a message about guards that are not as they were; nothing the first time."""
+    before, now = load_state("own-hooks", event.cwd), fingerprints(event.cwd)
+    save_state("own-hooks", event.cwd, now)
+    names = sorted({*before, *now}) if before else []
+    changed = [name for name in names if before.get(name) != now.get(name)]
+    if not changed:
+        return None
+    shown = ", ".join(changed[:10])
+    return message(f"Guards changed: {shown}. If that was not you: anyhook trust --show")
+
+
+def fingerprints(directory):
+    """Return the digest of each file of the guards in the project and in the home."""
+    digests = {}
+    for place in (Path(directory), Path.home()):
+        for pattern in (*SETTINGS, "**/.anyhook/**", "**/.git/hooks/**"):
+            if not pattern.startswith("**/"):
+                continue
+            for path in place.glob(pattern.removeprefix("**/").replace("/**", "/*")):
+                if path.is_file() and not path.name.endswith(".sample"):
+                    digests[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return digests
+
+
+for denied in (
+    "rm .claude/settings.json",
+    "rm -rf .anyhook",
+    "echo '{}' > .claude/settings.json",
+    "sed -i '/hooks/d' ~/.gemini/settings.json",
+    "jq 'del(.hooks)' .claude/settings.json > t && mv t .claude/settings.json",
+    "chmod -x .anyhook/guard.py",
+    "ln -sf /dev/null .claude/settings.json",
+    "python3 -c \"open('.claude/settings.json','w').write('{}')\"",
+    "anyhook disable guard --yes",
+    "anyhook allow K3F9QX",
+    "claude --dangerously-skip-permissions -p continue",
+    "gemini --yolo -p continue",
+    "git config core.hooksPath /dev/null",
+    "git commit --no-verify -m x",
+    "pkill -f anyhook",
+):
+    hooks.example(tool="shell", input={"command": denied}, expect="deny")
+hooks.example(
+    tool="write_file", input={"file_path": ".codex/hooks.json", "content": "{}"}, expect="deny"
+)
+hooks.example(
+    tool="edit_file",
+    input={"file_path": ".anyhook/guard.py", "old_string": "deny", "new_string": "pass"},
+    expect="deny",
+)
+hooks.example(tool="shell", input={"command": "rm $FILE"}, expect="ask")
+hooks.example(
+    tool="shell", input={"command": "git checkout HEAD~20 -- .claude/settings.json"}, expect="ask"
+)
+for harmless in (
+    "cat .claude/settings.json",
+    "cp .claude/settings.json /tmp/copy.json",
+    "anyhook list",
+    "anyhook check",
+    "git add .anyhook/guard.py",
+    "git config user.name Dev",
+    "git config --get core.hooksPath",
+    "rm src/hooks/useCart.js",
+    "sed -i 's/red/blue/' src/settings.json",
+    "claude --version",
+    "rm -rf node_modules",
+):
+    hooks.example(tool="shell", input={"command": harmless}, expect="none")
+hooks.example(tool="read_file", input={"file_path": ".claude/settings.json"}, expect="none")
+
+if __name__ == "__main__":
+    hooks.run()

@@ -1,0 +1,122 @@
+"""Builtins that change the shell that runs them, or run a text in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anyhook.shell.expansions import LITERAL, VAGUE, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anyhook.shell.reader import Call, Reader
+
+PIPED_FILE = "/dev/fd/63"
+"""What `<(…)` becomes."""
+OPEN_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"})
+_DECLARES = frozenset({"export", "declare", "local", "typeset", "readonly"})
+_SETS_UNKNOWN = frozenset("read let unset getopts mapfile readarray printf vared integer".split())
+_OPTIONS_OF_CD = frozenset({"--", "-L", "-P", "-e"})
+
+
+def _run_eval(reader: Reader, call: Call) -> None:
+    """Add what `eval` runs, in the same shell."""
+    own = reader.make(call)
+    count = len(reader.commands)
+    if call.redirects:
+        reader.commands.append(own)
+    reader.read_joined(call.values[1:], call.scope, (*call.wrappers, own))
+    # `eval "a=1"` runs no program.
+    if len(reader.commands) == count:
+        reader.commands.append(own)
+    call.scope.forget_variables()
+
+
+def _run_source(reader: Reader, call: Call) -> None:
+    """Add what `source` runs: its standard input, or a script."""
+    own = reader.add(call)
+    script = call.values[1] if len(call.values) > 1 else Value("")
+    wrappers = (*call.wrappers, own)
+    if script.text in OPEN_INPUT:
+        reader.read_input(call.scope, wrappers, call.source)
+    elif script.text == PIPED_FILE or script.kind == VAGUE:
+        reader.add_uncertain(call.source, call.scope, wrappers)
+    call.scope.forget_variables()
+
+
+def _run_trap(reader: Reader, call: Call) -> None:
+    """Add the text of a `trap`."""
+    own = reader.add(call)
+    operands = [value for value in call.values[1:] if value.text not in {"--", "-"}]
+    if len(operands) > 1 and operands[0].text[:2] not in {"-l", "-p"}:
+        reader.read_value(operands[0], call.scope, (*call.wrappers, own))
+
+
+def _run_alias(reader: Reader, call: Call) -> None:
+    """Add the texts of aliases, and keep them for their uses."""
+    own = reader.add(call)
+    scope = call.scope
+    for value in call.values[1:]:
+        alias, separator, text = value.text.partition("=")
+        if separator:
+            scope.aliases = {**scope.aliases, alias: text}
+            reader.read_value(value._replace(text=text), scope, (*call.wrappers, own))
+
+
+def _change_directory(reader: Reader, call: Call) -> None:
+    """Follow `cd`, `pushd` and `popd`."""
+    reader.add(call)
+    operands = [value for value in call.values[1:] if value.text not in _OPTIONS_OF_CD]
+    if call.name in {"popd", "pushd"} and not operands:
+        operands = [Value("-")]
+    call.scope.change_directory(operands[0] if operands else None)
+
+
+def _declare(reader: Reader, call: Call) -> None:
+    """Keep the variables that `export` and its like set."""
+    reader.add(call)
+    scope = call.scope
+    for value in call.values[1:]:
+        name, separator, text = value.text.partition("=")
+        if separator:
+            is_known = value.kind == LITERAL and name not in scope.fixed
+            scope.variables[name] = text if is_known else None
+
+
+def _forget(reader: Reader, call: Call) -> None:
+    """Forget the variables that `read` and its like set."""
+    reader.add(call)
+    scope = call.scope
+    for value in call.values[1:]:
+        name = value.text.partition("=")[0].partition("[")[0]
+        if name.isidentifier():
+            scope.variables[name] = None
+        elif value.kind == VAGUE:
+            scope.forget_variables()
+
+
+def _set(reader: Reader, call: Call) -> None:
+    """Notice `set -e`, and forget `$1` and so on."""
+    reader.add(call)
+    scope = call.scope
+    for value in call.values[1:]:
+        if value.text[:1] == "-" and "e" in value.text and value.text[:2] != "--":
+            scope.exits_on_error = True
+    for name in "0123456789@*":
+        scope.variables.pop(name, None)
+
+
+BUILTIN_HANDLERS: dict[str, Callable[[Reader, Call], None]] = {
+    "eval": _run_eval,
+    "source": _run_source,
+    ".": _run_source,
+    "trap": _run_trap,
+    "alias": _run_alias,
+    **dict.fromkeys(("cd", "chdir", "pushd", "popd"), _change_directory),
+    **dict.fromkeys(_DECLARES, _declare),
+    **dict.fromkeys(_SETS_UNKNOWN, _forget),
+    **dict.fromkeys(("set", "shift"), _set),
+}
+"""Builtin to the function that adds what it runs."""
+SHARED = frozenset(BUILTIN_HANDLERS)
+"""Builtins that see and change the scope of the line itself."""

@@ -1,0 +1,206 @@
+"""What shells and interpreters run: a text in their arguments, or their standard input."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from anyhook.shell.builtins import OPEN_INPUT, PIPED_FILE
+from anyhook.shell.code import find_awk_calls, find_calls
+from anyhook.shell.expansions import LITERAL, VAGUE, Value
+from anyhook.shell.options import canonical_program
+from anyhook.shell.programs import SHELLS
+from anyhook.shell.runners import CODE_OPTIONS
+from anyhook.shell.scope import NO_INPUT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from anyhook.shell.command import Command
+    from anyhook.shell.reader import Call, Reader
+    from anyhook.shell.scope import Scope
+
+_OWN_SYNTAX = frozenset("fish csh tcsh pwsh powershell nu elvish xonsh posh cmd".split())
+"""Shells whose texts the parser does not read."""
+_FLAGS = re.compile(r"[-+][A-Za-z]+")
+_VALUED = frozenset({"--rcfile", "--init-file"})
+_PRINTS = frozenset({"--version", "--help"})
+_MAX_POSITIONAL = 10
+_SED_RUNS = re.compile(
+    r"(?:^|[;{}\n])\s*(?:\d+|\$|/[^/]*/)?\s*e(?:\s+([^\n]*)|$|\n)|s([^\w\s]).*?\2.*?\2\w*e"
+)
+_EDITOR_RUNS = re.compile(r"(?:silent\s*)?!+(.*)|.*\bsystem\(", re.DOTALL)
+_CLIENTS = {"psql": "--command", "mysql": "--execute", "sqlite3": ""}
+_CLIENT_RUNS = re.compile(
+    r"\\!\s*([^\n]*)|^\s*\.(?:shell|system)\s+([^\n]*)|^\s*system\s+([^;\n]*)", re.MULTILINE
+)
+_NO_PROGRAM = frozenset("-V --version -v -h --help -i -l -m --module -c -e".split())
+
+
+def _run_shell(reader: Reader, call: Call) -> None:
+    """Add what a shell runs: a text, its standard input, or a script."""
+    arguments = _ShellArguments(call.values)
+    own = reader.make(call)
+    wrappers = (*call.wrappers, own)
+    count = len(reader.commands)
+    operands = arguments.operands
+    script = operands[0].text if operands else ""
+    if call.redirects:
+        reader.commands.append(own)
+    if call.name in _OWN_SYNTAX:
+        reads_text = arguments.has_text or (not operands and call.scope.input is not NO_INPUT)
+        if reads_text or arguments.is_vague:
+            source = script if arguments.has_text else call.source
+            reader.add_uncertain(source, call.scope, wrappers)
+    elif arguments.has_text and operands:
+        inner = call.scope.copy()
+        _set_positional(inner, operands[1:])
+        reader.read_value(operands[0], inner, wrappers)
+    elif arguments.is_vague or script == PIPED_FILE:
+        reader.add_uncertain(call.source, call.scope, wrappers)
+    elif arguments.reads_input or script in OPEN_INPUT:
+        reader.read_input(call.scope, wrappers, call.source)
+    if len(reader.commands) == count:
+        reader.commands.append(own)
+
+
+class _ShellArguments:
+    """The arguments of a shell.
+
+    Attributes:
+        has_text: Whether the first operand is a command line (`-c`).
+        reads_input: Whether the shell reads its standard input.
+        is_vague: Whether a word that only the running shell knows may be any of these.
+        operands: The words behind the options.
+    """
+
+    def __init__(self, values: Sequence[Value]) -> None:
+        self.has_text = self.is_vague = reads_input = False
+        index = 1
+        while index < len(values):
+            text = values[index].text
+            if values[index].kind == VAGUE and text[:1] in "$`{":
+                self.is_vague = not self.has_text
+                break
+            if text in {"--", "-"}:
+                index += 1
+                break
+            if text[:2] == "--":
+                index += 2 if text in _VALUED else 1
+            elif _FLAGS.match(text):
+                self.has_text = self.has_text or (text[0] == "-" and "c" in text)
+                reads_input = reads_input or (text[0] == "-" and "s" in text)
+                index += 2 if text[-1] in "oO" else 1
+            else:
+                break
+        self.operands = values[index:]
+        prints = not _PRINTS.isdisjoint([value.text for value in values[1:]])
+        self.reads_input = (reads_input or not self.operands) and not prints
+
+
+def _set_positional(scope: Scope, values: Sequence[Value]) -> None:
+    """Set `$0`, `$1` and so on to the words behind the text of `sh -c`."""
+    for index, value in enumerate(values[:_MAX_POSITIONAL]):
+        scope.variables[str(index)] = value.text if value.kind != VAGUE else None
+    rest = values[1:]
+    is_known = all(value.kind != VAGUE and " " not in value.text for value in rest)
+    for name in "@*":
+        scope.variables[name] = " ".join([value.text for value in rest]) if is_known else None
+
+
+def _run_interpreter(reader: Reader, call: Call) -> None:
+    """Add an interpreter, and the programs that its code starts."""
+    own = reader.add(call)
+    base = canonical_program(call.name)
+    read = own.read
+    codes: list[Value] = []
+    for option in CODE_OPTIONS.get(base, ()):
+        codes += read.options.get(option, ())
+    if base == "deno" and own.values[:1] == (Value("eval"),):
+        codes = list(own.values[1:2])
+    script = read.operands[0].text if read.operands else ""
+    received = call.scope.input
+    reads_input = not codes and (not script or script in OPEN_INPUT)
+    if reads_input and _NO_PROGRAM.isdisjoint(read.options) and received is not NO_INPUT:
+        kind = LITERAL if received.text is not None and received.is_certain else VAGUE
+        codes = [Value(received.text or "", kind)]
+    elif script == PIPED_FILE and not codes:
+        reader.add_uncertain(call.source, call.scope, (*call.wrappers, own))
+    for code in codes:
+        calls = find_calls(code.text)
+        for words in calls.words:
+            inner = call._replace(wrappers=(*call.wrappers, own), redirects=())
+            reader.run(inner._replace(values=[Value(word) for word in words]))
+        _read_calls(reader, call, own, calls.texts, calls.is_certain and code.kind != VAGUE)
+
+
+def _read_calls(
+    reader: Reader, call: Call, own: Command, texts: Sequence[str], is_certain: bool
+) -> None:
+    """Add the command lines that the code of a program runs."""
+    wrappers = (*call.wrappers, own)
+    for text in texts:
+        reader.read_text(text, call.scope, wrappers)
+    if not is_certain:
+        reader.add_uncertain(call.source, call.scope, wrappers)
+
+
+def _run_awk(reader: Reader, call: Call) -> None:
+    """Add `awk`, and what its program runs."""
+    own = reader.add(call)
+    programs = list(own.read.options.get("--source", ()))
+    if not programs and "--file" not in own.read.options:
+        programs = own.read.operands[:1]
+    for program in programs:
+        calls = find_awk_calls(program.text)
+        _read_calls(reader, call, own, calls.texts, calls.is_certain)
+
+
+def _run_sed(reader: Reader, call: Call) -> None:
+    """Add `sed`, and what its command `e` runs."""
+    own = reader.add(call)
+    for script in own.read.options.get("--expression") or own.read.operands[:1]:
+        runs = _SED_RUNS.search(script.text)
+        if runs:
+            _read_calls(reader, call, own, [runs[1]] if runs[1] else [], bool(runs[1]))
+
+
+def _run_editor(reader: Reader, call: Call) -> None:
+    """Add an editor, and the programs that its commands start."""
+    own = reader.add(call)
+    for value in call.values[1:]:
+        runs = _EDITOR_RUNS.match(value.text.lstrip("+:% "))
+        if runs:
+            _read_calls(reader, call, own, [runs[1]] if runs[1] else [], bool(runs[1]))
+
+
+def _run_client(reader: Reader, call: Call) -> None:
+    r"""Add a client of a database, and the programs that `\!` starts."""
+    own = reader.add(call)
+    texts = [value.text for value in own.read.options.get(_CLIENTS[call.name], ())]
+    texts += [value.text for value in own.read.operands[1:]]
+    texts.append(call.scope.input.text or "")
+    for text in texts:
+        for runs in _CLIENT_RUNS.finditer(text):
+            line = runs[1] or runs[2] or runs[3] or ""
+            reader.read_text(line, call.scope, (*call.wrappers, own))
+
+
+def _run_later(reader: Reader, call: Call) -> None:
+    """Add `at` or `batch`, and what they run later."""
+    own = reader.add(call)
+    reader.read_input(call.scope, (*call.wrappers, own), call.source)
+
+
+INTERPRETER_HANDLERS: dict[str, Callable[[Reader, Call], None]] = {
+    **dict.fromkeys((*SHELLS, "cmd"), _run_shell),
+    **dict.fromkeys(CODE_OPTIONS, _run_interpreter),
+    **dict.fromkeys(("nodejs", "python2", "python3", "pypy3"), _run_interpreter),
+    **{f"python3.{minor}": _run_interpreter for minor in range(6, 20)},
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _run_awk),
+    **dict.fromkeys(("sed", "gsed"), _run_sed),
+    **dict.fromkeys(("vi", "vim", "nvim", "view", "ex", "gvim", "rvim"), _run_editor),
+    **dict.fromkeys(_CLIENTS, _run_client),
+    **dict.fromkeys(("at", "batch"), _run_later),
+}
+"""Program to the function that adds what it runs."""

@@ -1,0 +1,251 @@
+"""Collects the commands of a text and of the texts in it.
+
+How a line is walked and what special programs run is handed in, because both come back here for
+the texts and commands that they find.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from anyhook.shell.command import Command
+from anyhook.shell.expansions import LITERAL, VAGUE, Value
+from anyhook.shell.options import canonical_program
+from anyhook.shell.parser import UnreadableError, parse_command_line
+from anyhook.shell.programs import base_name
+from anyhook.shell.runners import TEXT_OPTIONS
+from anyhook.shell.scope import NO_INPUT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from anyhook.shell.effects import Redirect
+    from anyhook.shell.parser import Step
+    from anyhook.shell.scope import Scope
+
+MAX_LENGTH = 64 * 1024
+"""Characters; a longer text is one uncertain command."""
+_MAX_DEPTH = 12
+"""Texts and wrappers inside each other."""
+_MAX_COMMANDS = 4096
+_MAX_SOURCE = 200
+_GIT_ALIAS = re.compile(r"alias\.([\w-]+)=(.*)", re.DOTALL)
+_GIT_RUNS = re.compile(
+    r"(?:core\.(?:pager|editor|sshcommand|askpass|fsmonitor|alternaterefscommand)|sequence\.editor"
+    r"|diff\.external|pager\.\w+|credential(?:\..*)?\.helper|gpg(?:\..*)?\.program"
+    r"|(?:diff|merge|filter)(?:tool)?\..*\.(?:cmd|driver|command|textconv|clean|smudge|process)"
+    r"|uploadpack\.packobjectshook|remote\..*\.(?:uploadpack|receivepack))=(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Settings of Git whose value is a command line."""
+_GIT_NO_PROGRAM = re.compile(r"(?:true|false|cache|store|osxkeychain|manager)?")
+_SSH_RUNS = re.compile(
+    r"\s*(?:proxycommand|localcommand|knownhostscommand)[=\s](.*)", re.IGNORECASE
+)
+
+
+class Call(NamedTuple):
+    """A simple command after the expansions, before its wrappers are taken off.
+
+    Attributes:
+        name: The program without its directory.
+        values: All words, the program first.
+        scope: What the shell knows there.
+        wrappers: The commands that run it, the outermost first.
+        source: As it is written.
+        redirects: Its redirections.
+    """
+
+    name: str
+    values: Sequence[Value]
+    scope: Scope
+    wrappers: tuple[Command, ...]
+    source: str
+    redirects: tuple[Redirect, ...] = ()
+
+
+class Reader:
+    """Collects commands.
+
+    Args:
+        length: Characters of the whole text.
+        walk: Adds the commands of the steps of a text.
+        handlers: Program to the function that adds what it runs.
+        reads_zsh: Whether the shell may be zsh.
+
+    Attributes:
+        commands: The commands so far.
+        doubts: How many texts are being read that may hold other commands as well.
+        remotes: How many texts are being read that another machine or a container runs.
+        waiting_shells: How many shells had no input so far; a compound may still give them one.
+    """
+
+    def __init__(
+        self,
+        length: int,
+        walk: Callable[[Reader, Scope, tuple[Command, ...], Sequence[Step]], None],
+        handlers: Mapping[str, Callable[[Reader, Call], None]],
+        *,
+        reads_zsh: bool,
+    ) -> None:
+        self.commands: list[Command] = []
+        self.doubts = 0
+        self.remotes = 0
+        self.waiting_shells = 0
+        self._walk = walk
+        self._handlers = handlers
+        self._reads_zsh = reads_zsh
+        self._depth = 0
+        # A variable with a long text may be run many times.
+        self._characters_left = 4 * length + MAX_LENGTH
+
+    def read_text(self, text: str, scope: Scope, wrappers: tuple[Command, ...]) -> None:
+        """Add the commands of a text."""
+        self._characters_left -= len(text)
+        is_too_large = (
+            len(text) > MAX_LENGTH
+            or self._characters_left < 0
+            or self._depth >= _MAX_DEPTH
+            or len(self.commands) >= _MAX_COMMANDS
+        )
+        if is_too_large:
+            self.add_uncertain(text[:_MAX_SOURCE], scope, wrappers)
+            return
+        try:
+            steps = parse_command_line(text).steps
+        except UnreadableError:
+            self.add_uncertain(text, scope, wrappers)
+            return
+        self._depth += 1
+        self._walk(self, scope, wrappers, steps)
+        self._depth -= 1
+
+    def read_value(self, value: Value, scope: Scope, wrappers: tuple[Command, ...]) -> None:
+        """Add the commands of an argument that is a command line."""
+        is_doubtful = value.kind == VAGUE
+        self.doubts += is_doubtful
+        self.read_text(value.text, scope, wrappers)
+        self.doubts -= is_doubtful
+
+    def read_joined(
+        self, values: Sequence[Value], scope: Scope, wrappers: tuple[Command, ...]
+    ) -> None:
+        """Add the commands of the text that some arguments make."""
+        kind = max([value.kind for value in values], default=LITERAL)
+        self.read_value(Value(" ".join([value.text for value in values]), kind), scope, wrappers)
+
+    def read_input(self, scope: Scope, wrappers: tuple[Command, ...], source: str) -> None:
+        """Add what a shell runs that reads its standard input."""
+        received = scope.input
+        if received is NO_INPUT:
+            self.waiting_shells += 1
+            return
+        inner = scope.copy()
+        inner.input = NO_INPUT
+        if received.text is None:
+            self.add_uncertain(source, inner, wrappers)
+        else:
+            kind = LITERAL if received.is_certain else VAGUE
+            self.read_value(Value(received.text, kind), inner, wrappers)
+
+    def add_uncertain(self, source: str, scope: Scope, wrappers: tuple[Command, ...]) -> None:
+        """Add a command of which nothing is certain."""
+        self.commands.append(self.make(Call("", (), scope, wrappers, source), certain=False))
+
+    def make(
+        self, call: Call, values: Sequence[Value] | None = None, *, certain: bool = True
+    ) -> Command:
+        """Return the command of a call.
+
+        Args:
+            call: The call.
+            values: Its arguments, if they are not all words behind the first.
+            certain: Whether it is certain that the call runs.
+        """
+        scope = call.scope
+        return Command(
+            call.name,
+            tuple(call.values[1:]) if values is None else tuple(values),
+            source=call.source,
+            certain=certain and not self.doubts,
+            redirects=call.redirects,
+            wrappers=call.wrappers,
+            directories=(scope.directory, *scope.other_directories),
+            home=scope.home,
+            is_remote=self.remotes > 0,
+        )
+
+    def add(self, call: Call) -> Command:
+        """Add the command of a call, and those that its options hold."""
+        command = self.make(call)
+        self.commands.append(command)
+        self.read_options(command, call.scope)
+        return command
+
+    def run(self, call: Call) -> None:
+        """Add what a simple command runs; its name is not known yet."""
+        values = call.values
+        if not values:
+            if call.redirects:
+                self.commands.append(self.make(call))
+            return
+        head = values[0]
+        if head.kind != LITERAL or len(call.wrappers) >= _MAX_DEPTH:
+            self.commands.append(self.make(call, values, certain=False))
+            return
+        text = head.text
+        # In zsh `=rm` is the path of `rm`.
+        if self._reads_zsh and text[:1] == "=" and len(text) > 1:
+            text = text[1:]
+        name = base_name(text).removesuffix(".exe") if "/" in text or "." in text else text
+        scope = call.scope
+        call = call._replace(name=name)
+        handler = self._handlers.get(name)
+        if handler is not None:
+            handler(self, call)
+            return
+        if name in scope.aliases:
+            self._read_alias(call)
+        if name in scope.functions and self.waiting_shells and scope.input is not NO_INPUT:
+            self.add_uncertain(call.source, scope, call.wrappers)
+        self.add(call)
+
+    def _read_alias(self, call: Call) -> None:
+        inner = call.scope.copy()
+        body = inner.aliases[call.name]
+        inner.aliases = {}
+        self.read_joined([Value(body), *call.values[1:]], inner, call.wrappers)
+
+    def read_options(self, command: Command, scope: Scope) -> None:
+        """Add the command lines that options of a command hold."""
+        program = canonical_program(command.program)
+        keys = [program]
+        if program in {"git", "npm"}:
+            keys += [f"{program} {value.text}" for value in command.read.operands[:1]]
+        wrappers = (*command.wrappers, command)
+        for key in keys:
+            for option in TEXT_OPTIONS.get(key, ()):
+                for value in command.read.options.get(option, ()):
+                    text = _text_of_option(key, value)
+                    if text:
+                        self.read_value(value._replace(text=text), scope, wrappers)
+
+
+def _text_of_option(key: str, value: Value) -> str:
+    """Return the command line in the value of an option; empty if it holds none."""
+    text = value.text
+    if key == "git":
+        alias = _GIT_ALIAS.match(text)
+        runs = _GIT_RUNS.match(text)
+        if alias:
+            body = alias[2]
+            return body[1:] if body[:1] == "!" else f"git {body}"
+        if runs:
+            program = runs[1].lstrip("!")
+            return "" if _GIT_NO_PROGRAM.fullmatch(program) else program
+        return text if value.kind == VAGUE and text[:1] in "$`" else ""
+    if key in {"ssh", "scp"}:
+        proxy = _SSH_RUNS.match(text)
+        return proxy[1] if proxy else ""
+    return text.removeprefix("exec=")

@@ -1,0 +1,228 @@
+"""What programs run that take a command as their arguments: `sudo`, `xargs`, `docker exec`, `find`.
+
+Their own options are read by the tables of `anyhook.shell.options`, so that the command begins
+where the program lets it begin.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
+from anyhook.shell.options import NO_OPTIONS, canonical_program, find_table, read_arguments
+from anyhook.shell.parser import ASSIGNMENT
+from anyhook.shell.runners import RUNNERS, TEXT, WRAPPER_NAMES, Runner
+from anyhook.shell.scope import NO_INPUT, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from anyhook.shell.command import Command
+    from anyhook.shell.options import Arguments, Table
+    from anyhook.shell.reader import Call, Reader
+
+_CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
+_PACKAGE_RUNNERS = frozenset({"npx", "uvx", "bunx", "pnpx"})
+_KEEPS_WORDS = frozenset(
+    {"--max-args", "--no-run-if-empty", "--verbose", "--max-procs", "--max-chars", "--exit"}
+)
+"""Options of `xargs` with which it splits its input at blanks."""
+_QUOTES = frozenset("'\"\\")
+_FD_RUNS = frozenset({"-x", "-X", "--exec", "--exec-batch"})
+_FD_MAY_RUN = re.compile(r"-\w+[xX]$|-[xX].|--exec")
+
+
+def _run_wrapper(reader: Reader, call: Call) -> None:
+    """Add what a program runs, or what a subcommand of it runs."""
+    base = canonical_program(call.name)
+    runner = RUNNERS.get(base) or RUNNERS.get(call.name)
+    if runner is not None:
+        _run_inner(reader, call, runner, find_table(call.name), 1)
+        return
+    index = _after_options(find_table(call.name), call.values, 1)
+    words = [value.text for value in call.values[index : index + 3]]
+    # `docker container exec` is `docker exec`.
+    if base == "docker" and words[:1] in (["container"], ["image"]):
+        index += 1
+        words = words[1:]
+    for length in range(len(words), 0, -1):
+        path = words[:length]
+        runner = RUNNERS.get(" ".join([base, *path]))
+        if runner is not None:
+            _run_inner(reader, call, runner, find_table(call.name, *path), index + length)
+            return
+    if words[:1] == ["compose"]:
+        index = _after_options(find_table(call.name, "compose"), call.values, index + 1)
+        words = ["compose", *[value.text for value in call.values[index : index + 1]]]
+        runner = RUNNERS.get(" ".join([base, *words]))
+        if runner is not None:
+            _run_inner(reader, call, runner, find_table(call.name, *words), index + 1)
+            return
+    reader.add(call)
+
+
+def _after_options(table: Table | None, values: Sequence[Value], start: int) -> int:
+    """Return the index of the first word that is not an option, nor its value."""
+    return read_arguments(table or NO_OPTIONS, values, start, 0).rest
+
+
+def _run_inner(reader: Reader, call: Call, runner: Runner, table: Table | None, start: int) -> None:
+    """Add the command behind the options and operands of a wrapper."""
+    values = call.values
+    read = read_arguments(table or NO_OPTIONS, values, start, runner.operands)
+    index = read.rest
+    scope = call.scope
+    while runner.assigns and index < len(values) and ASSIGNMENT.match(values[index].text):
+        if scope is call.scope:
+            scope = scope.copy()
+        name, _, text = values[index].text.partition("=")
+        scope.variables[name] = text if values[index].kind == LITERAL else None
+        index += 1
+    only_prints = call.name == "command" and not {"-v", "-V"}.isdisjoint(read.options)
+    has_command = index < len(values) and not only_prints
+    own = reader.make(call, None if runner.is_shown or not has_command else values[1:index])
+    if runner.is_shown or not has_command:
+        reader.commands.append(own)
+    if runner.is_remote:
+        scope = Scope(None, None)
+        scope.input = call.scope.input
+    elif read.options.get("--chdir"):
+        scope = scope.copy()
+        scope.change_directory(read.options["--chdir"][-1])
+    is_doubtful = _is_doubtful(read, values[start:index])
+    reader.doubts += is_doubtful
+    reader.remotes += runner.is_remote
+    reader.read_options(own, scope)
+    inner = call._replace(
+        scope=scope,
+        wrappers=(*call.wrappers, own),
+        redirects=() if runner.is_shown else call.redirects,
+        values=values[index:],
+    )
+    if only_prints:
+        pass
+    elif not has_command:
+        _run_without_command(reader, inner, runner, own, is_doubtful)
+    elif runner.kind == TEXT:
+        reader.read_joined(inner.values, scope, inner.wrappers)
+    else:
+        _run_words(reader, inner, own)
+    reader.doubts -= is_doubtful
+    reader.remotes -= runner.is_remote
+
+
+def _is_doubtful(read: Arguments, values: Sequence[Value]) -> bool:
+    """Return whether it is not certain where the command of a wrapper begins."""
+    may_split = any(value.may_split for value in values if value.kind == VAGUE)
+    return read.may_have_more or read.is_doubtful or may_split
+
+
+def _run_without_command(
+    reader: Reader, inner: Call, runner: Runner, own: Command, is_doubtful: bool
+) -> None:
+    """Add what a program runs that was given no command: `ssh host < script`, `sudo -s`."""
+    starts_shell = own.program == "sudo" and not {"--shell", "--login"}.isdisjoint(own.read.options)
+    if is_doubtful:
+        reader.add_uncertain(inner.source, inner.scope, inner.wrappers)
+    elif starts_shell or (runner.is_remote and runner.kind == TEXT):
+        reader.read_input(inner.scope, inner.wrappers, inner.source)
+
+
+def _run_words(reader: Reader, inner: Call, own: Command) -> None:
+    """Run the words behind a wrapper, with what it adds to them."""
+    words = list(inner.values)
+    scope = inner.scope
+    program = own.program
+    if program in {"xargs", "gxargs"}:
+        words = _with_input(own, words, scope)
+        scope = scope.copy()
+        scope.input = NO_INPUT
+    elif program == "parallel":
+        _run_parallel(reader, inner)
+        return
+    elif program in _PACKAGE_RUNNERS:
+        package = words[0].text
+        version = package.find("@", 1)
+        words[0] = words[0]._replace(text=package[:version] if version > 0 else package)
+    elif program == "uv" and "--module" in own.read.options:
+        words = [Value("python"), Value("-m"), *words]
+    elif program in _CONTAINERS:
+        words = [*own.read.options.get("--entrypoint", [])[-1:], *words]
+    reader.run(inner._replace(values=words, scope=scope))
+
+
+def _run_parallel(reader: Reader, inner: Call) -> None:
+    texts = [value.text for value in inner.values]
+    end = next((index for index, text in enumerate(texts) if text[:3] == ":::"), len(texts))
+    template = list(inner.values[:end])
+    if not any("{" in value.text for value in template):
+        template.append(Value("{}", VAGUE))
+    reader.read_joined(template, inner.scope, inner.wrappers)
+
+
+def _with_input(xargs: Command, words: list[Value], scope: Scope) -> list[Value]:
+    """Return the words of a command with those that `xargs` adds."""
+    options = xargs.read.options
+    placeholders = [value.text for value in options.get("-I", ())]
+    if "--replace" in options:
+        placeholders += [value.text for value in options["--replace"]] or ["{}"]
+    if placeholders:
+        placeholder = placeholders[-1]
+        return [
+            value._replace(kind=VAGUE, may_split=False) if placeholder in value.text else value
+            for value in words
+        ]
+    text = scope.input.text
+    is_plain = options.keys() <= _KEEPS_WORDS and scope.input.is_certain
+    if text and is_plain and _QUOTES.isdisjoint(text):
+        return [*words, *[Value(word) for word in text.split()]]
+    return [*words, Value("{}", VAGUE, may_split=True)]
+
+
+def _run_find(reader: Reader, call: Call) -> None:
+    """Add `find`, and what it runs for each file."""
+    own = reader.add(call)
+    is_doubtful = own.read.may_have_more
+    reader.doubts += is_doubtful
+    for command in own.read.commands:
+        inner = call._replace(wrappers=(*call.wrappers, own), redirects=())
+        reader.run(inner._replace(values=_with_files(command, own)))
+    reader.doubts -= is_doubtful
+
+
+def _with_files(command: list[Value], find: Command) -> list[Value]:
+    """Return a command of `find -exec` with what `{}` stands for."""
+    roots = find.read.operands or [Value(".")]
+    names = find.read.options.get("-name", [])
+    has_one_name = len(names) == 1 and "-o" not in find.read.options
+    name = f"/{names[0].text}" if has_one_name else ""
+    words: list[Value] = []
+    for value in command:
+        if value.text != "{}":
+            words.append(value._replace(kind=VAGUE) if "{}" in value.text else value)
+        elif any(root.kind == VAGUE for root in roots) or "-execdir" in find.read.options:
+            words.append(Value("{}", VAGUE))
+        else:
+            words += [Value(f"{root.text}/**{name}", PATTERN) for root in roots]
+    return words
+
+
+def _run_fd(reader: Reader, call: Call) -> None:
+    """Add `fd`, and what it runs behind `-x`."""
+    own = reader.add(call)
+    inner = call._replace(wrappers=(*call.wrappers, own), redirects=())
+    for index, value in enumerate(call.values):
+        if value.text in _FD_RUNS:
+            reader.run(inner._replace(values=[*call.values[index + 1 :], Value("{}", VAGUE)]))
+            return
+        if _FD_MAY_RUN.match(value.text):
+            reader.add_uncertain(call.source, call.scope, inner.wrappers)
+
+
+WRAPPER_HANDLERS: dict[str, Callable[[Reader, Call], None]] = {
+    **dict.fromkeys(WRAPPER_NAMES, _run_wrapper),
+    **dict.fromkeys(("find", "gfind"), _run_find),
+    **dict.fromkeys(("fd", "fdfind"), _run_fd),
+}
+"""Program to the function that adds what it runs."""
