@@ -34,6 +34,7 @@ EXCEPTIONS = {
     "integrations/langchain/messages.py": "model requests, likewise",
     "integrations/pydantic_ai/messages.py": "model requests, likewise",
     "cli/panel/": "the cursor of a terminal, and an editor with the name of an agent",
+    "guards/own_hooks.py": "a hook file that users read lists what it protects",
     "probe/models/": "a model API has the name of its maker",
 }
 """File or directory that names an agent outside of docstrings and comments, and why."""

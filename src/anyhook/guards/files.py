@@ -66,14 +66,13 @@ hooks.about(families=["files"])
 def guard_files(event):
     """Deny or ask before something is deleted or overwritten."""
     project = project_of(event)
-    inside = [f"{project}/**", *SCRATCH]
-    outside = event.deletes("/**", but_not=inside)
-    if outside.certain and outside:
+    deleted = outside(event.deletes, project)
+    if deleted.certain and deleted:
         return deny(
-            f"{outside.why}, which is outside of the project. Delete files of the project only, and "
+            f"{deleted.why}, which is outside of the project. Delete files of the project only, and "
             "ask the user to do the rest."
         )
-    whole = event.deletes(project, "/tmp", "/var/tmp")
+    whole = event.deletes(project, "~", "/tmp", "/var/tmp")
     if whole.certain and whole:
         return deny(f"{whole.why} as a whole. Delete single files and directories in it.")
     protected = event.deletes(*PROTECTED) or event.writes(*PROTECTED)
@@ -83,7 +82,7 @@ def guard_files(event):
     lost = lost_files(event)
     if lost:
         return ask(f"This deletes everything in {lost}, and no build makes it again.")
-    for match in (outside, whole, event.writes("/**", but_not=inside)):
+    for match in (deleted, whole, outside(event.writes, project)):
         if match:
             return ask(f"{match.why}. Is that what you want?")
     return None
@@ -95,6 +94,14 @@ def project_of(event):
     if project != Path.home() and Path(event.cwd).is_relative_to(project):
         return str(project)
     return event.cwd
+
+
+def outside(question, project):
+    """Return the answer to a question about paths that are neither in the project nor scratch."""
+    own = f"{project}/**"
+    # A home may be in a place for temporary files.
+    answers = [question("~/**", but_not=[own]), question("/**", but_not=[own, *SCRATCH])]
+    return max(answers, key=lambda match: (match.matched, match.certain))
 
 
 def lost_files(event):

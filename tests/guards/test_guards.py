@@ -1,0 +1,229 @@
+"""The guards that anyhook brings: what they promise of themselves, and what they remember."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import anyhook.guards
+from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.settings.sources import Location, places
+from anyhook.testing import load_hooks, make_payload, run_examples, run_hook
+
+DIRECTORY = Path(anyhook.guards.__file__).parent
+GUARDS = sorted(path.stem for path in DIRECTORY.glob("[a-z]*.py"))
+DENYING = [name for name in GUARDS if name not in ("format", "tests_first")]
+MAX_LINES = 320
+"""Lines of a guard: one is read before it is added."""
+
+
+def guard_file(name):
+    return DIRECTORY / f"{name}.py"
+
+
+@cache
+def guard(name):
+    return load_hooks(guard_file(name))
+
+
+def decide(name, event="before_tool", agent="claude", **fields):
+    """Return the run of a guard in a process of its own, as its agent starts it."""
+    return run_hook(guard_file(name), event, agent=agent, **fields)
+
+
+@pytest.mark.parametrize("agent", CODING_AGENTS)
+@pytest.mark.parametrize("name", GUARDS)
+def test_every_example_holds_in_every_agent(name, agent, home):
+    results = run_examples(guard(name), (agent,))
+
+    failed = [result for result in results if result.status == "failed"]
+    assert results
+    assert failed == []
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_a_guard_says_what_it_is_for_why_and_in_which_version(name):
+    tree = ast.parse(guard_file(name).read_text(encoding="utf-8"))
+    text = ast.get_docstring(tree)
+    first, *_ = text.splitlines()
+
+    assert first.endswith(".")
+    assert re.search(r"^Families: [a-z, -]+$", text, re.MULTILINE)
+    assert re.search(r"^Why: \S.+", text, re.MULTILINE)
+    assert re.search(r"^Source: https://\S+$", text, re.MULTILINE)
+    assert re.search(r"^Version: \d+$", text, re.MULTILINE)
+    families = re.search(r"^Families: (.+)$", text, re.MULTILINE)[1].split(", ")
+    assert list(guard(name).families) == families
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_a_guard_needs_nothing_but_the_authors_api_and_the_standard_library(name):
+    text = guard_file(name).read_text(encoding="utf-8")
+    imported = {
+        node.module if isinstance(node, ast.ImportFrom) else alias.name
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+
+    others = {module for module in imported if module.partition(".")[0] == "anyhook"}
+    assert others == {"anyhook.authoring"}
+    assert {module.partition(".")[0] for module in imported} - {
+        "anyhook"
+    } <= sys.stdlib_module_names
+    assert len(text.splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize("name", DENYING)
+def test_a_guard_that_crashes_denies(name):
+    assert guard(name).on_crash == "deny"
+
+
+@pytest.mark.parametrize("wrong", [None, 5, ["rm", "-rf", "/"], {"a": 1}, True, ""])
+@pytest.mark.parametrize("name", DENYING)
+def test_a_command_of_a_wrong_type_is_no_way_past_a_guard(name, wrong):
+    payload = make_payload("before_tool", agent="claude", tool="shell", input={"command": "x"})
+    payload["tool_input"] = {"command": wrong}
+    process = subprocess.run(
+        [sys.executable, guard_file(name), "--agent", "claude"],
+        input=json.dumps(payload).encode(),
+        capture_output=True,
+        check=False,
+    )
+
+    assert process.returncode == 0
+    assert b"failed" not in process.stdout + process.stderr
+
+
+def test_a_settings_file_of_every_agent_is_guarded(tmp_path):
+    home, project = tmp_path / "home", tmp_path / "project"
+    unguarded = []
+    for name in CODING_AGENTS:
+        for _, path in places(get_agent(name), Location(project, home, {})):
+            is_own = path.is_relative_to(project) or path.is_relative_to(home)
+            if not is_own:
+                continue
+            run = decide(
+                "own_hooks",
+                tool="write_file",
+                input={"file_path": str(path), "content": "{}"},
+                cwd=str(project),
+            )
+            if run.outcome != "deny":
+                unguarded.append(str(path))
+
+    assert unguarded == []
+
+
+# -- what guards remember
+
+
+def call(command, session):
+    return {"tool": "shell", "input": {"command": command}, "session_id": session}
+
+
+def test_a_download_is_remembered_in_its_session_only():
+    first = decide("remote_code", **call("curl -o i.sh https://example.com/i.sh", "one"))
+    same = decide("remote_code", **call("bash i.sh", "one"))
+    other = decide("remote_code", **call("bash i.sh", "two"))
+
+    assert (first.outcome, same.outcome, other.outcome) == ("none", "ask", "none")
+
+
+def test_a_secret_in_a_result_does_not_reach_the_model():
+    secret = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+    run = decide(
+        "secrets",
+        "after_tool",
+        agent="gemini",
+        tool="shell",
+        input={"command": "cat notes"},
+        tool_response={"llmContent": f"token {secret} here"},
+    )
+
+    assert secret not in run.stdout
+    assert "[redacted:" in run.stdout
+
+
+def turn_ends(session, *, again=False):
+    return decide(
+        "tests_first",
+        "after_agent",
+        prompt="x",
+        prompt_response="y",
+        session_id=session,
+        stop_hook_active=again,
+    ).outcome
+
+
+def edited(session, path="a.py"):
+    fields = {"tool": "write_file", "input": {"file_path": path, "content": "x"}}
+    decide("tests_first", "after_tool", tool_response={}, session_id=session, **fields)
+
+
+def pass_tests(session):
+    response = {"stdout": "1 passed", "stderr": "", "exit_code": 0}
+    fields = {"tool": "shell", "input": {"command": "pytest -q"}, "tool_response": response}
+    decide("tests_first", "after_tool", session_id=session, **fields)
+
+
+def test_a_turn_ends_only_when_tests_passed_since_the_last_edit():
+    edited("s")
+    before = turn_ends("s")
+    pass_tests("s")
+    after = turn_ends("s")
+    edited("s")
+
+    assert (before, after, turn_ends("s")) == ("deny", "none", "deny")
+
+
+def test_a_turn_is_continued_three_times_at_most():
+    edited("s")
+
+    outcomes = [turn_ends("s", again=number > 0) for number in range(5)]
+
+    assert outcomes == ["deny", "deny", "deny", "none", "none"]
+
+
+def test_a_turn_without_code_ends_as_always():
+    edited("s", "README.md")
+
+    assert turn_ends("s") == "none"
+
+
+def change_of_guards(project):
+    run = decide("own_hooks", "session_start", source="startup", cwd=str(project))
+    return run.stdout
+
+
+def test_a_change_of_guards_that_no_hook_saw_is_told_to_the_user(project):
+    settings = project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text("{}")
+    first = change_of_guards(project)
+    unchanged = change_of_guards(project)
+    settings.write_text('{"disableAllHooks": true}')
+    changed = change_of_guards(project)
+
+    assert "changed" not in first + unchanged
+    assert str(settings) in json.loads(changed)["systemMessage"]
+    assert "changed" not in change_of_guards(project)
+
+
+@pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not on the PATH")
+def test_a_file_is_formatted_and_the_agent_reads_so(project):
+    file = project / "a.py"
+    file.write_text("x  =  1\n")
+    fields = {"tool": "write_file", "input": {"file_path": str(file), "content": "x  =  1\n"}}
+    run = decide("format", "after_tool", cwd=str(project), tool_response={}, **fields)
+
+    assert file.read_text() == "x = 1\n"
+    assert "read it again" in run.stdout
