@@ -35,8 +35,10 @@ SOURCE = Path(anyhook.__file__).parent
 
 
 @pytest.fixture
-def agents_here(world):
-    """The names of two agents that have settings here."""
+def agents_here(world, monkeypatch):
+    """The names of two agents that have settings here, and find the program."""
+    programs = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     (world.project / ".claude").mkdir()
     (world.project / ".codex").mkdir()
     return ("claude", "codex")

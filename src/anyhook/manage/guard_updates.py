@@ -95,9 +95,7 @@ def _merge(base: str, yours: str, released: str) -> tuple[str, list[Conflict]]:
     """Merge two texts that come from the same one, with `git merge-file`."""
     program = shutil.which("git")
     if program is None:
-        raise UsageError(
-            "git, which merges your changes with a new version, is not on the PATH"
-        )
+        raise UsageError("git, which merges your changes with a new version, is not on the PATH")
     texts = {"yours": yours, "base": base, "released": released}
     with TemporaryDirectory() as scratch:
         for name, text in texts.items():
