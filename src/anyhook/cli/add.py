@@ -43,7 +43,7 @@ from anyhook.settings.changes import SCOPES, Change
 from anyhook.settings.companions import program_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.manage.health import HookHealth
@@ -181,7 +181,11 @@ def require_agents(project: Path, names: list[str] | None) -> list[AgentSpec]:
 
 
 def write_additions(
-    additions: Sequence[Addition], options: WriteOptions, extra: dict[str, Any] | None = None
+    additions: Sequence[Addition],
+    options: WriteOptions,
+    extra: dict[str, Any] | None = None,
+    *,
+    show: Callable[[], object] | None = None,
 ) -> None:
     """Write additions with one question, try the guards, and show what is guarded now.
 
@@ -189,9 +193,10 @@ def write_additions(
         additions: What is added.
         options: The options of the command.
         extra: Further members of the output for programs.
+        show: Shows the changes in place of their differences.
     """
     changes = [change for addition in additions for change in addition.changes]
-    written = apply_changes(changes, options)
+    written = apply_changes(changes, options, show=show)
     health: list[HookHealth] = []
     for addition in additions:
         if written:

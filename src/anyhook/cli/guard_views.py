@@ -123,14 +123,15 @@ def update_json(update: GuardUpdate) -> dict[str, Any]:
 
 
 def print_added(out: Console, hooks: Sequence[HookHealth]) -> None:
-    """Print whether hooks work; those with the same word and evidence share a line."""
-    groups: dict[tuple[str, str, str], list[HookHealth]] = {}
+    """Print whether hooks work; events with the same word and evidence share a line."""
+    groups: dict[tuple[str, str, str, str], list[HookHealth]] = {}
     for hook in hooks:
-        groups.setdefault((hook.row.label, hook.word, hook.evidence), []).append(hook)
-    table = make_table("", "hook", "agent", "", no_wrap=("", "hook"))
-    for (label, _, evidence), group in groups.items():
-        agents = dict.fromkeys(hook.row.agent.title for hook in group)
-        table.add_row(word_text(group[0]), Text(label), ", ".join(agents), Text(evidence))
+        key = (hook.row.agent.title, hook.row.label, hook.word, hook.evidence)
+        groups.setdefault(key, []).append(hook)
+    table = make_table("guarded now", "agent", "hook", "events", "", no_wrap=("hook",))
+    for (agent, label, _, evidence), group in groups.items():
+        events = ", ".join(dict.fromkeys(hook.row.event for hook in group))
+        table.add_row(word_text(group[0]), agent, Text(label), events, Text(evidence))
     if groups:
         out.print(table)
     for settle in dict.fromkeys(hook.settle for hook in hooks):

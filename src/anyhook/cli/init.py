@@ -84,6 +84,7 @@ def init(
             raise UsageError("--bare adds no guards; leave out --guards, or --bare")
         return _write_starter(place, agents_here(directory, agents), options)
     specs = require_agents(directory, agents)
+    show = None
     if guards is not None:
         names = _chosen(guards)
     elif yes or dry_run:
@@ -92,12 +93,17 @@ def init(
         require_terminal("add --yes, or --guards NAME,NAME", is_quiet=as_json)
         names = _ask(place, specs)
         options = WriteOptions(yes=True, dry_run=False, as_json=False)
+        show = _nothing  # the question has named the files
     if not names:
         console().print("No guards were added. To see them: anyhook add --list")
         return OK
     addition = plan_addition(place, specs, hook_files(names, directory, scope))
-    write_additions([addition], options)
+    write_additions([addition], options, show=show)
     return OK
+
+
+def _nothing() -> None:
+    """Show nothing."""
 
 
 def _default_guards() -> tuple[str, ...]:

@@ -80,8 +80,8 @@ def plan_update(guard: Guard, copy: GuardCopy) -> GuardUpdate:
     base = released_text(guard.name, copy.version)
     if base is None or digest(base) != copy.digest:
         raise UsageError(
-            f"{copy.path}: this anyhook lacks version {copy.version} of {guard.name!r} with the hash "
-            "in the first line, so that your changes cannot be merged; rename the file, then: "
+            f"{copy.path}: this anyhook lacks version {copy.version} of {guard.name!r} with its "
+            "hash, so that your changes cannot be merged; rename the file, then: "
             f"anyhook add {guard.name}"
         )
     merged, conflicts = _merge(base, copy.guard_text, guard.text)
