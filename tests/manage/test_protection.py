@@ -48,7 +48,7 @@ HARMLESS = {
     "add": ["add", "guard.py", "--yes"],
 }
 OTHERS = frozenset(
-    "init test add fire list hooks check probe enable promote ui history backtest replay "
+    "init test add score redteam fire list hooks check probe enable promote ui history backtest replay "
     "report run serve dispatch worker doctor bench migrate shim convert-payload capabilities "
     "schema completion".split()
 )
