@@ -48,9 +48,9 @@ HARMLESS = {
     "add": ["add", "guard.py", "--yes"],
 }
 OTHERS = frozenset(
-    "init test add score redteam fire list hooks check probe enable promote ui history backtest replay "
-    "report run serve dispatch worker doctor bench migrate shim convert-payload capabilities "
-    "schema completion".split()
+    "init add test score redteam fire list hooks check probe enable promote ui history backtest "
+    "replay report run serve dispatch worker doctor bench migrate shim convert-payload "
+    "capabilities schema completion".split()
 )
 """Commands that weaken no guard."""
 
