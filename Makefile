@@ -4,7 +4,7 @@ VENV   := .venv
 RUN    := $(VENV)/bin/
 STAMP  := $(VENV)/.synced
 
-.PHONY: help demo agent test test-slow test-all e2e drift test-ray differential bench check fix coverage docs guards-table stubs picture clean
+.PHONY: help demo agent test test-slow test-all e2e drift test-ray differential bench check fix coverage docs guards-table stubs picture redteam-table clean
 
 help:           ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -52,8 +52,9 @@ coverage: $(STAMP)  ## all tests, with the lines and branches they miss
 	@rm -f .coverage .coverage.*
 	@$(RUN)coverage run -m pytest && $(RUN)coverage combine -q && $(RUN)coverage report
 
+# What got worse: cp benchmarks/.cache/ratios.json before.json, then make bench AGAINST=before.json
 bench: $(STAMP) ## every figure of the README, measured here
-	@$(RUN)python -m benchmarks
+	@$(RUN)python -m benchmarks $(if $(AGAINST),--against $(AGAINST))
 
 check: $(STAMP) ## lint and types
 	@$(RUN)ruff check . && $(RUN)ruff format --check . && $(RUN)mypy
@@ -61,12 +62,14 @@ check: $(STAMP) ## lint and types
 fix: $(STAMP)   ## format, and repair what the linter can
 	@$(RUN)ruff check --fix . ; $(RUN)ruff format .
 
-docs: $(STAMP)   ## the tables of docs/capabilities.md, from the code
+docs: $(STAMP)   ## the tables of docs/capabilities.md and docs/json.md, from the code
 	@$(RUN)python docs/tables.py
+	@$(RUN)python tools/json_page.py
 
-stubs: $(STAMP)  ## the types of lazily imported names, and what shells complete, from the code
+stubs: $(STAMP)  ## the types of lazily imported names, what shells complete, and the help, from the code
 	@$(RUN)python tools/stubs.py
 	@$(RUN)python tools/completion.py
+	@$(RUN)python tools/help_text.py
 
 # Another set of benign calls, some guards: make guards-table CORPUS=DIR GUARDS="files git"
 guards-table: $(STAMP)  ## the measurements in docs/guards.md
@@ -76,6 +79,10 @@ picture: $(STAMP) ## draw the pictures in docs/ from real runs; the page needs c
 	@$(RUN)python examples/demo.py --svg docs/demo.svg
 	@$(RUN)python -m tools.panel_picture docs/panel.svg
 	@$(RUN)python tools/page_picture.py docs/ui.png
+
+# Guards of registries are installed below a directory: make redteam-table CORPUS=/tmp/guards
+redteam-table: $(STAMP) ## what gets past public guards, for docs/redteam.md
+	@$(RUN)python tools/redteam_table.py $(CORPUS)
 
 clean:          ## back to a fresh clone
 	rm -rf $(VENV) .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache benchmarks/.cache

@@ -1,6 +1,6 @@
-"""Compiles the native client of the warm workers, where a C compiler is there.
+"""Compiles the native program `anyhook`, where there is a C compiler.
 
-Without one the package is built all the same, and hooks use the interpreter's client.
+Without one, the package is built with a console script of that name, and every hook runs cold.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SOURCE = Path("src/anyhook/worker/client.c")
-PROGRAM = SOURCE.with_name("anyhook-run")
+PROGRAM = SOURCE.with_name("anyhook")
+SCRIPT = "anyhook-python"
+"""The console script that the native program becomes for everything but `run`."""
 SWITCH = "ANYHOOK_BUILD_CLIENT"
 """`off` builds a package without the native client, which serves every platform."""
 WAYS = (("-O2", "-s", "-static"), ("-O2",))
@@ -26,17 +28,20 @@ EVERY_LINUX = frozenset(("x86_64", "aarch64", "armv7l", "i686", "ppc64le", "s390
 
 
 class NativeClient(BuildHookInterface[Any]):
-    """Puts the program into the wheel, and beside its source when installed for development."""
+    """Puts the program into the wheel, and next to its source when installed for development."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        """Compile, and say what came of it."""
+        """Compile the program, or add the console script in its place."""
         root = Path(self.root)
         (root / PROGRAM).unlink(missing_ok=True)
+        scripts = self.metadata.core.scripts
         if os.environ.get(SWITCH) == "off" or os.name != "posix":
+            scripts[PROGRAM.name] = scripts[SCRIPT]
             return
-        flags, why = compiled(root / SOURCE, root / PROGRAM)
-        if why:
-            self.app.display_warning(f"anyhook is built without its native client: {why}")
+        flags, problem = compile_program(root / SOURCE, root / PROGRAM)
+        if problem:
+            scripts[PROGRAM.name] = scripts[SCRIPT]
+            self.app.display_warning(f"anyhook is built without its native program: {problem}")
             return
         build_data["artifacts"].append(f"/{PROGRAM.as_posix()}")
         build_data["shared_scripts"][str(root / PROGRAM)] = PROGRAM.name
@@ -53,12 +58,12 @@ def _platform(*, is_static: bool) -> str:
     return name
 
 
-def compiled(source: Path, program: Path) -> tuple[tuple[str, ...], str]:
-    """Compile a program; returns how, and why it is not possible if it is not."""
+def compile_program(source: Path, program: Path) -> tuple[tuple[str, ...], str]:
+    """Compile a program; return the flags, and why it is not possible if it is not."""
     compiler = shlex.split(os.environ.get("CC", "")) or _found("cc", "gcc", "clang")
     if not compiler:
         return (), "there is no C compiler"
-    why = ""
+    problem = ""
     for flags in WAYS:
         try:
             done = subprocess.run(
@@ -71,9 +76,9 @@ def compiled(source: Path, program: Path) -> tuple[tuple[str, ...], str]:
             return (), f"{compiler[0]}: {error.strerror}"
         if done.returncode == 0 and _runs(program):
             return flags, ""
-        why = (done.stderr.strip().splitlines() or ["it does not run here"])[0]
+        problem = (done.stderr.strip().splitlines() or ["it does not run here"])[0]
     program.unlink(missing_ok=True)
-    return (), why
+    return (), problem
 
 
 def _found(*names: str) -> list[str]:
@@ -81,9 +86,9 @@ def _found(*names: str) -> list[str]:
 
 
 def _runs(program: Path) -> bool:
-    """Tell whether this machine can run it; without arguments it explains itself."""
+    """Return whether this machine can run it; alone, it reports that its script is missing."""
     try:
         done = subprocess.run([program], capture_output=True, check=False, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return b"usage" in done.stderr
+    return SCRIPT.encode() in done.stderr

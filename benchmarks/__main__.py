@@ -1,6 +1,9 @@
 """Measures every figure of the README and prints them side by side with their floor.
 
-python -m benchmarks [--quick] [--json FILE] [PART ...]      (or: make bench)
+python -m benchmarks [--quick] [--json FILE] [--against FILE] [PART ...]      (or: make bench)
+
+The ratios of the run are written to `RATIOS`. With `--against`, it compares them with the ratios
+of another run, and exits with 1 if one got worse by more than the noise.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from anyhook.engine.messages import discard
 from anyhook.handlers.kinds import get_kind
 from anyhook.settings import load as loading
 from anyhook.testing import make_payload
-from benchmarks import against, backtest, redaction, sustained, telemetry, warm
+from benchmarks import against, backtest, ratios, redaction, sustained, telemetry, warm
 from benchmarks.agents import FRAMEWORKS, engine_without_hooks
 from benchmarks.floor import spawn_bare
 from benchmarks.measure import in_turns, timed
@@ -68,6 +71,7 @@ WARM: dict[str, Callable[[Worker, Path, asyncio.Runner, float], Section]] = {
     "memory": lambda worker, root, _runner, _scale: warm.memory(worker, root),
 }
 """Parts that need a worker, each one of its own."""
+RATIOS = Path(__file__).parent / ".cache" / "ratios.json"
 PARTS = (*WARM, "cold", "telemetry", "backtest", "redaction", "dispatch")
 
 
@@ -79,6 +83,8 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="a tenth of the samples")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all samples to a file")
+    parser.add_argument("--ratios", type=Path, metavar="FILE", default=RATIOS, help="write them to")
+    parser.add_argument("--against", type=Path, metavar="FILE", help="ratios of another run")
     options = parser.parse_args()
     if unknown := [part for part in options.parts if part not in PARTS]:
         parser.exit(USAGE, f"there is no part {unknown[0]}; the parts are: {' '.join(PARTS)}\n")
@@ -87,12 +93,22 @@ def main() -> None:
     if not out.is_terminal:
         out = Console(width=WIDE)
     out.print(machine(), highlight=False)
+    before = ratios.read(options.against) if options.against else {}
     sections = []
+    now: dict[str, ratios.Ratio] = {}
     for section in _sections(options.parts or PARTS, 0.1 if options.quick else 1.0):
+        now |= ratios.ratios_of(section)
         section.print(out)
         sections.append(section)
+    ratios.write(options.ratios, now)
+    out.print(f"ratios: {options.ratios}", highlight=False)
     if options.json:
         options.json.write_text(json.dumps(_as_json(sections), indent=1))
+    if options.against:
+        lines = ratios.worse(before, now)
+        for line in lines or [f"nothing got worse since {options.against}"]:
+            out.print(line, highlight=False)
+        sys.exit(1 if lines else 0)
 
 
 def _sections(parts: Sequence[str], scale: float) -> Iterator[Section]:

@@ -147,11 +147,11 @@ def in_engine(worker: Worker, root: Path, *, is_quick: bool) -> Section:
             raise RuntimeError("the engine's process has no pipes")
         process.stdout.readline()  # it is warm
         before = worker.served
-        weight = worker.memory
+        weight = worker.private_memory
         process.stdin.write("go\n")
         process.stdin.flush()
         told: dict[str, Any] = json.loads(process.stdout.readline())
-        growth = worker.memory - weight
+        growth = worker.private_memory - weight
         process.communicate("leave\n")
     course: dict[str, list[Any]] = told["course"]
     cold = int(RATE * seconds) - worker.served_since(before)["warm"]
@@ -160,7 +160,7 @@ def in_engine(worker: Worker, root: Path, *, is_quick: bool) -> Section:
     engine = told["after"] - told["before"]
     for what, at, grown in (
         ("resident memory of the engine's process", told["before"], engine),
-        ("memory of the servers and their children (PSS)", weight, growth),
+        ("private memory of the servers and their children", weight, growth),
     ):
         words = f"{mib(at)} at first, {grown / 1024:+,.0f} KiB at the end"
         facts.append(Fact(what, grown, words, "no more than 1 MiB", grown <= FLAT))

@@ -130,6 +130,11 @@ class Worker:
         """Bytes that all of its processes hold; what others hold too counts in parts."""
         return sum(_pss(pid) for pid in self.pids)
 
+    @property
+    def private_memory(self) -> int:
+        """Bytes that only one of its processes holds, added up: what a leak adds to."""
+        return sum(_private(pid) for pid in self.pids)
+
     def serve(self, file: Path, payload: bytes) -> None:
         """Have a hook file loaded.
 
@@ -156,9 +161,7 @@ class Worker:
         if native is None:
             raise RuntimeError("the native client was not built: it needs a C compiler")
         return {
-            "native": (native, self.python, str(file)),
-            "interpreter": (self.python, "-IS", client.__file__, self.python, str(file)),
-            "anyhook run": (str(Path(self.python).parent / "anyhook"), "run", str(file)),
+            "native": (str(Path(self.python).with_name("anyhook")), "run", str(file)),
         }
 
     def served_since(self, before: dict[str, int]) -> dict[str, int]:
@@ -174,6 +177,14 @@ class Worker:
             time.sleep(0.01)
         now = self.served
         return {name: count - before[name] for name, count in now.items()}
+
+
+def _private(pid: int) -> int:
+    try:
+        sizes = pages(pid)
+    except OSError:  # a child that has just answered
+        return 0
+    return sizes["Private_Clean"] + sizes["Private_Dirty"]
 
 
 def _pss(pid: int) -> int:

@@ -1,11 +1,13 @@
-"""Writes tables of `capabilities.md`, `integrations.md` and `telemetry.md` (`make docs`)."""
+"""Writes the tables of pages that follow from the code (`make docs`)."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents.capabilities import Support, support
 from anyhook.cli.capabilities import markdown_tables
+from anyhook.cli.verdict import effect_of_denial
 from anyhook.integrations.adk import ADK
 from anyhook.integrations.claude_sdk import CLAUDE_SDK
 from anyhook.integrations.langchain import LANGCHAIN
@@ -42,15 +44,63 @@ rows = ["| framework | extra | the line | what it cannot do |", "| --- | --- | -
 for page, (row, line) in FRAMEWORKS.items():
     missing = "; ".join(f"`{key}`: {instead}" for key, instead in row.missing.items()) or "nothing"
     rows.append(f"| [{row.title}]({page}) | `{row.package}` | `{line}` | {missing} |")
-START, END = "<!-- frameworks -->\n", "<!-- /frameworks -->"
-before, _, rest = INTEGRATIONS.read_text(encoding="utf-8").partition(START)
-_, _, after = rest.partition(END)
-table = "\n".join(rows)
-INTEGRATIONS.write_text(f"{before}{START}\n{table}\n\n{END}{after}", encoding="utf-8")
+
+
+def write_between(path: Path, name: str, table: str) -> None:
+    """Replace what a page has between the marks of a name."""
+    start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+    before, _, rest = path.read_text(encoding="utf-8").partition(start)
+    _, _, after = rest.partition(end)
+    path.write_text(f"{before}{start}\n{table}\n\n{end}{after}", encoding="utf-8")
+
+
+def event_names(event: str) -> str:
+    """Return what Gemini CLI and Claude Code call an event."""
+    specs = [get_agent(name).by_canonical.get(event) for name in ("gemini", "claude")]
+    return ", ".join(dict.fromkeys(f"`{spec.wire}`" for spec in specs if spec is not None))
+
+
+write_between(INTEGRATIONS, "frameworks", "\n".join(rows))
+for page, (row, _) in FRAMEWORKS.items():
+    limits = ["| hooks on | what they lack | what happens |", "| --- | --- | --- |"]
+    for key, instead in row.missing.items():
+        event, _, ability = key.partition(".")
+        lack = ability.replace("_", " ") or "everything: the event does not fire"
+        limits.append(f"| {event_names(event)} | {lack} | {instead} |")
+    if row.missing:
+        write_between(Path(__file__).with_name(page), "limits", "\n".join(limits))
 
 TELEMETRY = Path(__file__).with_name("telemetry.md")
-START, END = "<!-- telemetry -->\n", "<!-- /telemetry -->"
-before, _, rest = TELEMETRY.read_text(encoding="utf-8").partition(START)
-_, _, after = rest.partition(END)
-table = telemetry_tables()
-TELEMETRY.write_text(f"{before}{START}\n{table}\n\n{END}{after}", encoding="utf-8")
+write_between(TELEMETRY, "telemetry", telemetry_tables())
+
+gemini = get_agent("gemini")
+observed = gemini.rule_sets["observed"].by_canonical
+rows = ["| event | by the reference, the agent … | the program … |", "| --- | --- | --- |"]
+for spec in gemini.documented.events:
+    has_verdict = observed[spec.canonical].verdict_policy != "none"
+    seen = effect_of_denial(observed[spec.canonical]) if has_verdict else "goes on"
+    rows.append(f"| `{spec.wire}` | {effect_of_denial(spec)} | {seen} |")
+write_between(Path(__file__).with_name("rules.md"), "denials", "\n".join(rows))
+
+QUESTIONS = {
+    "deny a call": ("before_tool", "deny"),
+    "ask about a call": ("before_tool", "ask"),
+    "change a call": ("before_tool", "rewrite"),
+    "hide a result": ("after_tool", "replace_result"),
+    "deny a prompt": ("before_prompt", "deny"),
+    "deny a model request": ("before_model", "deny"),
+    "continue a turn": ("after_agent", "deny"),
+    "tell the user": ("before_tool", "message"),
+}
+"""What guards are about: a heading, to the event and the ability."""
+WORDS = {Support.YES: "yes", Support.UNDOCUMENTED: "yes", Support.PROMISED: "**no**"}
+rows = [f"| agent | {' | '.join(QUESTIONS)} |", f"| --- |{' --- |' * len(QUESTIONS)}"]
+for name in CODING_AGENTS:
+    agent = get_agent(name)
+    cells = []
+    for event, ability in QUESTIONS.values():
+        has_event = event in agent.by_canonical
+        cells.append(WORDS.get(support(agent, event, ability), "no") if has_event else "–")
+    rows.append(f"| {agent.title} | {' | '.join(cells)} |")
+note = "**no**: its reference promises it, and the observed release does not do it."
+write_between(Path(__file__).with_name("limits.md"), "abilities", "\n".join([*rows, "", note]))

@@ -13,7 +13,8 @@ from pathlib import Path
 from rich.console import Console
 
 from anyhook import SyncEngine
-from anyhook.cli.output import console, print_diagnostics
+from anyhook.cli.output import console
+from anyhook.cli.render import print_diagnostics
 from anyhook.cli.timeline import print_timeline
 from anyhook.engine.messages import discard
 

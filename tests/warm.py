@@ -17,16 +17,13 @@ from textwrap import dedent
 from anyhook.testing import make_payload
 from anyhook.worker import client
 from anyhook.worker.client import STOP
-from anyhook.worker.commands import native_client
 from anyhook.worker.control import NoReplyError, ask, list_servers
 from tests.waiting import until
 
 HEADER = "from anyhook.authoring import Hooks, allow, ask, context, deny\nhooks = Hooks()\n"
 FOOTER = "\nif __name__ == '__main__':\n    hooks.run()\n"
-INTERPRETER = [sys.executable, "-IS", client.__file__, sys.executable]
-CLIENTS = {"interpreter": INTERPRETER}
-if native := native_client():
-    CLIENTS["native"] = [native, sys.executable]
+CLIENT = [str(Path(sys.executable).with_name("anyhook")), "run", "--python", sys.executable]
+"""Words in front of a hook file."""
 MAX_ATTEMPTS = 10
 """How often an event is sent until it is answered warm: on a busy machine, clients give up."""
 WRITE = make_payload(
@@ -42,7 +39,7 @@ class Warm:
         client: Words in front of a hook file.
     """
 
-    def __init__(self, root: Path, client: list[str]) -> None:
+    def __init__(self, root: Path, client: list[str] = CLIENT) -> None:
         self.root = root
         self.client = client
         self.runtime = Path(tempfile.mkdtemp(prefix="anyhook-", dir="/tmp"))  # names are short

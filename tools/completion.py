@@ -1,6 +1,6 @@
-"""Write what shells complete into a table, from the commands and the tables of the agents.
+"""Write the options of all commands into a table, which a completion reads.
 
-A completion reads the table: importing the commands takes longer than a user waits for it.
+Importing the commands takes longer than a user waits for a completion.
 """
 
 from __future__ import annotations
@@ -12,104 +12,60 @@ from typing import Any
 
 import typer
 
-from anyhook.agents import AGENTS, get_agent
 from anyhook.cli.app import make_app
-from anyhook.cli.completion_words import TABLE
+from anyhook.cli.completion_words import REPEATS, TABLE
 
-KINDS_OF_METAVARS = {
-    "AGENT": "agent",
-    "EVENT": "event",
-    "HOOK": "hook",
-    "RULES": "rules",
-    "DIR": "directory",
-    "NUMBER": "",
-}
-KINDS_OF_NAMES = {
-    "event": "event",
-    "session": "session",
-    "tool": "tool",
-    "hook": "hook",
-    "outcome": "outcome",
-    "scope": "scope",
-}
-"""Names of parameters whose metavar names no kind."""
-CANONICAL = {"event": "canonical event", "tool": "canonical tool"}
-COMMANDS_OF_THE_HISTORY = frozenset({"history", "backtest", "replay"})
-"""Commands whose events and tools have canonical names."""
-LONGEST_HELP = 60
+KINDS_OF_METAVARS = {"AGENT": "agent", "EVENT": "event", "HOOK": "hook", "RULES": "rules"}
+KINDS_OF_NAMES = frozenset({"event", "session", "tool", "hook", "outcome", "scope"})
+"""Names of parameters that are kinds, too."""
+MAX_HELP = 60
 
 
-def _kind(parameter: Any, path: tuple[str, ...]) -> str | list[str]:
+def _kind(parameter: Any) -> str:
     """Return what the value of a parameter is: words, a kind, or nothing that is known."""
     annotation = parameter.type_descriptor.annotation
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return [str(member.value) for member in annotation]
     metavar = (parameter.metavar or "").strip("[]").rstrip(".")
-    if metavar in KINDS_OF_METAVARS:
+    is_class = isinstance(annotation, type)
+    if is_class and issubclass(annotation, Enum):
+        kind = "|".join(str(member.value) for member in annotation)
+    elif metavar in KINDS_OF_METAVARS:
         kind = KINDS_OF_METAVARS[metavar]
-    elif isinstance(annotation, type) and issubclass(annotation, Path):
-        return "file"
+    elif is_class and issubclass(annotation, Path):
+        kind = ""
     else:
-        kind = KINDS_OF_NAMES.get(parameter.name, "")
-    if path[:1] and path[0] in COMMANDS_OF_THE_HISTORY:
-        kind = CANONICAL.get(kind, kind)
-    return kind
+        kind = parameter.name if parameter.name in KINDS_OF_NAMES and metavar != "NUMBER" else ""
+    repeats = parameter.nargs == -1 or getattr(parameter, "multiple", False)
+    return kind + REPEATS if repeats else kind
 
 
-def _short(text: str | None) -> str:
-    line = " ".join((text or "").split()).partition(". ")[0].rstrip(".")
-    return line if len(line) <= LONGEST_HELP else line[: LONGEST_HELP - 1] + "…"
-
-
-def _command(command: Any, path: tuple[str, ...] = ()) -> dict[str, Any]:
-    options: list[dict[str, Any]] = []
-    arguments: list[Any] = []
+def _add(table: dict[str, Any], command: Any, path: str) -> None:
+    """Add a command and those below it."""
+    options: dict[str, str | None] = {}
+    arguments: list[str] = []
     for parameter in command.params:
-        if getattr(parameter, "hidden", False):
-            continue
         if parameter.param_type_name == "argument":
-            kind = _kind(parameter, path)
-            arguments.append({"kind": kind, "repeats": parameter.nargs == -1})
-            continue
-        option = {
-            "names": [*parameter.opts, *parameter.secondary_opts],
-            "help": _short(parameter.help),
-            "repeats": bool(parameter.multiple),
-        }
-        if not parameter.is_flag and not parameter.count:
-            option["kind"] = _kind(parameter, path)
-        options.append(option)
-    options.append({"names": ["--help", "-h"], "help": "Show this message", "repeats": False})
-    commands = {
-        name: _command(child, (*path, name))
-        for name, child in getattr(command, "commands", {}).items()
-        if not child.hidden
-    }
-    return {
-        "help": _short(command.help),
-        "options": options,
-        "arguments": arguments,
-        "commands": commands,
-    }
+            arguments.append(_kind(parameter))
+        elif not parameter.hidden:
+            has_value = not parameter.is_flag and not parameter.count
+            kind = _kind(parameter) if has_value else None
+            options.update(dict.fromkeys([*parameter.opts, *parameter.secondary_opts], kind))
+    text = " ".join((command.help or "").split()).partition(". ")[0].rstrip(".")
+    text = text if len(text) <= MAX_HELP else text[: MAX_HELP - 1] + "…"
+    options["--help"] = None
+    table[path] = {"help": text, "arguments": arguments, "options": options}
+    for name, child in getattr(command, "commands", {}).items():
+        if not child.hidden:
+            _add(table, child, f"{path} {name}".strip())
 
 
 def generate() -> dict[str, Any]:
-    """Return the table."""
-    agents = {name: get_agent(name) for name in AGENTS}
-    events: dict[str, None] = {}
-    tools: dict[str, None] = {}
-    for agent in agents.values():
-        events.update(dict.fromkeys(spec.canonical for spec in agent.events))
-        tools.update(dict.fromkeys(agent.vocabulary.tools))
-    return {
-        "events": {name: [spec.wire for spec in agent.events] for name, agent in agents.items()},
-        "tools": {name: [*agent.tools] for name, agent in agents.items()},
-        "canonical events": list(events),
-        "canonical tools": list(tools),
-        "root": _command(typer.main.get_command(make_app([]))),
-    }
+    """Return the table: the words of each command to its help, arguments and options."""
+    table: dict[str, Any] = {}
+    _add(table, typer.main.get_command(make_app([])), "")
+    return table
 
 
 if __name__ == "__main__":
-    text = json.dumps(generate(), indent=1, ensure_ascii=False)
-    TABLE.write_text(text + "\n", encoding="utf-8")
+    lines = [f"{json.dumps(n)}: {json.dumps(v, ensure_ascii=False)}" for n, v in generate().items()]
+    text = ",\n".join(lines)
+    TABLE.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")

@@ -23,6 +23,10 @@ FAST_COMMANDS = {
     "--complete": "anyhook.cli.completion_words",
 }
 """Command to the module whose `main` takes its arguments and returns the exit code."""
+HELP_OPTIONS = ("-h", "--help")
+USAGE = 64
+MAX_DIGITS = 6
+"""Digits of a number of columns."""
 GC_THRESHOLD = 50_000
 """Objects. Collections during the imports take 20 ms and free nothing."""
 
@@ -49,6 +53,9 @@ def main() -> int:
         except KeyboardInterrupt:  # the model must not read a traceback
             code = INTERRUPTED
         _leave(code)
+    answered = _answer_from_text(words)
+    if answered is not None:
+        _leave(answered)
     gc.set_threshold(GC_THRESHOLD)
     from anyhook.cli import main as run
 
@@ -56,6 +63,46 @@ def main() -> int:
         return run()
     finally:
         gc.freeze()  # skip the collection at the end of the interpreter
+
+
+def _answer_from_text(words: list[str]) -> int | None:
+    """Print the help, or what is wrong with the name of a command.
+
+    Returns:
+        The exit code; `None` if only the command line interface can answer.
+    """
+    from contextlib import suppress
+
+    from anyhook._help_text import COMMANDS, HELP
+
+    if words and words[0] not in (*COMMANDS, *HELP_OPTIONS) and not words[0].startswith("-"):
+        from anyhook.model.suggest import did_you_mean
+
+        hint = did_you_mean(words[0], COMMANDS) or "the commands are in: anyhook --help"
+        text = f"error: there is no command {words[0]!r}; {hint}\n"
+        with suppress(OSError, AttributeError):  # standard error is closed
+            sys.stderr.write(text.encode("ascii", "backslashreplace").decode())
+        return USAGE
+    if words not in ([option] for option in HELP_OPTIONS) or not _fits():
+        return None
+    with suppress(OSError):  # the reader is gone, which is no failure
+        sys.stdout.write(HELP)
+    return 0
+
+
+def _fits() -> bool:
+    """Return whether the text is readable where it is printed."""
+    from anyhook._help_text import COLUMNS
+
+    if sys.stdout is None or sys.stdout.encoding.lower() != "utf-8":
+        return False
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isascii() and columns.isdigit() and len(columns) < MAX_DIGITS:
+        return int(columns) >= COLUMNS
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns >= COLUMNS
+    except (OSError, ValueError):  # no terminal
+        return True
 
 
 def _leave(code: int) -> NoReturn:

@@ -13,7 +13,7 @@ import pytest
 from anyhook import Engine
 from anyhook.authoring import Hooks
 from anyhook.testing import make_event, run_hook
-from tests.warm import CLIENTS, WRITE, Warm
+from tests.warm import WRITE, Warm
 from tests.worker.test_warm_engine import EVENT, SAYS, load
 
 EXIT = "    import sys\n    print('do not write keys', file=sys.stderr)\n    sys.exit({code})"
@@ -24,7 +24,7 @@ ASYNC = (
 
 @pytest.fixture
 def warm(tmp_path):
-    world = Warm(tmp_path, CLIENTS.get("native", CLIENTS["interpreter"]))
+    world = Warm(tmp_path)
     yield world
     world.close()
 

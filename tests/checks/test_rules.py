@@ -10,9 +10,18 @@ import sys
 
 import pytest
 
-from anyhook.checks import companions, hook_files, rules, scripts, settings, syntax, trust
+from anyhook.checks import (
+    command_texts,
+    companions,
+    hook_files,
+    rules,
+    scripts,
+    settings,
+    syntax,
+    trust,
+)
 
-MODULES = (companions, hook_files, scripts, settings, syntax, trust)
+MODULES = (command_texts, companions, hook_files, scripts, settings, syntax, trust)
 TABLES = (
     rules.SCRIPT_RULES,
     rules.HOOK_RULES,

@@ -167,8 +167,7 @@ def test_settings_of_one_user_name_whole_paths(world, run, hook_file, scope):
     name = "settings.json" if scope == "user" else "settings.local.json"
     (definition,) = value(base / ".claude" / name)["hooks"]["PreToolUse"]
     words = shlex.split(definition["hooks"][0]["command"])
-    assert sys.executable in words
-    assert Path(words[0]).is_absolute()
+    assert words[:2] == [str(Path(sys.executable).with_name("anyhook")), "run"]
 
 
 def test_a_portable_command_runs_warm_where_anyhook_is_on_the_path(world, run, hook_file):
@@ -182,11 +181,11 @@ def test_a_portable_command_runs_warm_where_anyhook_is_on_the_path(world, run, h
     assert program.exists()
     assert found.program == "anyhook"
     environ = {"PATH": f"{program.parent}:/usr/bin:/bin"}
-    assert found.interpreter(environ) == first_line(program).removeprefix("#!")
+    assert found.interpreter(environ) == first_line(f"{program}-python").removeprefix("#!")
 
 
 def first_line(file):
-    return file.read_text().splitlines()[0]
+    return Path(file).read_text().splitlines()[0]
 
 
 def test_what_was_added_at_the_users_request_is_trusted(world, run, hook_file):
@@ -421,7 +420,7 @@ def test_a_file_that_is_not_text_is_refused(world, run, hook_file):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (None, "is no Python file"),
+        (None, "does not exist"),
         ("x = 1", "is not an anyhook hook file"),
         (
             "from anyhook.authoring import Hooks\nHooks\nraise ValueError('broken')",

@@ -16,16 +16,17 @@ from pathlib import Path
 import jsonschema
 import pytest
 import typer
+from tools.help_text import MODULE, generate
 
 from anyhook import SettingsError, __version__
 from anyhook.atomic_write import replace_file
 from anyhook.cli.app import make_app
 from anyhook.settings.write import write_atomically
-from anyhook.worker import client
 from tests.answering import answer
 from tests.conftest import DATA
 from tests.leftovers import MARK, marked
 from tests.waiting import until
+from tests.warm import CLIENT
 
 DENY = "echo no >&2; exit 2"
 
@@ -490,6 +491,7 @@ def test_disable_and_enable_edit_the_file_of_the_hook(world, run):
         "name": "u",
         "state": "on",
         "switched_off_by": None,
+        "written": True,
         "changed": [str(world.files["user"])],
     }
     assert "was on already" in run("enable", "u")[1]
@@ -886,7 +888,9 @@ def test_a_command_imports_no_other_command_and_no_library_of_one(world, command
     )
     modules = {*done.stdout.splitlines()[-1].split()}
 
-    expected = {f"anyhook.cli.{name}" for name in own | {"app", "health", "options", "output"}}
+    expected = {
+        f"anyhook.cli.{name}" for name in own | {"app", "colors", "options", "output", "render"}
+    }
     assert {name for name in modules if name.startswith("anyhook.cli.")} == expected
     assert modules.isdisjoint(LIBRARIES), modules & LIBRARIES
 
@@ -896,6 +900,48 @@ def test_without_arguments_it_shows_its_usage(run):
 
     assert code == 64
     assert "Usage" in out + err
+
+
+def test_the_help_is_the_text_that_the_commands_give():
+    assert MODULE.read_text(encoding="utf-8") == generate()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "is_printed_at_once"),
+    [(["--help"], 0, True), (["-h"], 0, True), (["chek"], 64, True), (["list", "-h"], 0, False)],
+)
+def test_the_help_and_misspelt_names_are_answered_before_typer_is_imported(
+    tmp_path, words, code, is_printed_at_once
+):
+    (tmp_path / "typer.py").write_text("raise SystemExit(99)")
+    done = subprocess.run(
+        [sys.executable, "-m", "anyhook", *words],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == (code if is_printed_at_once else 99)
+
+
+def test_a_misspelt_command_names_the_nearest_one():
+    words = [sys.executable, "-m", "anyhook", "chek"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert done.stderr == "error: there is no command 'chek'; did you mean 'check'?\n"
+
+
+def test_a_narrow_terminal_gets_a_narrow_help():
+    done = subprocess.run(
+        [sys.executable, "-m", "anyhook", "--help"],
+        env={**os.environ, "COLUMNS": "50"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert max(map(len, done.stdout.splitlines())) == 50
 
 
 @pytest.mark.parametrize("name", ["COLUMNS", "LINES", "TERMINAL_WIDTH"])
@@ -963,7 +1009,7 @@ def test_a_report_of_a_bug_holds_types_and_places_only(world, run, monkeypatch):
 )
 def test_a_relative_runtime_directory_is_a_usage_error(world, run, monkeypatch, arguments):
     world.write(world.project / "guard.py", GUARD)
-    command = f"{sys.executable} -IS {client.__file__} {sys.executable} guard.py"
+    command = f"{shlex.join(CLIENT)} guard.py"
     world.settings("user", settings(hook(command=command)))
     monkeypatch.setenv("ANYHOOK_RUNTIME_DIR", "relative")
 
@@ -985,7 +1031,6 @@ def test_an_interruption_ends_with_130(world, run, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "library"),
     [
-        (["--help"], "typer"),
         (["list"], "typer"),
         (["list"], "rich"),
         (["check"], "anyio"),

@@ -78,7 +78,8 @@ class TestWhatTheAgentWillDo:
         ("event", "effect"),
         [
             ("Stop", "Claude Code continues, with the reason as its next prompt"),
-            ("UserPromptSubmit", "Claude Code does not go on with this"),
+            ("UserPromptSubmit", "Claude Code erases this prompt reason r for the user"),
+            ("SubagentStop", "Claude Code lets the subagent continue, with the reason as its next"),
             ("SessionEnd", "Claude Code goes on"),
         ],
     )

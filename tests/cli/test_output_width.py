@@ -7,7 +7,8 @@ from rich.table import Table
 
 from anyhook.agents import CODING_AGENTS
 from anyhook.cli import main
-from anyhook.cli.output import UNWRAPPED, console, print_quoted
+from anyhook.cli.output import UNWRAPPED, console
+from anyhook.cli.render import print_quoted
 
 
 def print_table(text):

@@ -17,7 +17,6 @@ from anyhook.engine.recorder import Recorder
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History
 from anyhook.testing import make_payload
-from anyhook.worker import client
 from tests.cli.test_record import here, write  # noqa: F401 - a fixture
 from tests.waiting import until
 
@@ -97,11 +96,11 @@ def test_a_script_runs_does_not_decide_and_is_promoted(here, script, capfd):  # 
     assert "not here" in out
 
 
-@pytest.mark.parametrize("launcher", ["{bin}/anyhook run", "{python} -IS {client} {python}"])
+@pytest.mark.parametrize("launcher", ["{bin}/anyhook run", "{bin}/anyhook run --python {python}"])
 def test_a_hook_file_gets_an_option(here, launcher):  # noqa: F811
     hook = write(here / "project/hook.py", HOOK_FILE.format(options=""))
     python = Path(sys.executable)
-    words = launcher.format(bin=python.parent, python=python, client=client.__file__)
+    words = launcher.format(bin=python.parent, python=python)
     path = settings(here, f"{words} {hook}")
     before = path.read_bytes()
     switch_on(here)

@@ -235,3 +235,29 @@ def test_an_unknown_name_is_answered_with_the_nearest_names_of_the_list(world, r
     assert listed.endswith(" and 1 more; see: anyhook list")
     assert listed.count(".sh") == 10
     assert "recorder.py" not in listed
+
+
+@pytest.mark.parametrize("agent", ["claude", "gemini"])
+def test_a_dry_run_shows_the_change_and_writes_nothing(world, run, agent):
+    hook = {"type": "command", "name": "guard", "command": "true"}
+    event = "PreToolUse" if agent == "claude" else "BeforeTool"
+    path = world.settings(f"project:{agent}", {"hooks": {event: [{"hooks": [hook]}]}})
+    before = path.read_bytes()
+
+    code, shown, _ = run("disable", "guard", "--agent", agent, "--dry-run")
+    _, as_json, _ = run("disable", "guard", "--agent", agent, "--dry-run", "--json")
+
+    assert code == 0
+    assert "@@" in shown
+    report = json.loads(as_json)
+    assert (report["written"], report["state"]) == (False, "off")
+    assert str(path) in report["changed"]
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+    run("disable", "guard", "--agent", agent)
+    disabled = path.read_bytes()
+    code, shown, _ = run("enable", "guard", "--agent", agent, "--dry-run")
+
+    assert (code, "@@" in shown) == (0, True)
+    assert path.read_bytes() == disabled

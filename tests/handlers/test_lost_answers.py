@@ -11,7 +11,7 @@ import textwrap
 import pytest
 
 from anyhook.testing import make_payload, run_hook
-from tests.warm import CLIENTS, Warm
+from tests.warm import Warm
 
 SELECTION = """
 from anyhook.authoring import Hooks, context, deny, message, stop
@@ -90,9 +90,8 @@ def test_a_text_for_the_agent_or_the_user_leaves_the_choice_of_tools_and_is_repo
         assert "on BeforeToolSelection; " in text
 
 
-@pytest.mark.parametrize("client", sorted(CLIENTS))
-def test_a_worker_reports_the_same(tmp_path, client):
-    warm = Warm(tmp_path, CLIENTS[client])
+def test_a_worker_reports_the_same(tmp_path):
+    warm = Warm(tmp_path)
     try:
         path = warm.hook("", footer="", header=SELECTION.format(body="return deny('no')"))
         payload = make_payload("before_tool_selection", agent="gemini", llm_request=REQUEST)
@@ -140,9 +139,8 @@ def test_a_message_at_the_end_of_a_session_reaches_the_user_on_standard_error(ho
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize("client", sorted(CLIENTS))
-def test_a_message_at_the_end_of_a_session_is_the_same_from_a_worker(tmp_path, client):
-    warm = Warm(tmp_path, CLIENTS[client])
+def test_a_message_at_the_end_of_a_session_is_the_same_from_a_worker(tmp_path):
+    warm = Warm(tmp_path)
     try:
         text = MESSAGE.format(event="session_end", says="message('saved to a.txt')")
         path = warm.hook("", footer="", header=text)

@@ -15,6 +15,7 @@ import pytest
 from anyhook.errors import HistoryError
 from anyhook.history.events import RecordedEvent
 from anyhook.history.ingest import ingest
+from anyhook.history.rows import uncompressed
 from anyhook.history.store import FILE, History, Limits
 from anyhook.journal import lines as journal
 from anyhook.testing import make_payload
@@ -46,7 +47,7 @@ def event(number, **fields):
 
 def commands(history):
     rows = history.connection.execute("SELECT payload FROM bodies ORDER BY event_id").fetchall()
-    return [json.loads(payload)["tool_input"]["command"] for (payload,) in rows]
+    return [json.loads(uncompressed(payload))["tool_input"]["command"] for (payload,) in rows]
 
 
 def journal_files(directory):

@@ -17,7 +17,7 @@ from anyhook.journal.lines import SWITCH, history_directory, is_recording
 from anyhook.journal.records import RECORDED
 from anyhook.testing import make_payload
 from tests.waiting import until
-from tests.warm import CLIENTS, Warm
+from tests.warm import Warm
 
 SECRET = "ghp_" + "a1B2" * 9
 GUARD = """
@@ -36,7 +36,7 @@ class Recorded:
     """Hook files with a history of their own, warm and cold."""
 
     def __init__(self, root: Path, way: str) -> None:
-        self.warm = Warm(root, CLIENTS["interpreter"])
+        self.warm = Warm(root)
         self.is_warm = way == "warm"
         self.data = root / "data"
         self.history = self.data / "history"

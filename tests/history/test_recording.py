@@ -9,9 +9,10 @@ import pytest
 
 from anyhook import BeforeTool, Engine, allow, deny
 from anyhook.authoring import recorder
-from anyhook.cli.past import open_history
+from anyhook.cli.open_history import open_history
 from anyhook.engine.recorder import Recorder
 from anyhook.history.ingest import ingest
+from anyhook.history.rows import uncompressed
 from anyhook.history.statistics import statistics
 from anyhook.history.store import History
 from anyhook.journal import lines as journal
@@ -48,7 +49,11 @@ def rows(history):
         f"SELECT {', '.join(columns.split())} FROM events JOIN bodies ON event_id = events.id"
         " JOIN sessions ON sessions.id = session_id ORDER BY events.id"
     )
-    return [zip(columns.split(), row, strict=True) for row in cursor]
+    texts = [
+        [uncompressed(value) if isinstance(value, bytes) else value for value in row]
+        for row in cursor
+    ]
+    return [zip(columns.split(), row, strict=True) for row in texts]
 
 
 @pytest.mark.anyio

@@ -114,17 +114,19 @@ def true_text(agent, call):
 
 
 @pytest.mark.parametrize(("agent", "session"), SESSIONS)
-def test_every_call_that_reached_hooks_is_an_event_in_the_order_of_the_file(agent, session):
+def test_every_call_is_an_event_in_the_order_of_the_file(agent, session):
     files, truth = read_session(agent, session)
 
     assert files.keys() == truth.keys()
     for name, events in files.items():
-        calls = [
-            call
-            for call in truth[name]["tool_calls"]
-            if call["id"] not in NOT_HOOKED.get((agent, session), ())
-        ]
+        calls = truth[name]["tool_calls"]
         before = [event for event in events if event.event == "before_tool"]
+        unseen = {
+            call_id(event)
+            for event in before
+            if event.refusal is not None and not event.refusal.has_reached_hooks
+        }
+        assert unseen == NOT_HOOKED.get((agent, session), set()) & {call["id"] for call in calls}
         assert [call_id(event) for event in before] == [call["id"] for call in calls]
         for event, call in zip(before, calls, strict=True):
             assert member(event, "tool_name", "toolName") == expected_name(agent, call)
@@ -418,7 +420,7 @@ REASON = (
     ("text", "events"),
     [
         ("Exit code 1", ["before_tool", "post_tool_use_failure"]),
-        ("<tool_use_error>Error: No such tool available: X</tool_use_error>", []),
+        ("<tool_use_error>Error: No such tool available: X</tool_use_error>", ["before_tool"]),
         ("Permission to use Bash with command x has been denied.", ["before_tool"]),
         ("Hook PreToolUse:Bash denied this tool", ["before_tool"]),
         ("The user doesn't want to proceed with this tool use.", ["before_tool"]),
@@ -431,6 +433,12 @@ def test_a_call_that_was_refused_did_not_fail(tmp_path, text, events):
     read_events = read(path, "claude")[0]
 
     assert [e.event for e in read_events[2:]] == events
+    call = read_events[2]
+    is_failure = events[-1] == "post_tool_use_failure"
+    assert (call.refusal is None) is is_failure
+    if not is_failure:
+        assert call.refusal.reason in text
+        assert call.refusal.has_reached_hooks is ("No such tool" not in text)
     if text == REASON:
         assert read_events[-1].payload["reason"] == "exfiltration"
 
@@ -679,7 +687,8 @@ def test_a_prompt_that_codex_wrote_in_two_forms_is_one_event(tmp_path):
     [
         ("fine", ["before_tool", "after_tool"]),
         ("Tool call blocked by PreToolUse hook: no. Tool: view_image", ["before_tool"]),
-        ("unsupported call: view_image", []),
+        ("unsupported call: view_image", ["before_tool"]),
+        ('exec_command failed: CreateProcess { message: "Rejected(\\"no\\")" }', ["before_tool"]),
     ],
 )
 def test_what_follows_a_call_of_codex_is_in_its_output(tmp_path, output, events):
@@ -687,7 +696,12 @@ def test_what_follows_a_call_of_codex_is_in_its_output(tmp_path, output, events)
     result = {"type": "function_call_output", "call_id": "c", "output": output}
     path = write_codex(tmp_path, ("response_item", call), ("response_item", result))
 
-    assert [event.event for event in read(path, "codex")[0][1:]] == events
+    read_events = read(path, "codex")[0][1:]
+    assert [event.event for event in read_events] == events
+    refusal = read_events[0].refusal
+    assert (refusal.reason if refusal else "fine") == output
+    if refusal:
+        assert refusal.has_reached_hooks is not output.startswith("unsupported")
 
 
 def test_hooks_of_qwen_got_the_text_of_a_shell_command():

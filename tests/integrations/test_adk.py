@@ -746,6 +746,26 @@ def test_hooks_may_keep_a_conversation_from_being_compressed(tmp_path):
     assert names.count("before_compress") == 2
 
 
+def test_apps_that_share_a_compaction_configuration_ask_their_own_hooks(tmp_path):
+    config = EventsCompactionConfig(compaction_interval=1, overlap_size=0)
+    models = [Model.create([said("a"), said("summary")]) for _ in "12"]
+
+    async def run():
+        hooks = {"before_compress": lambda _event: deny("not now")}
+        app = {"events_compaction_config": config}
+        async with (
+            living(tmp_path / "1", agent(models[0]), hooks, app=app) as first,
+            living(tmp_path / "2", agent(models[1]), hooks, app=app) as second,
+        ):
+            await first.run("one")
+            await second.run("one")
+            return [life.names().count("before_compress") for life in (first, second)]
+
+    assert asyncio.run(run()) == [1, 1]
+    assert [len(model.requests) for model in models] == [1, 1]
+    assert config.summarizer is None  # as the program made it
+
+
 def test_hooks_that_a_live_conversation_bypasses_are_reported_of(tmp_path):
     async def run():
         async with living(tmp_path, agent("a"), {"after_model": answers()}, sees=False) as life:

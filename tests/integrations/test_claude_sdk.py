@@ -30,6 +30,7 @@ from claude_agent_sdk.types import HookEvent
 from anyhook import ask, deny
 from anyhook.agents import get_agent
 from anyhook.agents.translate import counterparts
+from anyhook.authoring import replace_result
 from anyhook.integrations import HostTool
 from anyhook.integrations.claude_sdk import CLAUDE_SDK, anyhook_hooks, hooks_of
 from anyhook.integrations.claude_sdk.hooks import MAX_SESSIONS, TIMEOUT
@@ -737,6 +738,22 @@ async def test_a_hidden_result_of_a_tool_of_the_host_has_the_form_of_one(gemini)
     assert "KEY" in guarded.seen[0].tool_response["llmContent"]
     new = answer["hookSpecificOutput"]["updatedToolOutput"]
     assert new == [{"type": "text", "text": "secret"}]
+
+
+@pytest.mark.parametrize("agent", ["gemini", "claude"])
+@pytest.mark.parametrize("tool", ["shell", "write_file", "edit_file", "glob", "write_todos"])
+@pytest.mark.anyio
+async def test_a_text_replaces_the_result_of_any_tool_of_the_host(tmp_path, agent, tool):
+    guarded = Guarded(World(tmp_path, agent=agent), {})
+    guarded.engine.register("after_tool", lambda _event: replace_result("[redacted]"))
+    guarded.made(tools={"mcp__box__run": HostTool(tool)})
+
+    parts = [{"type": "text", "text": "KEY"}]
+    answer = await guarded.answer("PostToolUse", **OWN_CALL, tool_response=parts)
+
+    assert "KEY" in str(guarded.seen[0].tool_response)
+    new = answer["hookSpecificOutput"]["updatedToolOutput"]
+    assert new == [{"type": "text", "text": "[redacted]"}]
 
 
 @pytest.mark.anyio

@@ -217,7 +217,7 @@ def test_cancelling_a_tool_ends_the_session_once(tmp_path, block):
     assert json.loads(record.read_text())["reason"] == "other"
 
 
-def test_a_retry_around_the_hooks_begins_a_session_of_its_own(tmp_path):
+def test_a_retry_around_the_hooks_stays_in_the_session(tmp_path):
     def answers():
         yield AIMessage("good")
 
@@ -235,7 +235,7 @@ def test_a_retry_around_the_hooks_begins_a_session_of_its_own(tmp_path):
     life = Life(world_of(tmp_path), [], model=model, before=[retry])
 
     assert life.agent.invoke(HELLO)["messages"][-1].content == "good"
-    assert life.count("session_start") == life.count("session_end") == 2
+    assert life.count("session_start") == life.count("session_end") == 1
     assert life.names[-2:] == ["after_agent", "session_end"]
 
 

@@ -15,6 +15,7 @@ from pydantic_ai import (
     DeferredToolRequests,
     ModelRetry,
     RunContext,
+    TextOutput,
     ToolReturn,
     UserError,
     capture_run_messages,
@@ -47,7 +48,7 @@ from anyhook.integrations.pydantic_ai.messages import (
     response_from_stable,
     response_to_stable,
 )
-from anyhook.model.answers import context, deny, stop
+from anyhook.model.answers import context, deny, replace_result, stop
 from tests.integrations import pydantic_ as adapter
 from tests.integrations.contract import check, judge, scenarios
 from tests.world import World
@@ -604,6 +605,89 @@ def test_an_answer_that_run_stream_has_shown_stays_and_that_is_reported(tmp_path
     assert life.result == "first"
     assert any("again" in text for text in life.reported)
     assert len(life.ends()) == 1
+
+
+# -- functions that make the output
+
+
+def calling_output(*calls, ran, output_type=None):
+    """An agent whose output is made by a function, which the model calls with some arguments."""
+
+    def shell(command: str) -> str:
+        ran.append(command)
+        return f"ran {command}"
+
+    left = iter(calls)
+
+    def answer(_messages, info):
+        return ModelResponse(parts=[ToolCallPart(info.output_tools[0].name, next(left))])
+
+    return Agent(FunctionModel(answer), output_type=output_type or shell)
+
+
+def deny_rm(event):
+    assert (event.tool_name, list(event.tool_input)) == ("run_shell_command", ["command"])
+    return deny("not that") if event.tool_input["command"] == "rm" else None
+
+
+def test_an_output_function_is_guarded_like_a_tool_of_its_name(tmp_path):
+    ran = []
+    agent = calling_output({"command": "rm"}, {"command": "ls"}, ran=ran)
+
+    life = live(tmp_path, {"before_tool": deny_rm}, lambda bound: bound.run("x"), agent=agent)
+
+    assert (life.result.output, ran) == ("ran ls", ["ls"])
+    assert "not that" in str(life.messages)
+    assert life.names().count("before_tool") == 2
+    assert life.names().count("after_tool") == 1
+
+
+def test_hooks_change_what_an_output_function_gets_and_returns(tmp_path):
+    ran = []
+    hooks = {
+        "before_tool": lambda event: event.rewrite(command="ls"),
+        "after_tool": lambda _event: replace_result("[hidden]"),
+    }
+    agent = calling_output({"command": "rm"}, ran=ran)
+
+    life = live(tmp_path, hooks, lambda bound: bound.run("x"), agent=agent)
+
+    assert (life.result.output, ran) == ("[hidden]", ["ls"])
+
+
+def test_a_hidden_output_that_is_not_a_text_ends_the_turn(tmp_path):
+    def shell(command: str) -> Point:
+        return Point(x=1)
+
+    hooks = {"after_tool": lambda _event: replace_result("[hidden]")}
+    agent = calling_output({"command": "ls"}, ran=[], output_type=shell)
+
+    life = live(tmp_path, hooks, lambda bound: bound.run("x"), agent=agent)
+
+    assert isinstance(life.error, DeniedError)
+    assert "[hidden]" in life.reported
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_function_of_the_text_is_guarded_also_in_a_stream(tmp_path, stream):
+    ran = []
+
+    def shell(text: str) -> str:
+        ran.append(text)
+        return text
+
+    async def run(bound):
+        if not stream:
+            return (await bound.run("x")).output
+        async with bound.run_stream("x") as result:
+            return [output async for output in result.stream_output(debounce_by=None)]
+
+    hooks = {"before_tool": lambda event: deny("no") if "rm" in str(event.tool_input) else None}
+    agent = Agent(model("rm all", "rm", "rm it", size=2), output_type=TextOutput(shell))
+
+    life = live(tmp_path, hooks, run, agent=agent)
+
+    assert (str(life.error) != "", ran) == (True, [])
 
 
 # -- tools

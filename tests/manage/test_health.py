@@ -164,6 +164,34 @@ def test_a_probe_is_the_strongest_evidence(here):
     assert hook.evidence.startswith("probe in Claude Code 2.1.0 on ")
 
 
+def install_claude(directory, version):
+    """Install a program like npm does: a link to a file of a package."""
+    package = directory / "lib" / "node_modules" / "claude"
+    package.mkdir(parents=True, exist_ok=True)
+    (package / "package.json").write_text(json.dumps({"version": version}))
+    (package / "cli.js").write_text("#!/bin/sh\n")
+    (package / "cli.js").chmod(0o755)
+    program = directory / "bin" / "claude"
+    program.parent.mkdir(exist_ok=True)
+    program.unlink(missing_ok=True)
+    program.symlink_to(package / "cli.js")
+
+
+@pytest.mark.parametrize(("installed", "word"), [("2.1.0", Word.WORKS), ("2.1.1", Word.UNKNOWN)])
+def test_a_probe_counts_for_the_release_that_is_installed(
+    here, tmp_path, monkeypatch, installed, word
+):
+    install_claude(tmp_path / "npm", installed)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'npm' / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    engine = configure(here, "claude", shlex.quote(str(script(here, f"#!/bin/sh\n{DENY}\n"))))
+    keep(engine, PROBE, release="Claude Code 2.1.0", detail="its denial held")
+
+    hook = only(here, "claude")
+
+    assert hook.word is word
+    assert bool(hook.old) is (word is Word.UNKNOWN)
+
+
 def keep(engine, kind, *, release="", detail="", is_good=True, has_decided=True, at=None):
     (definition,) = engine.definitions
     (handler,) = definition.handlers
@@ -480,3 +508,15 @@ def test_every_view_says_the_same(here, run):
     assert {item["hook"]: item["word"] for item in checked} == expected
     assert "hooks: 1 works, 1 broken, 1 unknown" in text
     assert "to settle it: anyhook probe --agent claude" in text
+
+
+def test_a_hook_whose_agent_does_not_find_anyhook_is_broken(here, monkeypatch):
+    (here / "guard.py").write_text(HOOK_FILE)
+    configure(here, "claude", 'anyhook run "${CLAUDE_PROJECT_DIR}/guard.py"')
+    assert words(here, "claude") == ["unknown"]
+
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    hook = only(here, "claude")
+
+    assert hook.word == "broken"
+    assert "pipx install anyhook" in hook.evidence

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 SRC = Path(anyhook.__file__).parent
 LONGEST_MODULE = 450
 
-LOWEST = ["_compat interrupts", "shell", "errors model", "files atomic_write"]
+LOWEST = ["_compat interrupts _help_text", "shell", "errors model", "files atomic_write"]
 """What stands below the diagram of `docs/architecture.md`."""
 HIGHEST = ["_entry_point", "__main__"]
 
@@ -198,6 +198,43 @@ def test_only_the_package_history_has_statements_on_the_history():
             if is_text and STATEMENT.search(node.value):
                 offenders.add(name)
     assert offenders == set()
+
+
+COLORS = re.compile(r"\b(black|red|green|yellow|blue|magenta|cyan|white)\b|#[0-9a-f]{3,6}\b")
+
+
+def _texts(tree):
+    """Yield the texts of a module with their lines, without docstrings."""
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_text and id(node) not in docstrings:
+            yield node.lineno, node.value
+
+
+def test_only_the_table_of_colours_names_colours():
+    named = [
+        f"{name}:{line} {text!r}"
+        for name, tree in modules().items()
+        if name.startswith(("anyhook.cli", "anyhook.page")) and name != "anyhook.cli.colors"
+        for line, text in _texts(tree)
+        if COLORS.search(text)
+    ]
+
+    assert named == []
+
+
+def test_only_the_table_of_the_stylesheet_has_colours():
+    page = SRC / "page"
+    style = (page / "static" / "page.css").read_text(encoding="utf-8")
+    table, _, rules = style.partition("* { box-sizing")
+    texts = [rules, *(path.read_text(encoding="utf-8") for path in page.glob("templates/*.html"))]
+    values = re.compile(r"(?:color|background|border|fill|stroke)[\w-]*\s*[:=]([^;>]*)")
+    declarations = [value for text in texts for value in values.findall(text)]
+
+    assert COLORS.search(table)
+    assert len(declarations) > 20
+    assert [value for value in declarations if COLORS.search(value)] == []
 
 
 def test_only_their_own_package_compares_with_names_of_agents():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import json
 import os
 import shutil
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.warm import CLIENTS, WRITE, Warm
+from tests.waiting import until
+from tests.warm import WRITE, Warm
 
 pytestmark = pytest.mark.slow
 
@@ -27,14 +29,14 @@ def sources(tmp_path_factory):
     for part in PARTS:
         source = ROOT / part
         if source.is_dir():
-            shutil.copytree(source, copy / part, ignore=shutil.ignore_patterns("anyhook-run"))
+            shutil.copytree(source, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, copy / part)
     return copy
 
 
 def build(sources, **variables):
-    """Build a wheel; returns it and what was said."""
+    """Build a wheel; return it and what was printed."""
     target = sources / "dist"
     shutil.rmtree(target, ignore_errors=True)
     done = subprocess.run(
@@ -50,32 +52,50 @@ def build(sources, **variables):
     return wheel, done.stdout + done.stderr
 
 
-def unpack(wheel, to):
-    """Install a wheel into an empty directory: its modules, with the modes that it says."""
+def scripts_of(wheel):
+    """Return the programs of a wheel: the native ones, and the console scripts."""
     with zipfile.ZipFile(wheel) as archive:
-        for entry in archive.infolist():
-            path = Path(archive.extract(entry, to))
-            path.chmod((entry.external_attr >> 16) & 0o777 or 0o644)
-    return to
+        names = archive.namelist()
+        (points,) = (name for name in names if name.endswith("entry_points.txt"))
+        parser = configparser.ConfigParser()
+        parser.read_string(archive.read(points).decode())
+    native = {Path(name).name for name in names if ".data/scripts/" in name}
+    return native, set(parser["console_scripts"])
 
 
-@pytest.mark.skipif(
-    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
-)
-def test_a_wheel_carries_the_native_client(sources, tmp_path):
+def install(wheel, environment):
+    """Install a wheel without what it requires, into a new environment; return its programs."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    python = environment / "bin" / "python"
+    options = ("--no-deps", "--no-index", "--quiet", "--disable-pip-version-check")
+    pip = [sys.executable, "-m", "pip", "--python", python]
+    subprocess.run([*pip, "install", *options, wheel], check=True)
+    return environment / "bin"
+
+
+@pytest.fixture(scope="module")
+def wheel(sources):
+    if not any(map(shutil.which, ("cc", "gcc", "clang"))):
+        pytest.skip("there is no C compiler")
     wheel, _ = build(sources)
-    client = unpack(wheel, tmp_path) / "anyhook" / "worker" / "anyhook-run"
+    kept = sources / wheel.name
+    shutil.move(wheel, kept)
+    return kept
 
+
+@pytest.fixture(scope="module")
+def programs(wheel, tmp_path_factory):
+    """The directory of the programs, where the wheel is installed."""
+    return install(wheel, tmp_path_factory.mktemp("environment"))
+
+
+def test_a_wheel_with_the_native_program_has_no_console_script_of_that_name(wheel):
     assert "none-any" not in wheel.name
-    done = subprocess.run([client], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (
-        64,
-        "usage: anyhook-run PYTHON HOOK.py [ARGUMENT ...]\n",
-    )
+    assert scripts_of(wheel) == ({"anyhook"}, {"anyhook-python"})
 
 
 @pytest.mark.parametrize(
-    ("variables", "why"),
+    ("variables", "problem"),
     [
         ({"PATH": "/nowhere", "CC": ""}, "there is no C compiler"),
         ({"CC": "/no/such/compiler"}, "/no/such/compiler: No such file or directory"),
@@ -83,55 +103,110 @@ def test_a_wheel_carries_the_native_client(sources, tmp_path):
         ({"ANYHOOK_BUILD_CLIENT": "off"}, ""),
     ],
 )
-def test_a_package_is_built_without_a_compiler_too(sources, variables, why):
-    wheel, said = build(sources, **variables)
+def test_a_package_without_the_native_program_has_a_console_script(sources, variables, problem):
+    wheel, output = build(sources, **variables)
 
     assert wheel.name.endswith("-py3-none-any.whl")
-    assert "anyhook/worker/anyhook-run" not in zipfile.ZipFile(wheel).namelist()
-    assert "anyhook/worker/client.c" in zipfile.ZipFile(wheel).namelist()
-    assert why in said
+    assert scripts_of(wheel) == (set(), {"anyhook", "anyhook-python"})
+    assert "anyhook/worker/anyhook" not in zipfile.ZipFile(wheel).namelist()
+    assert problem in output
 
 
-def test_without_a_compiler_hooks_are_warm_all_the_same(sources, tmp_path):
-    wheel, _ = build(sources, ANYHOOK_BUILD_CLIENT="off")
-    site = unpack(wheel, tmp_path / "site")
-    project = tmp_path / "project"
-    (project / ".gemini").mkdir(parents=True)
-    world = Warm(project, CLIENTS["interpreter"])
-    world.env["PYTHONPATH"] = str(site)
-    anyhook = [sys.executable, "-m", "anyhook"]
-    world.hook("@hooks.before_tool\ndef say(event):\n    return deny('no')", "guard.py")
+def link(programs, root):
+    """Link the programs as pipx does."""
+    for path in programs.glob("anyhook*"):
+        (root / path.name).symlink_to(path)
+    return root
 
-    def run(*words):
+
+def link_one(programs, root):
+    """Link the program, and not the script, by way of another link."""
+    (root / "first").symlink_to(programs / "anyhook")
+    (root / "anyhook").symlink_to("first")
+    return root
+
+
+def link_into_cache(programs, root):
+    """Let the program of the environment be a link to a file elsewhere, as `uv` can install it."""
+    shutil.copy(programs / "anyhook", root / "cached")
+    (root / "bin").mkdir()
+    (root / "bin" / "anyhook").symlink_to(root / "cached")
+    shutil.copy(programs / "anyhook-python", root / "bin")
+    return root / "bin"
+
+
+PLACES = {
+    "as installed": lambda programs, root: programs,
+    "links to both": link,
+    "a link to the program": link_one,
+    "a link out of the environment": link_into_cache,
+}
+
+
+@pytest.mark.parametrize("start", ["absolute", "relative", "by name"])
+@pytest.mark.parametrize("place", PLACES)
+def test_the_program_finds_its_script_and_runs_hooks_warm(programs, tmp_path, place, start):
+    (tmp_path / "links").mkdir()
+    directory = PLACES[place](programs, tmp_path / "links")
+    (tmp_path / "project").mkdir()
+    world = Warm(tmp_path / "project")
+    path = world.hook(
+        "@hooks.before_tool\ndef say(event):\n    return deny(sys.prefix)", "guard.py"
+    )
+    path.write_text("import sys\n" + path.read_text())
+    word = {"absolute": str(directory / "anyhook"), "by name": "anyhook"}.get(start, "./anyhook")
+    world.env["PATH"] = f"{directory}:{world.env['PATH']}"
+
+    def run(*words, **options):
         return subprocess.run(
-            [*anyhook, *words],
-            cwd=project,
+            [word, *words],
+            cwd=directory,
             env=world.env,
             capture_output=True,
             text=True,
-            check=False,
-        )
+            check=True,
+            **options,
+        ).stdout
 
     try:
-        options = ("--agent", "gemini", "--yes", "--python", sys.executable)
-        assert run("add", "guard.py", *options).returncode == 0
-        settings = json.loads((project / ".gemini" / "settings.json").read_text())
-        (definition,) = settings["hooks"]["BeforeTool"]
-        line = definition["hooks"][0]["command"]
-        assert f"{site}/anyhook/worker/client.py" in line
-        for _ in range(20):
-            done = subprocess.run(
-                ["sh", "-c", line],
-                input=json.dumps(WRITE).encode(),
-                env={**world.env, "GEMINI_PROJECT_DIR": str(project)},
-                cwd=project,
-                capture_output=True,
-                check=True,
-            )
-            assert json.loads(done.stdout)["reason"] == "no"
-            if world.served:
-                break
-        assert world.served
-        assert "no C compiler" in run("doctor").stdout
+        assert run("--version").startswith("anyhook ")
+        until(lambda: run("run", str(path), input=json.dumps(WRITE)) and world.served)
+        reply = json.loads(run("run", str(path), input=json.dumps(WRITE)))
+        assert reply["reason"] == str(programs.parent)
     finally:
         world.close()
+
+
+def test_a_program_without_its_script_says_what_is_missing(programs, tmp_path):
+    program = shutil.copy(programs / "anyhook", tmp_path)
+
+    for words in ([], ["--version"], ["run", "guard.py"]):
+        end = subprocess.run([program, *words], capture_output=True, text=True, check=False)
+        assert end.returncode == 127
+        assert f"{tmp_path}/anyhook-python is missing" in end.stderr
+
+
+def test_an_environment_with_a_long_path_runs_hooks_warm(wheel, tmp_path):
+    programs = install(wheel, tmp_path / ("a path of an environment " * 8).strip())
+    world = Warm(tmp_path, [str(programs / "anyhook"), "run"])
+    path = world.hook("@hooks.before_tool\ndef say(event):\n    return deny('no')", "guard.py")
+    try:
+        until(lambda: world.run(path)[0] == 0 and world.served)
+    finally:
+        world.close()
+
+
+def test_settings_of_a_user_have_the_absolute_path_of_the_program(programs, tmp_path):
+    script = "from anyhook.worker.commands import prefix; import sys; print(prefix(sys.argv[1]))"
+
+    def prefix_of(python, other):
+        done = subprocess.run(
+            [python, "-c", script, other], capture_output=True, text=True, check=True
+        )
+        return eval(done.stdout)
+
+    python = str(programs / "python")
+    program = str(programs / "anyhook")
+    assert prefix_of(python, python) == (program, "run")
+    assert prefix_of(python, f"{python}3") == (program, "run")
+    assert prefix_of(python, "/usr/bin/python3") == (program, "run", "--python", "/usr/bin/python3")

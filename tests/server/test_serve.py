@@ -952,7 +952,7 @@ def test_a_port_that_is_taken_is_told(world, hook_file):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere.py"], "is no Python file"),
+        (["nowhere.py"], "does not exist"),
         (["--project", "nowhere"], "there is no directory"),
         (["--agent", "claud"], "did you mean 'claude'"),
         (["--host", ""], "--host is empty"),

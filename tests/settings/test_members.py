@@ -132,7 +132,7 @@ def hook_file(world):
 
 
 def add(world, hook_file):
-    place = Place(world.project, "project", ("anyhook-run",), ("anyhook",))
+    place = Place(world.project, "project", ("anyhook", "run"), ("anyhook",))
     return add_hook_files(get_agent("sample"), place, [hook_file]).settings
 
 

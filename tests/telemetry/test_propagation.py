@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from anyhook import BeforeTool
 from anyhook.telemetry import Telemetry
-from tests.warm import CLIENTS, Warm
+from tests.warm import Warm
 from tests.worker.test_warm_engine import decide_warm
 from tests.worker.test_warm_engine import load as load_warm
 from tests.world import World, command
@@ -189,7 +189,7 @@ def guard(event):
 
 @pytest.fixture
 def warm(tmp_path):
-    world = Warm(tmp_path, CLIENTS["interpreter"])
+    world = Warm(tmp_path)
     yield world
     world.close()
 

@@ -12,7 +12,7 @@ import pytest
 from anyhook import BeforeTool, TrustStore
 from anyhook.trust.observed import MAX_CODE, add_observed, observed_file, read_observed
 from tests.waiting import until
-from tests.warm import CLIENTS, FOOTER, HEADER, Warm
+from tests.warm import FOOTER, HEADER, Warm
 
 WRITE = BeforeTool(tool_name="write_file", tool_input={})
 HOOK = ".anyhook/guard.py"
@@ -73,7 +73,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def warm(world, monkeypatch):
-    warm = Warm(world.project, [*CLIENTS.values()][-1])
+    warm = Warm(world.project)
     monkeypatch.setenv("ANYHOOK_RUNTIME_DIR", str(warm.runtime))
     yield warm
     warm.close()

@@ -21,7 +21,7 @@ from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
 from anyhook.testing import make_payload
-from tests.warm import CLIENTS, Warm
+from tests.warm import CLIENT, Warm
 
 AGENTS = (*CODING_AGENTS, "generic")
 FULL = pytest.mark.slow
@@ -108,7 +108,7 @@ def guard(event):
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    world = Warm(tmp_path_factory.mktemp("hooks"), CLIENTS.get("native", CLIENTS["interpreter"]))
+    world = Warm(tmp_path_factory.mktemp("hooks"))
     yield world
     world.close()
 
@@ -341,12 +341,11 @@ def test_an_exit_function_that_never_ends_does_not_hold_a_denial(world, way):
 BIG = "x" * 100_000
 
 
-@pytest.mark.parametrize("client", sorted(CLIENTS))
 @pytest.mark.parametrize("way", ["cold", "warm"])
 @pytest.mark.parametrize("text", ["ls", BIG], ids=["short", "long"])
-def test_a_client_that_may_write_no_file_hands_the_event_on(world, client, way, text):
+def test_a_client_that_may_write_no_file_hands_the_event_on(world, way, text):
     path = world.hook(SILENT.format(answer="deny(str(len(event.text)))"), "length.py")
-    own = Warm(world.root, ["bash", "-c", 'ulimit -f 0; exec "$@"', "bash", *CLIENTS[client]])
+    own = Warm(world.root, ["bash", "-c", 'ulimit -f 0; exec "$@"', "bash", *CLIENT])
     own.env = world.env
     if way == "warm":
         world.wake(path)
@@ -374,11 +373,10 @@ def allow_signals():
         signal.signal(getattr(signal, name), signal.SIG_DFL)
 
 
-@pytest.mark.parametrize("client", sorted(CLIENTS))
 @pytest.mark.parametrize("starts", [ignore_signals, allow_signals])
 @pytest.mark.parametrize("asks", [ignore_signals, allow_signals])
-def test_a_warm_hook_ignores_the_signals_that_its_client_ignores(world, client, starts, asks):
-    own = Warm(world.root, CLIENTS[client])
+def test_a_warm_hook_ignores_the_signals_that_its_client_ignores(world, starts, asks):
+    own = Warm(world.root)
     path = own.hook(f"{IMPORTS}\n{REPORTS}", "signals.py")
     try:
         own.wake(path, preexec_fn=starts)
@@ -392,13 +390,12 @@ def test_a_warm_hook_ignores_the_signals_that_its_client_ignores(world, client, 
         own.close()
 
 
-@pytest.mark.parametrize("client", sorted(CLIENTS))
-def test_a_client_that_writes_into_a_file_without_room_denies_by_its_code(world, client):
+def test_a_client_that_writes_into_a_file_without_room_denies_by_its_code(world):
     path = world.hook(SILENT.format(answer="deny('not here')"), "room.py")
     world.wake(path)
 
     end = subprocess.run(
-        ["bash", "-c", 'ulimit -f 0; exec "$@" > answer', "bash", *CLIENTS[client], str(path)],
+        ["bash", "-c", 'ulimit -f 0; exec "$@" > answer', "bash", *CLIENT, str(path)],
         input=json.dumps(event_for("gemini")).encode(),
         capture_output=True,
         check=False,

@@ -12,18 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.warm import CLIENTS, WRITE, Warm
+from anyhook.worker import client
+from tests.warm import CLIENT, WRITE, Warm
 
 ANYHOOK = str(Path(sys.executable).with_name("anyhook"))
 COMMANDS = {
-    **CLIENTS,
     "anyhook run": [ANYHOOK, "run"],
+    "anyhook run --python": CLIENT,
     "python -m anyhook run": [sys.executable, "-m", "anyhook", "run"],
 }
 """The ways in which an agent starts a hook file."""
+PACKAGE = Path(client.__file__).parents[1]
 PIPE_ROOM = 1 << 16
 """Bytes that a pipe takes without a reader."""
-NAMES_INTERPRETER = sorted(CLIENTS)
 GUARD = "@hooks.before_tool\ndef guard(event):\n    return deny('no')"
 
 
@@ -53,8 +54,8 @@ def make_files(world: Warm) -> None:
         os.chdir(previous)
 
 
-NOT_FOUND = "anyhook-run: hook file not found: "
-UNREADABLE = "anyhook-run: hook file cannot be read: "
+NOT_FOUND = "anyhook run: hook file not found: "
+UNREADABLE = "anyhook run: hook file cannot be read: "
 FILES = {
     "a file that is missing": (["gone.py"], 1, f"{NOT_FOUND}gone.py"),
     "a file in a missing directory": (["no/guard.py"], 1, f"{NOT_FOUND}no/guard.py"),
@@ -72,9 +73,7 @@ FILES = {
     "an unknown option of the hook": (["guard.py", "--nope"], 1, "no option '--nope'"),
     "an option before the file": (["--timeout", "5", "guard.py"], 64, "--timeout"),
     "an option that Python does not know": (["-Z", "guard.py"], 64, "-Z"),
-    "-c without code": (["-c"], 64, "-c"),
-    "-m without a module": (["-m"], 64, "-m"),
-    "a missing module to run": (["-m", "no_such_module"], 1, "no_such_module"),
+    "a module": (["-m", "no_such_module"], 64, "-m"),
     "no file": ([], 64, "usage"),
 }
 
@@ -123,17 +122,58 @@ def test_a_decision_is_still_made_with_exit_code_two(warm):
     assert run(world, "guard.py", switch="off").returncode == 2
 
 
-@pytest.mark.parametrize("client", NAMES_INTERPRETER)
+@pytest.fixture(scope="module")
+def cold(tmp_path_factory):
+    """A package that was built without a C compiler."""
+    root = tmp_path_factory.mktemp("package")
+    for directory in (PACKAGE, PACKAGE / "worker"):
+        copy = root / "anyhook" / directory.relative_to(PACKAGE)
+        copy.mkdir()
+        for path in directory.iterdir():
+            if path.name not in ("anyhook", "worker"):
+                (copy / path.name).symlink_to(path)
+    world = Warm(tmp_path_factory.mktemp("hooks"), COMMANDS["python -m anyhook run"])
+    world.env["PYTHONPATH"] = str(root)
+    make_files(world)
+    yield world
+    world.close()
+
+
+@pytest.mark.parametrize("words", FILES)
+def test_without_the_native_program_it_does_not_block_either(cold, words):
+    arguments, code, message = FILES[words]
+
+    end = run(cold, *arguments, switch="on")
+
+    assert end.returncode == code, end.stderr
+    assert message in end.stderr
+    assert end.stdout == ""
+
+
+def test_without_the_native_program_hooks_run_cold(cold):
+    end = run(cold, "guard.py", switch="on")
+
+    assert json.loads(end.stdout)["decision"] == "deny"
+    assert not cold.processes
+
+
+@pytest.mark.parametrize("words", [["--python", "{}"], ["--python={}"]])
+@pytest.mark.parametrize("front", ["anyhook run", "python -m anyhook run", "cold"])
 @pytest.mark.parametrize("switch", ["off", "on"])
 @pytest.mark.parametrize("python", ["no-such-python", "/nowhere/python", "/", "/etc/passwd"])
-def test_an_interpreter_that_cannot_be_started_does_not_block(tmp_path, client, python, switch):
-    world = Warm(tmp_path, [*CLIENTS[client][:-1], python])
+def test_an_interpreter_that_cannot_be_started_does_not_block(
+    tmp_path, cold, words, front, python, switch
+):
+    command = COMMANDS.get(front, cold.client)
+    world = Warm(tmp_path, [*command, *(word.format(python) for word in words)])
+    if front == "cold":
+        world.env["PYTHONPATH"] = cold.env["PYTHONPATH"]
     world.hook(GUARD, "guard.py")
 
     end = run(world, "guard.py", switch=switch)
 
     assert end.returncode == 127
-    assert f"anyhook-run: {python}: " in end.stderr
+    assert f"anyhook run: {python}: " in end.stderr
 
 
 SHIM = {

@@ -21,7 +21,7 @@ from anyhook.testing import make_payload
 from anyhook.worker import client
 from anyhook.worker.protocol import Reply, pack_accepted, pack_reply
 from tests.waiting import LONGEST_WAIT, until
-from tests.warm import CLIENTS, is_running
+from tests.warm import CLIENT, is_running
 from tests.world import World
 
 TIMEOUT = 2.0
@@ -119,10 +119,7 @@ def listener(world):
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("size", [0, 3_000_000])
 def test_a_warm_denial_given_in_time_counts_after_the_deadline(world, listener, backend, size):
-    configure(
-        world,
-        shlex.join([*CLIENTS.get("native", CLIENTS["interpreter"]), str(world.root / "hook.py")]),
-    )
+    configure(world, shlex.join([*CLIENT, str(world.root / "hook.py")]))
     reply = pack_reply(Reply(code=2, err=b"no" + b"!" * size))
     with start_host(world, backend) as host, ExitStack() as stack:
         link = stack.enter_context(listener.accept()[0])
@@ -141,7 +138,7 @@ def test_a_warm_denial_given_in_time_counts_after_the_deadline(world, listener, 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_hook_that_a_worker_loses_after_the_deadline_is_not_run_again(world, listener, backend):
     hook = world.write(world.root / "hook.py", "open('again', 'w')")
-    configure(world, shlex.join([*CLIENTS.get("native", CLIENTS["interpreter"]), str(hook)]))
+    configure(world, shlex.join([*CLIENT, str(hook)]))
     with start_host(world, backend) as host:
         with listener.accept()[0] as link:
             client.read_frame(link, 20)

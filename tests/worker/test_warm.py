@@ -9,17 +9,12 @@ import sys
 import pytest
 
 from tests.waiting import until
-from tests.warm import CLIENTS, WRITE, Warm, is_running
+from tests.warm import WRITE, Warm, is_running
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(name, marks=[pytest.mark.slow] if name == "interpreter" else [])
-        for name in sorted(CLIENTS)
-    ]
-)
-def warm(request, tmp_path):
-    world = Warm(tmp_path, CLIENTS[request.param])
+@pytest.fixture
+def warm(tmp_path):
+    world = Warm(tmp_path)
     yield world
     world.close()
 
@@ -209,11 +204,7 @@ def test_a_missing_file_is_reported_in_the_same_way(warm):
     path = warm.root / "missing.py"
     for _ in range(3):
         assert warm.run(path) == warm.cold(path)
-        assert warm.run(path) == (1, "", f"anyhook-run: hook file not found: {path}\n")
-
-
-def test_options_of_an_interpreter_go_to_the_interpreter(warm):
-    assert warm.run("-c", "print(input()[:3])", payload=b"abcdef") == (0, "abc\n", "")
+        assert warm.run(path) == (1, "", f"anyhook run: hook file not found: {path}\n")
 
 
 def test_what_a_hook_wrote_to_a_file_that_it_keeps_open_is_there_with_the_answer(warm):

@@ -15,21 +15,21 @@ import pytest
 
 from anyhook import BeforeTool, Engine
 from tests.waiting import until
-from tests.warm import CLIENTS, Warm, is_running
+from tests.warm import CLIENT, Warm, is_running
 
 pytestmark = pytest.mark.slow
 
 SAYS = "@hooks.before_tool\ndef say(event):\n"
 EVENT = BeforeTool(tool_name="write_file", tool_input={"file_path": "a", "content": "b"})
 FRONTS = {
-    **CLIENTS,
+    "another interpreter": CLIENT,
     "command": [str(Path(sys.executable).with_name("anyhook")), "run"],
 }
 
 
 @pytest.fixture
 def warm(tmp_path):
-    world = Warm(tmp_path, CLIENTS.get("native", CLIENTS["interpreter"]))
+    world = Warm(tmp_path)
     yield world
     world.close()
 
@@ -359,10 +359,10 @@ async def test_a_wrapper_of_the_same_name_runs_as_a_program(warm, wrapper):
 async def test_something_else_of_the_same_name_runs_as_what_it_is(warm):
     path = warm.hook(SAYS + "    return deny('no')")
     wake(warm, path)
-    other = warm.root / "anyhook-run"
+    other = warm.root / "anyhook"
     other.write_text('#!/bin/sh\necho \'{"decision": "deny", "reason": "another"}\'\n')
     other.chmod(0o755)
-    async with load(warm, path, front=[str(other), sys.executable]) as engine:
+    async with load(warm, path, front=[str(other), "run"]) as engine:
         assert (await engine.dispatch(EVENT)).reason == "another"
 
 

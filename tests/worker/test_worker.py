@@ -20,7 +20,7 @@ from anyhook.worker import client, endpoint
 from anyhook.worker.client import STOP, pack_run
 from anyhook.worker.control import ask
 from tests.waiting import until
-from tests.warm import CLIENTS, WRITE, Warm, is_running
+from tests.warm import WRITE, Warm, is_running
 
 pytestmark = pytest.mark.slow
 
@@ -29,17 +29,9 @@ DENIES = SAYS + "    return deny('no')"
 SRC = Path(client.__file__).parents[2]
 
 
-@pytest.fixture(params=sorted(CLIENTS))
-def warm(request, tmp_path):
-    world = Warm(tmp_path, CLIENTS[request.param])
-    yield world
-    world.close()
-
-
 @pytest.fixture
-def any_client(tmp_path):
-    """The fastest client that is there."""
-    world = Warm(tmp_path, CLIENTS.get("native", CLIENTS["interpreter"]))
+def warm(tmp_path):
+    world = Warm(tmp_path)
     yield world
     world.close()
 
@@ -202,8 +194,7 @@ def test_a_hook_whose_memory_ends_costs_that_call_alone(warm):
     assert reason_of(warm.warm(other)) == "no"
 
 
-def test_a_burst_of_slow_hooks_is_bounded_and_loses_no_answer(any_client):
-    warm = any_client
+def test_a_burst_of_slow_hooks_is_bounded_and_loses_no_answer(warm):
     path = warm.hook(WAITS)
     warm.wake(path)
     pid = warm.server["pid"]
@@ -219,8 +210,7 @@ def test_a_burst_of_slow_hooks_is_bounded_and_loses_no_answer(any_client):
     assert [reason_of(take(process)) for process in started] == ["no"] * 40
 
 
-def test_clients_that_send_nothing_are_bounded(any_client):
-    warm = any_client
+def test_clients_that_send_nothing_are_bounded(warm):
     path = warm.hook(DENIES)
     warm.wake(path)
     pid, address = warm.server["pid"], warm.server["address"] + ".sock"
@@ -334,7 +324,7 @@ def test_an_interpreter_that_is_not_there_is_told(warm):
     code, out, err = warm.run(path)
 
     assert (code, out) == (127, "")
-    assert "anyhook-run: /no/such/python: No such file or directory" in err
+    assert "anyhook run: /no/such/python: No such file or directory" in err
 
 
 def test_an_interpreter_without_anyhook_runs_hooks_cold(warm):
@@ -591,8 +581,7 @@ def test_another_view_of_the_file_system_has_another_worker(warm):
     assert reason_of(warm.run(path)) == "outside"
 
 
-def test_the_longest_idle_server_ends_when_there_are_too_many(any_client, monkeypatch):
-    warm = any_client
+def test_the_longest_idle_server_ends_when_there_are_too_many(warm, monkeypatch):
     paths = [warm.hook(DENIES, f"hook{number}.py") for number in range(3)]
     for path in paths:
         warm.wake(path)
@@ -622,8 +611,7 @@ def start_server(warm, path, base, *words):
 
 
 @pytest.mark.parametrize("text", [DENIES, "print('loading')"])
-def test_a_server_ends_when_no_event_comes_and_leaves_nothing(any_client, text):
-    warm = any_client
+def test_a_server_ends_when_no_event_comes_and_leaves_nothing(warm, text):
     base = str(warm.runtime / "0123456789abcdef")
 
     assert start_server(warm, warm.hook(text), base, "0.2").returncode == 0
@@ -631,8 +619,7 @@ def test_a_server_ends_when_no_event_comes_and_leaves_nothing(any_client, text):
     assert [path.name for path in warm.runtime.iterdir()] == ["0123456789abcdef.lock"]
 
 
-def test_two_servers_of_one_address_are_one(any_client):
-    warm = any_client
+def test_two_servers_of_one_address_are_one(warm):
     path = warm.hook(DENIES)
     warm.wake(path)
 
@@ -641,8 +628,7 @@ def test_two_servers_of_one_address_are_one(any_client):
     assert len(warm.servers) == 1
 
 
-def test_a_worker_that_is_told_to_stop_ends_what_it_has_begun(any_client):
-    warm = any_client
+def test_a_worker_that_is_told_to_stop_ends_what_it_has_begun(warm):
     path = warm.hook(WAITS)
     warm.wake(path)
     process = warm.start(path)
@@ -679,8 +665,20 @@ def test_anyhook_itself_is_replaced_while_it_runs(warm, what):
     assert reason_of(warm.run(path, env=env)) == expected
 
 
-def test_another_interpreter_has_another_worker(any_client):
-    warm = any_client
+def test_a_server_ends_without_an_event_when_an_installed_module_changes(warm):
+    module = warm.root / "site-packages" / "rules.py"
+    module.parent.mkdir()
+    module.write_text("REASON = 'no'\n")
+    path = warm.hook(f"import rules\n{SAYS}    return deny(rules.REASON)")
+    warm.wake(path, env={"PYTHONPATH": str(module.parent)})
+    old = warm.server["pid"]
+
+    module.write_text("REASON = 'never'\n")
+
+    until(lambda: not is_running(old))
+
+
+def test_another_interpreter_has_another_worker(warm):
     path = warm.hook(SAYS + "    import sys; return deny(sys.executable)")
     other = warm.root / "other"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", other], check=True)
@@ -694,8 +692,7 @@ def test_another_interpreter_has_another_worker(any_client):
     assert reason_of(warm.run(path)) == python
 
 
-def test_a_worker_starts_anew_when_a_variable_of_the_interpreter_changes(any_client):
-    warm = any_client
+def test_a_worker_starts_anew_when_a_variable_of_the_interpreter_changes(warm):
     path = warm.hook(SAYS + "    import sys; return deny(str(sys.flags.dev_mode))")
 
     assert reason_of(warm.warm(path)) == "False"
@@ -741,7 +738,7 @@ def python_of_all() -> str:
 
 def of_all(words: list[str], python: str) -> list[str]:
     """Return the words of a client with another interpreter."""
-    return [*([python, *words[1:-1]] if len(words) > 2 else words[:-1]), python]
+    return [*words[:-1], python]
 
 
 PLAIN = "import os, sys\nprint(os.getuid(), sys.stdin.read(3))"
@@ -779,8 +776,7 @@ def test_a_runtime_directory_that_cannot_be_written_runs_hooks_cold(warm, shared
     warm.runtime.chmod(0o700)
 
 
-def test_a_worker_refuses_another_user_who_got_to_its_socket(any_client):
-    warm = any_client
+def test_a_worker_refuses_another_user_who_got_to_its_socket(warm):
     if os.geteuid() != 0:
         pytest.skip("only root can be two users")
     warm.wake(warm.hook(DENIES))

@@ -110,9 +110,9 @@ def abilities_of(answer: Answer) -> list[str]:
         abilities.append(VERDICT_ABILITIES[answer.outcome])
     for ability, (field, sample) in ABILITIES.items():
         value = getattr(answer, field)
-        is_verdict = field == "outcome"
-        is_other_verdict = field == "approve" and answer.outcome is not sample.outcome
-        if value is not None and value is not False and not is_verdict and not is_other_verdict:
+        if value is None or value is False or field == "outcome":
+            continue
+        if field != "approve" or answer.outcome is sample.outcome:
             abilities.append(ability)
     return abilities
 

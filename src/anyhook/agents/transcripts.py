@@ -53,6 +53,19 @@ class HookReply:
     stderr: str
 
 
+class Refusal(NamedTuple):
+    """Why a call was not executed.
+
+    Attributes:
+        reason: What the agent told its model.
+        has_reached_hooks: Whether hooks got the call before it was refused. They do not get a call
+            of an unknown tool, one with wrong arguments, and one that some agents deny earlier.
+    """
+
+    reason: str
+    has_reached_hooks: bool = True
+
+
 class TranscriptEvent(NamedTuple):
     """An event of a session that is over.
 
@@ -71,6 +84,7 @@ class TranscriptEvent(NamedTuple):
         line: Number of the record's line in the file, from 1; in a file that is one document, the
             number of the message.
         replies: What hooks did on the event, as far as the file holds it.
+        refusal: Why the call was not executed; `None` if it was, or if that is not known.
     """
 
     payload: dict[str, Any]
@@ -80,6 +94,7 @@ class TranscriptEvent(NamedTuple):
     key: str
     line: int
     replies: tuple[HookReply, ...] = ()
+    refusal: Refusal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,8 +341,7 @@ class Draft:
     """An event that is not complete yet: the members of `TranscriptEvent`.
 
     Attributes:
-        is_open: Whether it is a call whose result decides if hooks got it.
-        is_dropped: Whether hooks did not get it.
+        is_open: Whether it is a call whose result decides if it was executed.
     """
 
     payload: dict[str, Any]
@@ -337,8 +351,8 @@ class Draft:
     key: str
     line: int
     replies: list[HookReply] = field(default_factory=list)
+    refusal: Refusal | None = None
     is_open: bool = False
-    is_dropped: bool = False
 
     def finish(self) -> TranscriptEvent:
         """Return the event."""
@@ -350,11 +364,12 @@ class Draft:
             self.key,
             self.line,
             tuple(self.replies),
+            self.refusal,
         )
 
 
 class EventQueue:
-    """Events in the order of the file. A call is held until its result shows whether hooks got it.
+    """Events in the order of the file. A call is held until its result shows if it was executed.
 
     Attributes:
         last: The event that was added last.
@@ -411,6 +426,4 @@ class EventQueue:
         """Yield the events that need not wait, and remove them."""
         events = self._events
         while events and (not events[0].is_open or len(events) > MOST_HELD_EVENTS):
-            draft = events.popleft()
-            if not draft.is_dropped:
-                yield draft.finish()
+            yield events.popleft().finish()

@@ -11,7 +11,7 @@ from anyhook.agents.spec import Denial
 from anyhook.agents.tool_results import have_same_form, read_tool_result, write_tool_result
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.events import AfterTool, ToolEvent, event_class
-from anyhook.model.tools import MCP_PREFIX, PATHS, ToolCall, ToolResult
+from anyhook.model.tools import MCP_PREFIX, PATHS, ToolCall, ToolResult, all_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -379,7 +379,7 @@ def _translate_tool_output(
             return {}
         call = call_of(shown, source)
         result = read_tool_result(source, call, answer.tool_output)
-        output = write_tool_result(target, call, result) if takes_output else result.text
+        output = _write_output(target, call, result) if takes_output else result.text
         return {"tool_output": output}
     # A denial that hides the result in the source, but not in the target: the reason replaces it.
     old, new = source.by_canonical.get(shown.name), target.by_canonical.get(asked.name)
@@ -388,7 +388,13 @@ def _translate_tool_output(
     if answer.outcome is not Outcome.DENY or not hides or hides_too or not takes_output:
         return {}
     reason = ToolResult(text=answer.reason or "", exit_code=None)
-    return {"tool_output": write_tool_result(target, call_of(asked, target), reason)}
+    return {"tool_output": _write_output(target, call_of(asked, target), reason)}
+
+
+def _write_output(target: AgentSpec, call: ToolCall, result: ToolResult) -> Any:
+    """Return a result in the target's form; the text alone if that form has no room for it."""
+    output = write_tool_result(target, call, result)
+    return output if result.text in "\n".join(all_texts(output)) else result.text
 
 
 def _translate_tail_call(

@@ -95,8 +95,28 @@ def _explain(agent: AgentSpec, event: str, parent: Path, name: str) -> MemberPro
     if suggestion is not None:
         message = f"unknown member {shown}; did you mean {_quote(suggestion)}?"
         return MemberProblem(code="output-unknown", message=message)
+    decision = _decision_by_word(agent, event, name)
+    if decision is not None:
+        message = f"unknown member {shown}; did you mean {decision}?"
+        return MemberProblem(code="output-unknown", message=message)
     message = f"unknown member {shown}; {agent.title} does not have it"
     return MemberProblem(code="output-unknown", message=message, severity=Severity.INFO)
+
+
+def _decision_by_word(agent: AgentSpec, event: str, name: str) -> str | None:
+    """Return how a decision is written whose word was taken for a member: `{"block": true}`."""
+    if name not in agent.decision_words:
+        return None
+    outcome, _ = agent.decision_words[name]
+    for field in agent.output_fields:
+        is_verdict = field.field == "outcome" and not field.legacy
+        if not is_verdict or (field.events is not None and event not in field.events):
+            continue
+        words = field.words or agent.decision_words
+        for word, (meaning, _) in words.items():
+            if meaning is outcome and isinstance(word, str):
+                return f'{_quote(field.path)}: "{word}"'
+    return None
 
 
 def _members(agent: AgentSpec, event: str, parent: Path) -> list[Path]:

@@ -67,7 +67,7 @@ def fit(
     if answer.approve and answer.outcome is not Outcome.ALLOW:
         answer = answer.replace(approve=False)  # no agent has a word for that
     if answer.tool_output is not None:
-        answer, note = _fit_result(agent, event, answer)
+        answer, note = fit_result(agent, event, answer)
         if note and refuse:
             raise UnsupportedError(note)
         if note:
@@ -118,7 +118,7 @@ def _without_what_denial_drops(
 # -- what the agent's form of a reply needs
 
 
-def _fit_result(agent: AgentSpec, event: Event, answer: Answer) -> tuple[Answer, str]:
+def fit_result(agent: AgentSpec, event: Event, answer: Answer) -> tuple[Answer, str]:
     """Give a text in place of a tool's result the form that the agent needs.
 
     Claude Code ignores a result in another form (`EventSpec.result_members`).
@@ -126,7 +126,7 @@ def _fit_result(agent: AgentSpec, event: Event, answer: Answer) -> tuple[Answer,
     Returns:
         The answer to give, and a note if the text could not be put into the result.
     """
-    from anyhook.agents.tool_results import write_tool_result
+    from anyhook.agents.tool_results import required_members, write_tool_result
     from anyhook.agents.values import fault_in_object
     from anyhook.model.events import ToolEvent
     from anyhook.model.tools import ToolResult, all_texts
@@ -134,7 +134,7 @@ def _fit_result(agent: AgentSpec, event: Event, answer: Answer) -> tuple[Answer,
     if not isinstance(event, ToolEvent):
         return answer, ""
     tool, output = event.tool_name, answer.tool_output
-    members = observed_spec(agent, event).result_members.get(tool)
+    members = required_members(observed_spec(agent, event), event)
     if not members:
         return answer, ""
     if not isinstance(output, str):
@@ -297,6 +297,7 @@ class Gap(Record):
         if self.denial is not Denial.NOTHING and self.supports("stop"):
             return answer.replace(stop=True, stop_reason=reason), "the agent is stopped"
         if self.supports("filter_tools"):
+            answer, _ = self.deliver(answer, reason)
             return answer.replace(tool_config={"mode": "NONE"}), "the model may call no tool"
         return self.deliver(answer, reason)
 

@@ -31,7 +31,7 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
     """
     file = Path(path).resolve()
     if not file.is_file():
-        raise UsageError(f"{path} is no Python file")
+        raise UsageError(f"{path} does not exist")
     source = file.read_bytes()
     if not builds_hooks(source):
         raise UsageError(

@@ -55,6 +55,7 @@ def decided_of(
         tuple(hooks),
         reconstructed,
         crash,
+        row.is_refused,
     )
 
 

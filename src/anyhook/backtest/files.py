@@ -2,6 +2,8 @@
 
 JSON lines are split into ranges of bytes and Parquet into its row groups, so that no file is read
 whole. A transcript is one part, because what an event is depends on what came before.
+
+It is one module because the parts of a file and how their events are read depend on each other.
 """
 
 from __future__ import annotations
@@ -346,7 +348,7 @@ class _PartReader:
         except (KeyError, TypeError, ValueError) as error:
             self._report(number, f"is no exported event: {_describe(error)}; skipped")
             return
-        if not self._take(row, time):
+        if not self._take(row, time, is_unseen=record.get("has_reached_hooks") is False):
             return
         try:
             yield row._replace(payload=row.read_payload())
@@ -382,14 +384,26 @@ class _PartReader:
                 f"{agent}/{outline.session}",
                 event.payload,
                 ",".join(event.reconstructed) or None,
+                is_refused=event.refusal is not None,
                 is_redacted=False,
             )
-            if self._take(row, event.time or 0.0):
+            is_unseen = event.refusal is not None and not event.refusal.has_reached_hooks
+            if self._take(row, event.time or 0.0, is_unseen=is_unseen):
                 yield row
 
-    def _take(self, row: EventRow, time: float) -> bool:
-        """Count an event, and return whether it is evaluated."""
-        if not takes(self._part.selection, row, time):
+    def _take(self, row: EventRow, time: float, *, is_unseen: bool) -> bool:
+        """Count an event, and return whether it is evaluated.
+
+        Args:
+            row: The event.
+            time: Its Unix timestamp.
+            is_unseen: Whether the agent refused the call before hooks got it.
+        """
+        selection = self._part.selection
+        if not takes(selection, row, time):
+            return False
+        if is_unseen and not selection.refused:
+            self._rows.unseen += 1
             return False
         self._rows.events[row.event] += 1
         self._rows.sessions.add(row.session)
@@ -446,5 +460,6 @@ def _exported_row(record: Mapping[str, Any], place: str) -> EventRow:
         payload,
         ",".join(names_of(record.get("reconstructed"))) or None,
         int(record.get("redacted") or 0),
+        is_refused=record.get("refusal") is not None,
         is_redacted=False,
     )

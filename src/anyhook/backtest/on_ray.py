@@ -80,12 +80,14 @@ class ShippedPart:
         sessions: Their sessions.
         rows: The events.
         content: Their hash.
+        unseen: Number of calls that are left out.
     """
 
     events: Counter[str]
     sessions: set[str]
     rows: tuple[EventRow, ...]
     content: str
+    unseen: int = 0
     location = ""
     title = "the history"
     stamp = ""
@@ -95,7 +97,7 @@ class ShippedPart:
     def of(cls, part: HistoryPart) -> ShippedPart:
         """Read the events of a part."""
         rows = part.read(None)
-        return cls(rows.events, rows.sessions, tuple(rows.rows), rows.digest)
+        return cls(rows.events, rows.sessions, tuple(rows.rows), rows.digest, rows.unseen)
 
     def digest(self) -> str:
         """Return a hash of the content of the events."""
@@ -104,7 +106,7 @@ class ShippedPart:
     def read(self, wanted: frozenset[str] | None) -> Rows:
         """Return the events."""
         rows = [row for row in self.rows if wanted is None or row.event in wanted]
-        return Rows(self.events, self.sessions, rows, self.content)
+        return Rows(self.events, self.sessions, rows, self.content, self.unseen)
 
 
 class RayExecutor:

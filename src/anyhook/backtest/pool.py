@@ -99,6 +99,7 @@ def evaluate_part(
     evaluation.decide()
     result = evaluation.result
     result.events, result.sessions = rows.events, rows.sessions
+    result.unseen = rows.unseen
     result.reads = set(evaluation.reads or ())
     if chosen.number:
         leave_counts_to_first(result)

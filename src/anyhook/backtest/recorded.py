@@ -55,7 +55,7 @@ def recorded_baseline(
             for past in past_answers(history, selection, versions):
                 result.add_decided(_decided(past))
             return RecordedBaseline(f"what {subject.title} answered when it was recorded", result)
-        title = f"the recorded decisions of all hooks, because {subject.title} was not recorded"
+        title = f"all hooks together, because {subject.title} was never recorded"
     for past in past_decisions(history, selection):
         result.add_decided(_decided(past))
     return RecordedBaseline(title, result)

@@ -156,6 +156,37 @@ def dependencies_of(result: Result) -> Dependencies:
     )
 
 
+def summary_of(result: Result) -> str:
+    """Return the answer to the question of a backtest: how many events are denied."""
+    calls = result.events["before_tool"]
+    is_about_calls = calls == result.total
+    noun = "call" if is_about_calls else "event"
+    sessions = len(result.sessions)
+    return (
+        f"would have denied {result.verdicts['deny']:,} of {result.total:,} "
+        f"{noun}{'' if result.total == 1 else 's'} in {sessions:,} "
+        f"session{'' if sessions == 1 else 's'}"
+    )
+
+
+def refusals_of(result: Result) -> list[str]:
+    """Return what a reader has to know about calls that were not executed, as sentences."""
+    texts: list[str] = []
+    refused = sum(result.refused.values())
+    if refused:
+        denied = result.refused["deny"]
+        texts.append(
+            f"{refused:,} of the decided calls were not executed when they happened: the agent, "
+            f"its user or a hook refused them ({denied:,} of them are denied here)."
+        )
+    if result.unseen:
+        texts.append(
+            f"{result.unseen:,} further calls are left out: the agent refused them before hooks "
+            "got them. --refused decides refused calls only, these too."
+        )
+    return texts
+
+
 def _result_json(result: Result) -> dict[str, Any]:
     outcomes = result.outcomes()
     sessions = len(result.sessions)
@@ -173,6 +204,8 @@ def _result_json(result: Result) -> dict[str, Any]:
         "by_event": dict(result.events),
         "sessions": sessions,
         "outcomes": rates,
+        "refused": dict(result.refused),
+        "unseen": result.unseen,
         "hooks": {hook: _tally_json(tally) for hook, tally in result.hooks.items()},
     }
 

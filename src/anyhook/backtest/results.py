@@ -120,6 +120,7 @@ class Decided:
         reconstructed: Members of the payload that the decision depended on and that were not
             recorded but made up or inferred, or whose secrets were replaced.
         crash: The error of the first hook that failed; empty if none did.
+        is_refused: Whether the call was not executed when it happened.
     """
 
     ref: str
@@ -131,6 +132,7 @@ class Decided:
     hooks: tuple[str, ...]
     reconstructed: tuple[str, ...] = ()
     crash: str = ""
+    is_refused: bool = False
 
     @property
     def outcome(self) -> str:
@@ -147,9 +149,9 @@ class Decided:
     @classmethod
     def from_json(cls, value: Iterable[Any]) -> Decided:
         """Return what `to_json` made."""
-        ref, session, event, tool, text, decision, hooks, reconstructed, crash = value
+        ref, session, event, tool, text, decision, hooks, reconstructed, *rest = value
         return cls(
-            ref, session, event, tool, text, decision, tuple(hooks), tuple(reconstructed), crash
+            ref, session, event, tool, text, decision, tuple(hooks), tuple(reconstructed), *rest
         )
 
 
@@ -186,6 +188,8 @@ class Result:
         sampled: Number of events that were decided again in other circumstances.
         depends: On what decisions depend, except the event, to how many of these they were.
         reads: The variables and files that hook files read; variables begin with `$`.
+        refused: Verdict to the number of calls that got it and were not executed.
+        unseen: Number of calls that the agent refused before hooks got them; they are left out.
         split_sessions: Number of sessions whose events are in several parts, so that hooks do not
             remember the earlier ones.
     """
@@ -206,6 +210,8 @@ class Result:
     depends: Counter[str] = field(default_factory=Counter)
     reads: set[str] = field(default_factory=set)
     split_sessions: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    unseen: int = 0
 
     @classmethod
     def of(cls, decided: Iterable[Decided]) -> Result:
@@ -246,6 +252,8 @@ class Result:
         """Add an event on which hooks had an opinion."""
         self.decided.append(decided)
         self.verdicts[decided.outcome] += 1
+        if decided.is_refused:
+            self.refused[decided.outcome] += 1
         self.verdict_sessions.setdefault(decided.outcome, set()).add(decided.session)
 
     def add(self, number: int, other: Result) -> None:
@@ -269,6 +277,8 @@ class Result:
         self.limit = max(self.limit, other.limit)
         self.decided.add_segment(number, other.decided)
         self.verdicts += other.verdicts
+        self.refused += other.refused
+        self.unseen += other.unseen
         for verdict, sessions in other.verdict_sessions.items():
             self.verdict_sessions.setdefault(verdict, set()).update(sessions)
         self.add_problems(other.problems, other.problem_count)
@@ -318,6 +328,8 @@ class Result:
             "depends": dict(self.depends),
             "reads": sorted(self.reads),
             "split_sessions": self.split_sessions,
+            "refused": dict(self.refused),
+            "unseen": self.unseen,
         }
         return PackedResult(zlib.compress(json.dumps(values).encode(), 1), self.decided.pack())
 
@@ -347,6 +359,8 @@ class Result:
             Counter(values["depends"]),
             set(values["reads"]),
             values["split_sessions"],
+            Counter(values["refused"]),
+            values["unseen"],
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

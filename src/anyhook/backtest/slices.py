@@ -74,6 +74,7 @@ def leave_counts_to_first(result: Result) -> None:
     result.events = Counter()
     result.sessions = set()
     result.split_sessions = 0
+    result.unseen = 0
 
 
 def merge_slices(slices: Sequence[Evaluated]) -> Evaluated:

@@ -51,6 +51,7 @@ class EventRow(NamedTuple):
         payload: The payload, or its JSON text.
         reconstructed: Names of members that were not recorded, with commas between them.
         redacted: Number of secrets that were replaced.
+        is_refused: Whether the call was not executed.
         is_redacted: Whether all secrets were; otherwise they are when a decision is kept.
     """
 
@@ -62,6 +63,7 @@ class EventRow(NamedTuple):
     payload: str | Mapping[str, Any]
     reconstructed: str | None = None
     redacted: int = 0
+    is_refused: bool = False
     is_redacted: bool = True
 
     def read_payload(self) -> Mapping[str, Any]:
@@ -101,12 +103,15 @@ class Rows:
         digest: Hash of their content.
         problems: The first things that could not be read, each with its file and line.
         problem_count: Number of all of them.
+        unseen: Number of calls that are left out because the agent refused them before hooks got
+            them.
     """
 
     events: Counter[str]
     sessions: set[str]
     rows: Iterable[EventRow]
     digest: str = ""
+    unseen: int = 0
     problems: list[str] = field(default_factory=list)
     problem_count: int = 0
 
@@ -195,7 +200,8 @@ def takes(wanted: Filter, row: EventRow, time: float) -> bool:
     """Return whether a filter describes an event that is not in the history.
 
     Args:
-        wanted: The filter: its time, agent, tool, event, session and words.
+        wanted: The filter: its time, agent, tool, event, session and words, and whether only
+            refused calls count.
         row: The event.
         time: Its Unix timestamp.
     """
@@ -212,6 +218,8 @@ def takes(wanted: Filter, row: EventRow, time: float) -> bool:
         payload = row.payload if isinstance(row.payload, str) else dump(row.payload)
         if not has_words(payload, wanted.text):
             return False
+    if wanted.refused and not row.is_refused:
+        return False
     return wanted.since <= time and not (wanted.until and time >= wanted.until)
 
 
@@ -253,6 +261,7 @@ class HistoryPart:
         """Return the events."""
         with History.open(self.directory) as history, history.snapshot():
             rows = Rows(Counter(), set(), (), self._range.digest(history))
+            rows.unseen = self._range.count_unseen(history)
             for event, session, number in self._range.count(history):
                 rows.events[event] += number
                 rows.sessions.add(session)

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.checks import companions, hook_files, scripts, settings, syntax, trust
+from anyhook.checks import (
+    command_texts,
+    companions,
+    hook_files,
+    scripts,
+    settings,
+    syntax,
+    trust,
+)
 from anyhook.checks.hook import HookReader
 
 if TYPE_CHECKING:
@@ -27,6 +35,7 @@ SCRIPT_RULES = (
     scripts.reply_members,
     scripts.background_guards,
     scripts.endless_stops,
+    command_texts.command_texts,
 )
 """Rules about the command line of a hook, and about each script that it names."""
 

@@ -120,8 +120,8 @@ def text_before_json(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagn
         if _may_be_reply(hook.form, text.json):
             yield hook.diagnose(
                 "text-before-json",
-                "it prints text to standard output before its JSON, so the reply is no JSON; print "
-                "the text to standard error",
+                f"it prints text to standard output before its JSON, so {hook.form.title} cannot "
+                "read the reply; print the text to standard error",
                 script.place(text.line),
             )
             return

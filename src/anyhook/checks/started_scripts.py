@@ -22,6 +22,7 @@ from anyhook.shell.parser import UnreadableError, Word, parse_command_line
 from anyhook.shell.programs import base_name, find_shell
 from anyhook.shell.wrappers import unwrap
 from anyhook.trust.words import CHANGES_DIRECTORY, LITERAL_DOLLAR, expand_variables
+from anyhook.worker.commands import read_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -114,10 +115,8 @@ def _start_of(words: Sequence[str]) -> _Start | None:
             scripts = [word for word in words[2:] if word.endswith(".py")]
             return _Start(scripts[0], "uv") if scripts else None
         case ["anyhook", "run"]:
-            scripts = [word for word in words[2:] if word.endswith(".py")]
-            return _Start(scripts[0], "anyhook") if scripts else None
-        case ["anyhook-run", _]:
-            return _Start(words[2], words[1]) if len(words) > 2 else None
+            command = read_command(words)
+            return _Start(command.words[0], command.python or "anyhook") if command else None
         case [name, *_] if language_of_interpreter(name) is not None:
             script = _first_argument(str(language_of_interpreter(name)), words[1:])
             return _Start(script, words[0]) if script else None

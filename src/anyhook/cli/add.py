@@ -18,9 +18,9 @@ from anyhook.cli.guard_views import (
     print_guards,
     update_json,
 )
-from anyhook.cli.health import health_json
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, health_members, print_json
+from anyhook.cli.render import print_note
 from anyhook.cli.unsupported import print_unsupported, unsupported_uses
 from anyhook.errors import UsageError
 from anyhook.manage.adding import Place
@@ -249,7 +249,7 @@ def _warn(addition: Addition) -> None:
     has_companions = any(changes.companions for changes in addition.settings)
     warning = launcher_problem(place.program if has_companions else place.launcher)
     if warning and addition.settings:
-        console(stderr=True).print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
+        print_note(console(stderr=True), "warning:", warning)
 
 
 def additions_json(
@@ -266,7 +266,7 @@ def additions_json(
         "degraded": unsupported,
         "health": [
             {"hook": hook.row.label, "agent": hook.row.agent.name, "event": hook.row.event}
-            | (health_json(hook) or {})
+            | (health_members(hook) or {})
             for hook in health
         ],
     }
@@ -277,7 +277,7 @@ def changes_json(changes: Sequence[Change]) -> list[dict[str, Any]]:
     return [
         {
             "agent": None if change.agent is None else change.agent.name,
-            "path": str(change.path),
+            "path": change.path,
             "changes": change.has_effect,
             "text": change.after,
         }

@@ -10,8 +10,10 @@ from rich.text import Text
 
 from anyhook.agents import get_agent
 from anyhook.cli import OK
+from anyhook.cli.colors import GOOD, QUIET
 from anyhook.cli.options import AsJson
-from anyhook.cli.output import console, count_of, make_table, print_json
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import count_of, make_table
 from anyhook.errors import UsageError
 from anyhook.manage.approving import allow_call, revoke_approval
 from anyhook.manage.paths import show_path
@@ -96,11 +98,11 @@ def _list_calls(*, as_json: bool) -> None:
         return
     table = make_table("ID", "when", "hook", "call", "", no_wrap=("ID", "when"))
     for approval in granted:
-        _add_row(table, approval.call, approval.granted, Text("allowed once", style="green"))
+        _add_row(table, approval.call, approval.granted, Text("allowed once", style=GOOD))
     for call in waiting:
         _add_row(table, call, call.time, Text("denied"))
     for approval in used:
-        _add_row(table, approval.call, approval.used or 0.0, Text("ran", style="dim"))
+        _add_row(table, approval.call, approval.used or 0.0, Text("ran", style=QUIET))
     out.print(table)
     if waiting:
         out.print(f"{count_of(len(waiting), 'denied call')}; to allow one once: anyhook allow ID")
@@ -115,13 +117,13 @@ def _add_row(table: Any, call: DeniedCall, when: float, state: Text) -> None:
 def _print_call(out: Console, call: DeniedCall) -> None:
     out.print(
         Text.assemble(
-            (f"{get_agent(call.agent).title}  ", "dim"),
+            (f"{get_agent(call.agent).title}  ", QUIET),
             (printable(call.tool), "bold"),
             f"  {printable(call.arguments)}",
         ),
         soft_wrap=True,
     )
-    out.print(Text(f"in {show_path(call.cwd)}, denied by {_hook_name(call)}", style="dim"))
+    out.print(Text(f"in {show_path(call.cwd)}, denied by {_hook_name(call)}", style=QUIET))
 
 
 def _hook_name(call: DeniedCall) -> str:

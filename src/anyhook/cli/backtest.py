@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,9 +26,10 @@ from anyhook.cli.event_filters import (
     print_notes,
 )
 from anyhook.cli.html import HtmlFile, write_html
-from anyhook.cli.options import AsJson, TrustOnce, Yes
-from anyhook.cli.output import confirm, console, count_of, print_json
-from anyhook.cli.past import Since, open_history, print_problems
+from anyhook.cli.open_history import open_history
+from anyhook.cli.options import AsJson, Since, TrustOnce, Yes
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import ProgressBar, confirm, count_of, print_problems, progress
 from anyhook.cli.sandboxed import confirm_limits, sandbox_text
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.describe import parse_since
@@ -103,6 +102,13 @@ def backtest(
     where: Annotated[
         str, typer.Option("--where", metavar="WORDS", help="Only events with all of these words.")
     ] = "",
+    refused: Annotated[
+        bool,
+        typer.Option("--refused", help="Only calls that an agent, its user or a hook refused."),
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show every decided event and every change.")
+    ] = False,
     fail_on: Annotated[
         str, typer.Option("--fail-on", help="Exit with 1 on new-deny or any-change.")
     ] = "",
@@ -138,7 +144,6 @@ def backtest(
         raise UnknownNameError("event", event, all_events())
     if fail_on and not against:
         raise UsageError("--fail-on compares: add --against, like --against git:HEAD")
-    subject = _subject(hook, project, agent, Consent(yes, trust_once))
     directory = history_directory()
     with open_history() as store:
         if session:
@@ -150,19 +155,21 @@ def backtest(
             event=event,
             session=session,
             text=where,
+            refused=refused,
         )
         parts = _parts(on, directory, chosen)
         if not parts:
             is_empty = not on and not sessions(store, limit=1)
             _report_no_events(on, chosen, is_empty=is_empty)
             return PROBLEMS
+        subject = _subject(hook, project, agent, Consent(yes, trust_once))
         done = _run(store, subject, parts, against, Machine(jobs, timeout, ray), chosen)
     if not done.run.result.total:
         _print_tool_note(chosen)
     keep(directory, report_json(done.run, done.comparison), describe(chosen, on))
     if html is not None:
         write_html(html, done)
-    return _report(done, fail_on, as_json=as_json)
+    return _report(done, fail_on, as_json=as_json, everything=everything)
 
 
 def replay(
@@ -303,6 +310,7 @@ def _report_no_events(on: list[str] | None, chosen: Filter, *, is_empty: bool) -
         "--tool": chosen.tool,
         "--session": chosen.session,
         "--where": chosen.text,
+        "--refused": chosen.refused,
     }
     if is_empty:
         out.print("The history is empty.")
@@ -360,7 +368,7 @@ def _run(
     directory = str(store.path.parent)
 
     def run_one(one: Subject) -> Run:
-        with _progress(one.title) as on_progress:
+        with progress(one.title) as bar:
             return run_backtest(
                 one,
                 parts,
@@ -368,44 +376,27 @@ def _run(
                 jobs=machine.jobs or None,
                 timeout=machine.timeout,
                 executor=machine.executor(one),
-                on_progress=on_progress,
+                on_progress=lambda state: _show_progress(bar, state),
             )
 
     return evaluate(store, subject, against, chosen, run_one)
 
 
-@contextmanager
-def _progress(title: str) -> Iterator[Callable[[Progress], object]]:
+def _show_progress(bar: ProgressBar, state: Progress) -> None:
     """Show how far a run is, its rate and the time that is left."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}", markup=False),
-    )
-    out = console(stderr=True)
-    with Bar(*columns, console=out, transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(title, total=None, rate="")
-
-        def show(progress: Progress) -> None:
-            rate = f"{progress.rate:,.0f} events/s"
-            if progress.remaining is not None:
-                rate += f", {progress.remaining:.0f} s left"
-            bar.update(task, total=progress.parts, completed=progress.done, rate=rate)
-
-        yield show
+    text = f"{state.done}/{state.parts}  {state.rate:,.0f} events/s"
+    if state.remaining is not None:
+        text += f", {state.remaining:.0f} s left"
+    bar.show(state.done, state.parts, text)
 
 
-def _report(done: Evaluation, fail_on: str, *, as_json: bool) -> int:
+def _report(done: Evaluation, fail_on: str, *, as_json: bool, everything: bool = False) -> int:
     run, comparison = done.run, done.comparison
     print_problems(run.result.problems, run.result.problem_count)
     if as_json:
         print_json(report_json(run, comparison))
     else:
-        print_report(console(), run, comparison)
+        print_report(console(), run, comparison, everything=everything)
     if not run.is_complete:
         return INTERRUPTED
     if comparison is None:

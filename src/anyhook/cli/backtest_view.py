@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from anyhook.backtest.changes import EXAMPLES
-from anyhook.backtest.report import PERCENTILES, dependencies_of, examples
-from anyhook.cli.output import count_of, make_table
-from anyhook.cli.past import counts_text, outcome_text
+from anyhook.backtest.report import PERCENTILES, dependencies_of, examples, refusals_of, summary_of
+from anyhook.cli.colors import ACCENT, BAD, CAUTION, GOOD
+from anyhook.cli.render import count_of, counts_text, make_table, outcome_text
 from anyhook.history.describe import show_span
 from anyhook.model.text import printable, shorten
 
@@ -30,29 +30,39 @@ MAX_TEXT = 100
 """Characters of an event in an example."""
 
 
-def print_report(out: Console, run: Run, comparison: Comparison | None) -> None:
-    """Print the report of a backtest."""
+def print_report(
+    out: Console, run: Run, comparison: Comparison | None, *, everything: bool = False
+) -> None:
+    """Print the report of a backtest.
+
+    Args:
+        out: Where to print.
+        run: The run.
+        comparison: What is decided differently; `None` without a baseline.
+        everything: Print every decided event, and every group of changes.
+    """
     result, progress = run.result, run.progress
     heading = Text(run.subject.title, style="bold")
-    events, sessions = count_of(result.total, "event"), count_of(len(result.sessions), "session")
-    heading.append(f"  {events} in {sessions}", style="not bold")
+    heading.append(f"  {summary_of(result)}", style="not bold")
     seconds = show_span(progress.seconds)
     source = "from earlier runs" if progress.kept == progress.parts else f"in {seconds}"
     heading.append(f"  {source}", style="not bold dim")
     out.print(heading)
     if not run.is_complete:
-        out.print(_end_text(progress), style="yellow", highlight=False, soft_wrap=True)
+        out.print(_end_text(progress), style=CAUTION, highlight=False, soft_wrap=True)
     out.print(_hook_table(result))
     if result.decided:
         out.print(_rate_table(result))
     _print_crashes(out, result)
     _print_timeouts(out, run)
+    for text in refusals_of(result):
+        out.print(text, highlight=False, soft_wrap=True)
     for text in dependencies_of(result).texts():
-        out.print(Text(printable(text), style="yellow"), soft_wrap=True)
+        out.print(Text(printable(text), style=CAUTION), soft_wrap=True)
     if comparison is None:
-        _print_examples(out, result)
+        _print_examples(out, result, everything=everything)
     else:
-        _print_changes(out, comparison)
+        _print_changes(out, comparison, everything=everything)
 
 
 def _end_text(progress: Progress) -> str:
@@ -72,8 +82,8 @@ def _hook_table(result: Result) -> Table:
             Text(printable(hook)),
             f"{tally.matched:,}",
             counts_text({name: n for name, n in tally.outcomes.items() if name != "none"}),
-            Text(str(tally.crashed or ""), style="red"),
-            Text(str(tally.timed_out or ""), style="red"),
+            Text(str(tally.crashed or ""), style=BAD),
+            Text(str(tally.timed_out or ""), style=BAD),
             *["" if one is None else show_span(one) for one in percentiles],
         )
     if not result.hooks:
@@ -101,7 +111,7 @@ def _rate_table(result: Result) -> Table:
 def _print_crashes(out: Console, result: Result) -> None:
     """Print in which ways hooks failed, the most frequent first."""
     for crash, number in result.crashes.most_common(MAX_CRASHES):
-        line = Text.assemble(("crash", "bold red"), f"  {count_of(number, 'event')}  ")
+        line = Text.assemble(("crash", BAD), f"  {count_of(number, 'event')}  ")
         line.append(f"{printable(crash.hook)}: {printable(crash.error)}")
         out.print(line, soft_wrap=True)
     rest = len(result.crashes) - MAX_CRASHES
@@ -125,16 +135,20 @@ def _print_timeouts(out: Console, run: Run) -> None:
     line = f"{count_of(number, 'event')} reached {limit}"
     if waited:
         line += f", which took {show_span(waited)} of this run, all processes together"
-    out.print(f"{line}; {remedy}", style="yellow", soft_wrap=True, highlight=False)
+    out.print(f"{line}; {remedy}", style=CAUTION, soft_wrap=True, highlight=False)
 
 
-def _print_examples(out: Console, result: Result) -> None:
-    for found in examples(result.decided, EXAMPLES):
+def _print_examples(out: Console, result: Result, *, everything: bool) -> None:
+    shown = list(result.decided) if everything else examples(result.decided, EXAMPLES)
+    for found in shown:
         line = Text("  ").append_text(outcome_text(found.outcome))
-        line.append(f"  {found.tool or found.event}  ", style="cyan")
+        line.append(f"  {found.tool or found.event}  ", style=ACCENT)
         line.append(_one_line(found.text))
         out.print(line, no_wrap=True, overflow="ellipsis")
         _print_reason(out, found)
+    rest = len(result.decided) - len(shown)
+    if rest > 0:
+        out.print(f"  and {rest:,} more; to see them: --all", style="dim")
 
 
 def _print_reason(out: Console, found: Decided) -> None:
@@ -148,28 +162,29 @@ def _print_reason(out: Console, found: Decided) -> None:
     out.print(Text(f"      {'; '.join(parts)}", style="dim"), soft_wrap=True)
 
 
-def _print_changes(out: Console, comparison: Comparison) -> None:
+def _print_changes(out: Console, comparison: Comparison, *, everything: bool) -> None:
     number = len(comparison.changes)
     if not number:
-        out.print(Text.assemble(("no decision differs", "green"), f" from {comparison.title}"))
+        out.print(Text.assemble(("no decision differs", GOOD), f" from {comparison.title}"))
         return
     denials = len(comparison.new_denials)
     verb = "differs" if number == 1 else "differ"
     line = Text(f"{count_of(number, 'decision')} {verb} from {comparison.title}", style="bold")
     if denials:
-        line.append(f", {count_of(denials, 'new denial')}", style="red")
+        line.append(f", {count_of(denials, 'new denial')}", style=BAD)
     out.print(line)
-    for group in comparison.groups[:MAX_GROUPS]:
-        _print_group(out, group)
-    rest = len(comparison.groups) - MAX_GROUPS
+    groups = comparison.groups if everything else comparison.groups[:MAX_GROUPS]
+    for group in groups:
+        _print_group(out, group, len(group.changes) if everything else EXAMPLES)
+    rest = len(comparison.groups) - len(groups)
     if rest > 0:
-        out.print(f"and {count_of(rest, 'more group')}; to see them: --json", style="dim")
+        out.print(f"and {count_of(rest, 'more group')}; to see them: --all", style="dim")
 
 
-def _print_group(out: Console, group: ChangeGroup) -> None:
+def _print_group(out: Console, group: ChangeGroup, limit: int) -> None:
     line = Text("  ").append_text(outcome_text(group.before)).append(" → ")
     line.append_text(outcome_text(group.after))
-    line.append(f"  {group.event} {group.tool or ''}".rstrip(), style="cyan")
+    line.append(f"  {group.event} {group.tool or ''}".rstrip(), style=ACCENT)
     line.append(f"  {count_of(len(group.changes), 'event')}")
     line.append(f" in {count_of(group.sessions, 'session')}")
     fields = ", ".join(group.fields)
@@ -183,7 +198,7 @@ def _print_group(out: Console, group: ChangeGroup) -> None:
             continue
         seen.add(text)
         out.print(_example(change), no_wrap=True, overflow="ellipsis")
-        if len(seen) >= EXAMPLES:
+        if len(seen) >= limit:
             break
 
 
@@ -191,7 +206,7 @@ def _example(change: Change) -> Text:
     line = Text(f"      {_one_line(change.event.text)}")
     found = change.after or change.before
     if found is not None and found.reconstructed:
-        line.append(f"  depends on {', '.join(found.reconstructed)}", style="yellow")
+        line.append(f"  depends on {', '.join(found.reconstructed)}", style=CAUTION)
     return line.append(f"  {change.event.session}", style="dim")
 
 

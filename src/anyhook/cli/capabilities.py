@@ -11,8 +11,10 @@ from rich.text import Text
 from anyhook.agents import CODING_AGENTS, agents_of_event, get_agent
 from anyhook.agents.capabilities import ABILITIES, Support, support
 from anyhook.cli import OK
+from anyhook.cli.colors import SUPPORT
 from anyhook.cli.options import AsJson
-from anyhook.cli.output import console, make_table, print_json
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import make_table
 from anyhook.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -22,13 +24,6 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
 
-MARKS = {
-    Support.YES: ("yes", "green"),
-    Support.PROMISED: ("promised", "yellow"),
-    Support.UNDOCUMENTED: ("undocumented", "cyan"),
-    Support.NO: ("-", "dim"),
-}
-"""Support to its text and style in tables."""
 LEGEND = (
     "yes: the reference promises it and the observed release does it. promised: the reference "
     "promises it, the release ignores it. undocumented: the release does it, the reference does "
@@ -126,7 +121,7 @@ def markdown_tables(agents: list[AgentSpec], events: list[str]) -> Iterator[str]
         else:
             yield "Nothing: the agents ignore what hooks answer."
         for row in rows:
-            cells = [_mark(cell)[0] for cell in row.support]
+            cells = [_cell(cell).plain for cell in row.support]
             yield f"| {row.ability} | {' | '.join(cells)} |"
         yield ""
 
@@ -137,15 +132,17 @@ def _markdown_heading(agent: AgentSpec, event: str) -> str:
     return f"{agent.title} `{agent.by_canonical[event].wire}`"
 
 
-def _mark(cell: Support | None) -> tuple[str, str]:
-    """Return the text and the style of a cell."""
-    return MARKS[cell] if cell is not None else ("", "")
+def _cell(support: Support | None) -> Text:
+    if support is None:
+        return Text()
+    text = "-" if support is Support.NO else str(support)
+    return Text(text, style=SUPPORT[support])
 
 
 def _table(agents: list[AgentSpec], event: str) -> Table:
     table = make_table(event, *(agent.title for agent in agents))
     table.columns[0].min_width = 16
     for row in _ability_rows(agents, event):
-        cells = [Text(*_mark(cell)) for cell in row.support]
+        cells = [_cell(cell) for cell in row.support]
         table.add_row(Text(row.ability, style="bold"), *cells)
     return table

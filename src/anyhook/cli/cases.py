@@ -11,17 +11,11 @@ from rich.text import Text
 
 from anyhook.agents.replies import answer_of
 from anyhook.cli import NOT_DECIDED, OK, PROBLEMS
+from anyhook.cli.colors import RESULTS
 from anyhook.cli.evidence import evidence_may_be_lost
-from anyhook.cli.output import (
-    RESULT_MARKS,
-    console,
-    diagnostic_json,
-    make_table,
-    print_diagnostics,
-    print_json,
-    show_place,
-)
+from anyhook.cli.output import console, members, print_json
 from anyhook.cli.own_edits import accept_own_edits
+from anyhook.cli.render import make_table, print_diagnostics, show_place
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.not_run import why_not_decided
@@ -143,7 +137,7 @@ def run_case_file(
                 "ok": exit_code == OK,
                 "results": [_result_json(result) for result in results],
                 "not_run": [case.place for case in not_run],
-                "untrusted": [diagnostic_json(diagnostic) for diagnostic in untrusted],
+                "untrusted": untrusted,
             }
         )
     else:
@@ -322,14 +316,12 @@ def _print_results(results: list[CaseResult], not_run: list[Case]) -> None:
     out = console()
     out.print(_table(results))
     for result in results:
-        mark, style = RESULT_MARKS[result.status]
+        mark, style = RESULTS[result.status]
         for note in result.notes:
             text = f"  {result.case.place}: {printable(note)}"
             out.print(Text.assemble((f"{mark} {result.agent}", style), text))
     for case in not_run:
-        out.print(
-            Text.assemble(RESULT_MARKS["failed"], f"  {case.place}: {case.name} ran for no agent")
-        )
+        out.print(Text.assemble(RESULTS["failed"], f"  {case.place}: {case.name} ran for no agent"))
 
 
 def _table(results: list[CaseResult]) -> Table:
@@ -337,7 +329,7 @@ def _table(results: list[CaseResult]) -> Table:
     for result in results:
         case = result.case
         cells = (case.name, result.agent, case.expect, result.got, result.decided_by)
-        mark = Text.assemble(RESULT_MARKS[result.status])
+        mark = Text.assemble(RESULTS[result.status])
         table.add_row(mark, *(Text(printable(cell)) for cell in cells))
     return table
 
@@ -346,11 +338,8 @@ def _result_json(result: CaseResult) -> dict[str, Any]:
     return {
         "case": result.case.name,
         "place": result.case.place,
-        "agent": result.agent,
         "expected": result.case.expect,
-        "got": result.got,
-        "status": result.status,
+        **members(result, "agent", "got", "status", "notes"),
         "decided_by": result.decided_by or None,
         "reason": result.reason or None,
-        "notes": list(result.notes),
     }

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, ParamSpec
 
 from rich.text import Text
 
-from anyhook.cli.output import confirm, console
+from anyhook.cli.colors import CAUTION, DIFFERENCES, GOOD
+from anyhook.cli.output import console
+from anyhook.cli.render import confirm
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 from anyhook.settings.changes import WrittenChanges, exclusive_edits, write_changes
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from anyhook.settings.changes import Change
 
 Parameters = ParamSpec("Parameters")
-DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def apply_changes(
         for change in changes:
             if change.has_effect and change.rejection:
                 warning = printable(show_path(change.rejection))
-                text = Text.assemble(("warning  ", "yellow"), warning)
+                text = Text.assemble(("warning  ", CAUTION), warning)
                 console(stderr=True).print(text, soft_wrap=True)
         _show_written(result)
     return True
@@ -107,9 +108,9 @@ def _confirm(options: WriteOptions) -> bool:
 def _show_written(result: WrittenChanges) -> None:
     out = console()
     for path in result.written:
-        out.print(Text.assemble(("written", "green"), f"  {show_path(str(path))}"))
+        out.print(Text.assemble(("written", GOOD), f"  {show_path(str(path))}"))
     for path in result.removed:
-        out.print(Text.assemble(("removed", "green"), f"  {show_path(str(path))}"))
+        out.print(Text.assemble(("removed", GOOD), f"  {show_path(str(path))}"))
     for path in result.backups:
         out.print(f"before   {show_path(str(path))}", markup=False)
 
@@ -142,5 +143,5 @@ def print_difference(out: Console, change: Change) -> None:
         n=2,
     )
     for line in lines:
-        style = DIFF_STYLES.get(line[:1], "")
+        style = DIFFERENCES.get(line[:1], "")
         out.print(Text(printable(line), style=style), soft_wrap=True)

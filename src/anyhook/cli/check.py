@@ -11,17 +11,15 @@ from rich.text import Text
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.ci_formats import github_lines, sarif_log
-from anyhook.cli.health import health_json, print_health
+from anyhook.cli.colors import GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
 from anyhook.cli.output import (
-    confirm,
     console,
-    count_of,
-    diagnostic_json,
-    make_table,
-    print_diagnostics,
+    encode,
+    health_members,
     print_json,
 )
+from anyhook.cli.render import confirm, count_of, make_table, print_diagnostics, print_health
 from anyhook.manage.health import Word, health_of
 from anyhook.manage.hooks import configured_handlers
 from anyhook.manage.paths import show_path
@@ -29,7 +27,6 @@ from anyhook.manage.problems import find_problems
 from anyhook.manage.scope import scope_of
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable
-from anyhook.settings.detect import trust_command
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,9 +60,7 @@ def check(
             "--format", help="github: annotations of a workflow; sarif: for code scanning."
         ),
     ] = Format.TEXT,
-    fix: Annotated[
-        bool, typer.Option("--fix", help="Apply the remedies that take no decision, first.")
-    ] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Apply the safe fixes, then check.")] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> int:
@@ -142,7 +137,7 @@ def _apply_remedies(
         return False
     out = console(stderr=as_json)
     for text in remedies:
-        out.print(Text.assemble(("fix", "green"), f"  {text}"))
+        out.print(Text.assemble(("fix", GOOD), f"  {text}"))
     instead = "add --yes to apply the remedies"
     if not confirm("Apply this?", is_agreed=yes, is_quiet=as_json, instead=instead):
         return False
@@ -163,18 +158,7 @@ def _print_report(
         out.print(files)
     if not scope.agents or not files.row_count:
         print_no_hooks(out, scope)
-    # Hooks that are not trusted get one line each below, instead of one long message each.
-    untrusted: dict[str, list[str]] = {}
-    for finding in findings:
-        diagnostic = finding.diagnostic
-        if diagnostic.code == "project-untrusted":
-            labels = untrusted.setdefault(finding.agent, [])
-            labels.append(str(diagnostic.handler))
-        else:
-            print_diagnostics(out, [diagnostic], scope.project)
-    for engine in engines:
-        if engine.agent.name in untrusted:
-            _print_untrusted(out, engine, untrusted[engine.agent.name])
+    print_diagnostics(out, [finding.diagnostic for finding in findings], scope.project)
     _print_summary(out, findings)
 
 
@@ -190,18 +174,10 @@ def _files_table(engines: list[Engine]) -> Table:
     return table
 
 
-def _print_untrusted(out: Console, engine: Engine, labels: list[str]) -> None:
-    out.print(Text.assemble(("not trusted", "yellow"), f"  {engine.agent.title}:"))
-    for label in dict.fromkeys(labels):
-        out.print(Text(f"  {label}"))
-    command = trust_command(engine.agent.name, engine.project_dir)
-    out.print(Text(f"  anyhook does not run them until you trust them: {command}"))
-
-
 def _print_summary(out: Console, findings: list[Finding]) -> None:
     counts = Counter(finding.diagnostic.severity for finding in findings)
     if not counts:
-        out.print("no problems in settings and scripts", style="bold green")
+        out.print("no problems in settings and scripts", style=GOOD)
         return
     nouns = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
     parts = [
@@ -218,26 +194,26 @@ def _report_json(
     *,
     failed: bool,
 ) -> dict[str, Any]:
-    files: dict[str, None] = {}
+    files: list[str] = []
     hooks = 0
     for engine in engines:
         hooks += len(configured_handlers(engine))
-        files.update((str(file.source.path), None) for file in engine.hooks.files if file.exists)
+        files += [str(file.source.path) for file in engine.hooks.files if file.exists]
     return {
         "ok": not failed,
-        "project": str(scope.project),
-        "agents": list(scope.agents),
-        "files": list(files),
+        "project": scope.project,
+        "agents": scope.agents,
+        "files": list(dict.fromkeys(files)),
         "hooks": hooks,
         "diagnostics": [
-            {"agent": finding.agent, **diagnostic_json(finding.diagnostic)} for finding in findings
+            {"agent": finding.agent, **encode(finding.diagnostic)} for finding in findings
         ],
         "health": [
             {
                 "agent": health.agent,
                 "hook": hook.row.label,
                 "event": hook.row.event,
-                **(health_json(hook) or {}),
+                **(health_members(hook) or {}),
             }
             for health in healths
             for hook in health.hooks

@@ -1,7 +1,7 @@
 """The words that a shell offers: `anyhook --complete SHELL WORD…`, without the commands.
 
 A shell calls it at every press of the key, so that it imports neither `typer` nor a command. It
-reads a table that is made from them (`tools/completion.py`); only hooks and sessions are looked up.
+reads a table of the options that is made from them (`tools/completion.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
 
 TABLE = Path(__file__).with_name("completion_table.json")
+REPEATS = "*"
+"""The end of the kind of an option or argument that may be given several times."""
+COMMANDS_OF_THE_HISTORY = frozenset({"history", "backtest", "replay"})
+"""Commands whose events and tools have canonical names."""
 CACHE = "completion.json"
 """File in the user's data directory with the names of hooks of recent projects."""
 CACHE_SECONDS = 600.0
@@ -68,156 +72,147 @@ def complete(words: list[str]) -> Words:
     """
     table = json.loads(TABLE.read_bytes())
     *before, last = words or [""]
-    line = _read_line(table["root"], before)
+    line = _Line(table, before)
     if line.waiting is not None:
-        return _of_kind(table, line.waiting, line, last)
-    if last.startswith("-"):
-        return _complete_option(table, line, last)
-    commands = line.command["commands"]
-    if commands and not line.count:
-        return _matching([(name, command["help"]) for name, command in commands.items()], last)
-    argument = _next_argument(line)
-    if argument is None:
-        return []
-    return _of_kind(table, argument["kind"], line, last)
-
-
-def _complete_option(table: dict[str, Any], line: _Line, last: str) -> Words:
-    """Return the options that a word may be, or its values if it is `--option=VALUE`."""
+        return _of_kind(line.waiting, line, last)
     name, equals, value = last.partition("=")
-    if not equals:
-        return _matching(_options(line), last)
-    kind = _kind_of_option(line.command, name)
-    return [(f"{name}={word}", text) for word, text in _of_kind(table, kind, line, value)]
-
-
-def _next_argument(line: _Line) -> dict[str, Any] | None:
-    """Return the positional argument that the next word is; `None` if the command has no more."""
-    arguments: list[dict[str, Any]] = line.command["arguments"]
-    if line.count < len(arguments):
-        return arguments[line.count]
-    if arguments and arguments[-1]["repeats"]:
-        return arguments[-1]
-    return None
-
-
-# -- the command line
+    if equals and name in line.options:
+        kind = line.options[name] or ""
+        return [(f"{name}={word}", text) for word, text in _of_kind(kind, line, value)]
+    if last.startswith("-"):
+        return _matching(_without_help(line.free_options()), last)
+    commands = line.commands(table)
+    if commands and not line.words:
+        return _matching(commands, last)
+    return _of_kind(line.next_argument(), line, last)
 
 
 class _Line:
     """What the words before the last one mean.
 
     Attributes:
-        command: The command in the table.
-        count: Number of its positional arguments so far.
-        values: Its options to their values.
-        words: Its positional arguments.
+        command: The words of the command, `history show`; empty without one.
+        options: The options of the command; their kind, `None` for those without a value.
+        arguments: The kinds of its positional arguments.
+        values: The options so far, with their values.
+        words: The positional arguments so far.
         waiting: The kind of the value that an option expects next; `None` if none does.
     """
 
-    def __init__(self, command: dict[str, Any]) -> None:
-        self.command = command
-        self.count = 0
+    def __init__(self, table: dict[str, Any], words: list[str]) -> None:
+        self.command = ""
         self.values: dict[str, str] = {}
         self.words: list[str] = []
-        self.waiting: Any = None
+        self.waiting: str | None = None
+        self._choose(table, "")
+        name = ""
+        for word in words:
+            command = f"{self.command} {word}".strip()
+            if self.waiting is not None:
+                self.values[name] = word
+                self.waiting = None
+            elif word.startswith("-"):
+                name, equals, value = word.partition("=")
+                self.values[name] = value
+                self.waiting = None if equals else self.options.get(name)
+            elif not self.words and command in table:
+                self._choose(table, command)
+            else:
+                self.words.append(word)
 
+    def _choose(self, table: dict[str, Any], command: str) -> None:
+        self.command = command
+        self.options: dict[str, str | None] = table[command]["options"]
+        self.arguments: list[str] = table[command]["arguments"]
 
-def _read_line(root: dict[str, Any], words: list[str]) -> _Line:
-    line = _Line(root)
-    name = ""
-    for word in words:
-        if line.waiting is not None:
-            line.values[name] = word
-            line.waiting = None
-        elif word.startswith("-"):
-            name, equals, value = word.partition("=")
-            line.values[name] = value
-            if not equals:
-                line.waiting = _kind_of_option(line.command, name)
-        elif not line.count and word in line.command["commands"]:
-            line.command = line.command["commands"][word]
-        else:
-            line.count += 1
-            line.words.append(word)
-    return line
+    def commands(self, table: dict[str, Any]) -> Words:
+        """Return the commands of the command with their help."""
+        start = f"{self.command} ".lstrip()
+        below = [name for name in table if name.startswith(start) and name != self.command]
+        names = [name for name in below if " " not in name.removeprefix(start)]
+        return [(name.removeprefix(start), table[name]["help"]) for name in names]
 
+    def free_options(self) -> list[str]:
+        """Return the options that may follow."""
+        return [
+            name
+            for name, kind in self.options.items()
+            if name.startswith("--") and (name not in self.values or (kind or "").endswith(REPEATS))
+        ]
 
-def _kind_of_option(command: dict[str, Any], name: str) -> Any:
-    """Return the kind of an option's value; `None` if it has none."""
-    for option in command["options"]:
-        if name in option["names"]:
-            return option.get("kind")
-    return None
-
-
-def _options(line: _Line) -> Words:
-    words: Words = []
-    for option in line.command["options"]:
-        is_given = any(name in line.values for name in option["names"])
-        if is_given and not option["repeats"]:
-            continue
-        long_names = [name for name in option["names"] if name.startswith("--")]
-        words += [(name, option["help"]) for name in long_names]
-    return words
+    def next_argument(self) -> str:
+        """Return the kind of the next positional argument; empty if there is none."""
+        number = len(self.words)
+        if number < len(self.arguments):
+            return self.arguments[number]
+        last = self.arguments[-1] if self.arguments else ""
+        return last if last.endswith(REPEATS) else ""
 
 
 # -- the words of a kind
 
 
-def _of_kind(table: dict[str, Any], kind: Any, line: _Line, last: str) -> Words:
-    return _matching(_words_of_kind(table, kind, line, last), last)
+def _of_kind(kind: str, line: _Line, last: str) -> Words:
+    return _matching(_words_of_kind(kind.removesuffix(REPEATS), line, last), last)
 
 
-def _words_of_kind(table: dict[str, Any], kind: Any, line: _Line, last: str) -> Words:
+def _words_of_kind(kind: str, line: _Line, last: str) -> Words:
     """Return all words of a kind, also those that do not begin with what is typed.
 
     Args:
-        table: The table of commands, events and tools.
-        kind: A list of words, or the name of a kind; another name has no words, so that a shell
-            completes names of files.
+        kind: Words with `|` between them, or the name of a kind; another name has no words, so that
+            a shell completes names of files.
         line: The words before the last one.
         last: What is typed of the last word.
     """
     agent = line.values.get("--agent", "")
-    if kind == "event":
-        words = _of_agents(table["events"], agent)
-        # The canonical names are as many again, so they are offered to those who began one.
-        if last:
-            words += _without_help(table["canonical events"])
-        return words
-    if kind == "tool":
-        return _of_agents(table["tools"], agent)
     if kind == "hook":
         return _hooks(line.values, agent)
     if kind == "session":
         return _sessions(agent)
-    if isinstance(kind, list):
-        return _without_help(kind)
+    if kind in ("event", "tool"):
+        is_of_history = line.command.split()[0] in COMMANDS_OF_THE_HISTORY
+        return _canonical(kind) if is_of_history else _of_agents(kind, agent, last)
     if kind == "agent":
-        return _without_help(table["events"])
-    if kind in ("canonical event", "canonical tool"):
-        return _without_help(table[f"{kind}s"])
+        from anyhook.agents import AGENTS
+
+        return _without_help(AGENTS)
     if kind == "outcome":
         from anyhook.history.verdicts import NO_VERDICT, VERDICTS
 
         return _without_help((*VERDICTS, NO_VERDICT))
-    return _without_help(FIXED_WORDS.get(kind, ()))
+    words = kind.split("|") if "|" in kind else FIXED_WORDS.get(kind, ())
+    return _without_help(words)
 
 
 def _without_help(words: Iterable[str]) -> Words:
     return [(word, "") for word in words]
 
 
-def _of_agents(names_by_agent: dict[str, list[str]], agent: str) -> Words:
-    """Return the names of an agent, or of all of them with the agents that have each."""
-    if agent:
-        return _without_help(dict.fromkeys(names_by_agent.get(agent, ())))
-    owners_by_name: dict[str, list[str]] = {}
-    for owner, names in names_by_agent.items():
-        for name in names:
-            owners_by_name.setdefault(name, []).append(owner)
-    return [(name, ", ".join(owners)) for name, owners in owners_by_name.items()]
+def _canonical(kind: str) -> Words:
+    """Return the canonical names of events or tools."""
+    from anyhook.agents import AGENTS, get_agent
+
+    names: dict[str, None] = {}
+    for agent in map(get_agent, AGENTS):
+        words = agent.by_canonical if kind == "event" else agent.vocabulary.tools
+        names.update(dict.fromkeys(words))
+    return _without_help(names)
+
+
+def _of_agents(kind: str, agent: str, last: str) -> Words:
+    """Return the names of events or tools of an agent, or of all with the agents that have each."""
+    from anyhook.agents import AGENTS, get_agent
+
+    owners: dict[str, list[str]] = {}
+    for name in AGENTS:
+        spec = get_agent(name)
+        for word in spec.by_wire if kind == "event" else spec.tools:
+            if agent in ("", name):
+                owners.setdefault(word, []).append(name)
+    words = [(word, "" if agent else ", ".join(names)) for word, names in owners.items()]
+    # The canonical names are as many again, so they are offered to those who began one.
+    return [*words, *_canonical(kind)] if last and kind == "event" else words
 
 
 def _matching(words: Words, last: str) -> Words:

@@ -11,8 +11,10 @@ from rich.text import Text
 
 from anyhook.backtest.sources import parts_of_history
 from anyhook.cli import OK
-from anyhook.cli.output import console, count_of, make_table, print_json
-from anyhook.cli.past import open_history
+from anyhook.cli.colors import BAD, CAUTION, GOOD, QUIET
+from anyhook.cli.open_history import open_history
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import count_of, make_table
 from anyhook.errors import UsageError
 from anyhook.history.filters import Filter
 from anyhook.journal.lines import history_directory
@@ -94,7 +96,7 @@ def _print(out: Console, file: Path, source: str, coverage: Coverage) -> None:
     out.print(heading.append(f"  on {tried}", "default"))
     for name in used:
         if coverage.failed[name]:
-            out.print(f"it failed on {coverage.failed[name]:,} of {events[name]}", style="red")
+            out.print(f"it failed on {coverage.failed[name]:,} of {events[name]}", style=BAD)
     table = make_table("line", "rule", "function", *used, no_wrap=("line",))
     for rule in coverage.rules:
         counts = coverage.decided(rule)
@@ -109,12 +111,12 @@ def _print(out: Console, file: Path, source: str, coverage: Coverage) -> None:
         f"\n{reached} of {count_of(len(coverage.lines), 'line')} ran; "
         f"branches never taken: {len(coverage.branches)}; "
         f"{len(never)} of {count_of(len(coverage.rules), 'rule')} never decided anything",
-        style="yellow" if never or coverage.branches else "green",
+        style=CAUTION if never or coverage.branches else GOOD,
     )
 
 
 def _count(number: int) -> Text:
-    return Text(f"{number:,}" if number else "never", style="" if number else "bold red")
+    return Text(f"{number:,}" if number else "never", style="" if number else BAD)
 
 
 def _print_listing(out: Console, source: str, coverage: Coverage, used: Sequence[str]) -> None:
@@ -123,13 +125,13 @@ def _print_listing(out: Console, source: str, coverage: Coverage, used: Sequence
     for start, end in coverage.branches:
         ends.setdefault(start, []).append(f"line {end}" if end > 0 else "the end")
     width = max(chain([5], (len(name) for name in used)))
-    out.print(Text("".join(f"{name:>{width}}  " for name in used), style="dim"))
+    out.print(Text("".join(f"{name:>{width}}  " for name in used), style=QUIET))
     for number, line in enumerate(source.splitlines(), 1):
         counts = coverage.lines.get(number)
         cells = ["" if counts is None else f"{counts[name] or '-'}" for name in used]
-        style = "red" if counts is not None and not counts else ""
-        text = Text("".join(f"{cell:>{width}}  " for cell in cells), style="dim")
+        style = BAD if counts is not None and not counts else ""
+        text = Text("".join(f"{cell:>{width}}  " for cell in cells), style=QUIET)
         text.append(f"{number:>4} {printable(line)}", style)
         if number in ends and counts:
-            text.append(f"   never to {' and '.join(ends[number])}", "yellow")
+            text.append(f"   never to {' and '.join(ends[number])}", CAUTION)
         out.print(text, soft_wrap=True)

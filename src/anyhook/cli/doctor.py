@@ -16,9 +16,11 @@ from rich.text import Text
 from anyhook import __version__
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.checks.companions import companion_files
-from anyhook.cli import OK, PROBLEMS, USAGE
+from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.colors import RESULTS
 from anyhook.cli.options import HERE, AsJson, Project
-from anyhook.cli.output import console, print_json, show_place
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import show_place
 from anyhook.cli.worker import format_memory, format_time, server_json, summarize_cold
 from anyhook.engine.engine import Engine
 from anyhook.engine.hook_files import files_of
@@ -32,7 +34,13 @@ from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.companions import find_companion
 from anyhook.worker.client import RUNTIME_DIR_ENV, SOCKET, WORKER_ENV, which
-from anyhook.worker.commands import NATIVE, native_client, read_command, read_line
+from anyhook.worker.commands import (
+    SIBLING,
+    is_native,
+    native_client,
+    read_command,
+    read_line,
+)
 from anyhook.worker.control import (
     ServerInfo,
     find_runtime_directory,
@@ -47,7 +55,6 @@ if TYPE_CHECKING:
     from anyhook.worker.commands import HookCommand
 
 FINE, NOTE, WRONG = "fine", "note", "wrong"
-MARKS = {FINE: ("✓", "green"), NOTE: ("!", "yellow"), WRONG: ("✗", "bold red")}
 NAME_LENGTH = 16
 """Characters of a socket's name without the suffix."""
 MAX_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
@@ -57,7 +64,7 @@ MAX_LOG_SIZE = 16 * 1024 * 1024
 MIN_SPACE = 1024 * 1024
 """Bytes; sockets and locks need next to none, but a full disk has room for none at all."""
 CLIENT_TIMEOUT = 10.0
-"""Seconds that the native client may take to print its usage."""
+"""Seconds that the native program may take to end."""
 OTHER_DIRECTORY = f"name a directory of your own in {RUNTIME_DIR_ENV}"
 
 
@@ -117,16 +124,17 @@ def doctor(project: Project = HERE, as_json: AsJson = False) -> int:
         checks.extend(look(diagnosis))
     is_wrong = any(check.state == WRONG for check in checks)
     if as_json:
-        report: dict[str, Any] = {
-            "ok": not is_wrong,
-            "checks": [check._asdict() for check in checks],
-            "workers": list(map(server_json, diagnosis.servers)),
-        }
-        print_json(report)
+        print_json(
+            {
+                "ok": not is_wrong,
+                "checks": [check._asdict() for check in checks],
+                "workers": list(map(server_json, diagnosis.servers)),
+            }
+        )
         return PROBLEMS if is_wrong else OK
     out = console()
     for check in checks:
-        mark, style = MARKS[check.state]
+        mark, style = RESULTS[check.state]
         head = Text.assemble((mark, style), f" {check.name}: ", (check.says, ""))
         out.print(head, soft_wrap=True)
         if check.do:
@@ -144,20 +152,20 @@ def _look_at_anyhook(_diagnosis: Diagnosis) -> Iterator[Check]:
 
 
 def _look_at_client(_diagnosis: Diagnosis) -> Iterator[Check]:
-    name = "native client"
+    name = "native program"
     path = native_client()
     if path is None:
         yield Check(
             name,
             NOTE,
-            "no C compiler was there when anyhook was installed; hooks use the interpreter's "
-            "client, which takes about 8 ms instead of 1",
+            "there was no C compiler when anyhook was installed; every hook runs cold",
             "install gcc or clang, and then anyhook again: pip install --force-reinstall anyhook",
         )
         return
     try:
         done = subprocess.run([path], capture_output=True, timeout=CLIENT_TIMEOUT, check=False)
-        problem = "" if done.returncode == USAGE else f"it ends with {done.returncode}"
+        is_alone = SIBLING.encode() in done.stderr  # it reports that its script is missing
+        problem = "" if is_alone else f"it ends with {done.returncode}"
     except OSError as error:
         problem = error.strerror or str(error)
     except subprocess.TimeoutExpired:
@@ -317,9 +325,11 @@ def _check_hook(diagnosis: Diagnosis, engine: Engine, handler: HandlerSpec, file
         if program and "$" not in program and not _is_there(which(program, diagnosis.environ)):
             says = f"there is no program {program}, so the hook does not run"
             return Check(name, WRONG, says, _install(file, engine, handler))
-    if Path(command.program).name == NATIVE:
+    program = which(command.program, diagnosis.environ)
+    if is_native(program):
         return Check(name, FINE, "through the worker")
-    return Check(name, FINE, "through the worker, by way of an interpreter")
+    says = f"{show_path(program)} is not the native program of this installation"
+    return Check(name, NOTE, says, _install(file, engine, handler))
 
 
 def _look_at_companions(diagnosis: Diagnosis) -> Iterator[Check]:
@@ -355,7 +365,7 @@ def _companion_programs(engine: Engine, diagnosis: Diagnosis) -> Iterator[Check]
 
 
 def _is_there(program: str) -> bool:
-    return os.access(program, os.F_OK if program.endswith(".py") else os.X_OK)
+    return os.access(program, os.X_OK)
 
 
 def _install(file: Path, engine: Engine, handler: HandlerSpec) -> str:

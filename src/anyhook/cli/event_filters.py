@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.cli.output import console
-from anyhook.cli.past import check_outcome
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.hooks import hook_labels
 from anyhook.history.sessions import find_session
 from anyhook.history.text import query_of
+from anyhook.history.verdicts import NO_VERDICT, VERDICTS
 from anyhook.model.events import all_events
 from anyhook.model.suggest import did_you_mean
 from anyhook.model.text import printable
@@ -34,6 +34,13 @@ def check_agent(name: str) -> None:
     """
     if name and name not in AGENTS:
         raise UnknownNameError("agent", name, AGENTS, list_all=True)
+
+
+def check_outcome(outcome: str) -> None:
+    """Raise `UnknownNameError` if the history has no such verdict."""
+    known = (*VERDICTS, NO_VERDICT)
+    if outcome not in known:
+        raise UnknownNameError("decision", outcome, known)
 
 
 def canonical_event(name: str, agent: str = "") -> str:
@@ -142,8 +149,16 @@ def notes_on(wanted: Filter, history: History) -> Iterator[str]:
     tool = note_on_tool(wanted.tool)
     if tool is not None:
         yield tool
-    if wanted.hook:
-        hooks = hook_labels(history)
-        if wanted.hook not in hooks:
-            hint = did_you_mean(wanted.hook, hooks) or "anyhook history stats lists them"
-            yield f"no hook named {wanted.hook!r} has run; {hint}"
+    hooks = hook_labels(history)
+    is_about_hooks = wanted.hook or wanted.failed or wanted.verdict not in ("", NO_VERDICT)
+    if not history.newest_event():
+        yield "the history is empty; to fill it: anyhook record on, anyhook history import"
+    elif is_about_hooks and not hooks:
+        yield (
+            "no hook has run on any event of the history: transcripts hold what agents did, and "
+            "what hooks decided is known where anyhook record was on. What a hook would have "
+            "decided: anyhook backtest HOOK.py; what agents and users refused: --refused"
+        )
+    elif wanted.hook and wanted.hook not in hooks:
+        hint = did_you_mean(wanted.hook, hooks) or "anyhook history stats lists them"
+        yield f"no hook named {wanted.hook!r} has run; {hint}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from anyhook.cli.colors import CAUTION
 from anyhook.cli.output import console
 from anyhook.errors import HistoryError
 
@@ -19,4 +20,4 @@ def evidence_may_be_lost() -> Iterator[None]:
         yield
     except HistoryError as error:
         text = f"the result is not kept as evidence: {error}"
-        console(stderr=True).print(text, style="yellow", markup=False, soft_wrap=True)
+        console(stderr=True).print(text, style=CAUTION, markup=False, soft_wrap=True)

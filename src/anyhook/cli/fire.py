@@ -31,8 +31,9 @@ from anyhook.cli.options import (
     open_telemetry,
     print_project,
 )
-from anyhook.cli.output import console, print_json, print_settings_problems
+from anyhook.cli.output import console, print_json
 from anyhook.cli.own_edits import accept_own_edits
+from anyhook.cli.render import print_settings_problems, progress
 from anyhook.cli.timeline import print_background_results, print_timeline
 from anyhook.cli.verdict import verdicts_by_rules
 from anyhook.engine.compare import differences
@@ -227,8 +228,7 @@ def _with_progress(events: list[DecodedEvent]) -> Iterator[DecodedEvent]:
     if len(events) < PROGRESS_FROM or sys.stdout.isatty() or not out.is_terminal:
         yield from events
         return
-    from rich.progress import Progress
-
-    # Without redirection, because what is written to standard output must not pass through rich.
-    with Progress(console=out, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
-        yield from bar.track(events, description="firing")
+    with progress("firing", len(events)) as bar:
+        for event in events:
+            yield event
+            bar.advance()

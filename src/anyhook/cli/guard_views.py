@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from anyhook.cli.health import word_text
-from anyhook.cli.output import console, make_table, print_error, print_json, print_quoted
+from anyhook.cli.output import console, print_error, print_json
+from anyhook.cli.render import health_text, make_table, print_quoted
 from anyhook.manage.paths import show_path
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def print_added(out: Console, hooks: Sequence[HookHealth]) -> None:
     table = make_table("guarded now", "agent", "hook", "events", "", no_wrap=("hook",))
     for (agent, label, _, evidence), group in groups.items():
         events = ", ".join(dict.fromkeys(hook.row.event for hook in group))
-        table.add_row(word_text(group[0]), agent, Text(label), events, Text(evidence))
+        table.add_row(health_text(group[0]), agent, Text(label), events, Text(evidence))
     if groups:
         out.print(table)
     for settle in dict.fromkeys(hook.settle for hook in hooks):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from anyhook.cli import OK
+from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, QUIET, SHADOW, STATUSES
 from anyhook.cli.event_filters import (
     check_agent,
     given_options,
@@ -17,21 +18,27 @@ from anyhook.cli.event_filters import (
     project_path,
     resolve,
 )
-from anyhook.cli.options import AsJson
-from anyhook.cli.output import console, count_of, make_table, print_json
-from anyhook.cli.past import (
-    TROUBLE_STYLE,
-    VERDICT_STYLE,
-    Since,
+from anyhook.cli.open_history import open_history
+from anyhook.cli.options import AsJson, Since
+from anyhook.cli.output import console, encode, print_json
+from anyhook.cli.render import (
+    RunRow,
+    answer_text,
+    count_of,
     counts_text,
-    open_history,
+    make_table,
+    name_text,
     outcome_text,
-    trouble_text,
+    runs_table,
+    status_text,
 )
 from anyhook.errors import UsageError
 from anyhook.history.describe import (
+    Durations,
     event_json,
+    hit_of,
     notes_of,
+    outcome_of_call,
     parse_since,
     problem_of,
     show_span,
@@ -39,8 +46,8 @@ from anyhook.history.describe import (
     subject_of,
 )
 from anyhook.history.filters import Filter
-from anyhook.history.search import search
-from anyhook.history.sessions import events_of, find_session, sessions
+from anyhook.history.search import newest
+from anyhook.history.sessions import events_of, find_session, sessions, short_names
 from anyhook.history.stored import get_event
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.journal.records import RECORDER_KIND
@@ -48,6 +55,8 @@ from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from rich.console import Console
     from rich.table import Table
 
@@ -68,13 +77,16 @@ Failed = Annotated[
     bool,
     typer.Option("--failed", help="Only where a hook failed, timed out or could not be started."),
 ]
+Refused = Annotated[
+    bool,
+    typer.Option("--refused", help="Only calls that were not executed, because they were refused."),
+]
 OUTCOME_HELP = (
     "deny, ask, allow, defer, stop, change or none; with --hook, what this hook answered."
 )
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many are shown.")]
-BAR_WIDTH = 12
-SESSION_WIDTH = 12
-"""Characters of the name of a session that are shown at least."""
+MAX_HIT = 120
+"""Characters of what an event is about, and of the surroundings of a hit, in a search."""
 MAX_SUBJECT = 200
 """Characters of what an event is about in a timeline."""
 MAX_REASON = 400
@@ -110,12 +122,13 @@ def list_sessions(
             project=project_path(project),
             limit=limit,
         )
+        names = short_names(store, [session.session for session in found])
     if as_json:
-        print_json([asdict(session) for session in found])
+        print_json(found)
         return OK
     out = console()
     if found:
-        out.print(_session_table(found))
+        out.print(_session_table(found, names))
     elif agent or since or project:
         given = {"--agent": agent, "--since": since, "--project": project}
         out.print(f"No session matches {given_options(given)}.")
@@ -126,16 +139,15 @@ def list_sessions(
     return OK
 
 
-def _session_table(found: list[SessionSummary]) -> Table:
+def _session_table(found: list[SessionSummary], names: Mapping[str, str]) -> Table:
     table = make_table("started", "agent", "session", "events", "decisions", "project")
     for column in table.columns[:3]:
         column.no_wrap = True
-    names = _short_names([name_text(session.session) for session in found])
     for session in found:
         table.add_row(
             show_time(session.started),
             session.agent,
-            Text(names[name_text(session.session)], style="cyan"),
+            Text(name_text(names[session.session]), style=ACCENT),
             str(session.events),
             counts_text(session.outcomes),
             Text(name_text(show_path(session.project)) if session.project else "", style="dim"),
@@ -143,27 +155,11 @@ def _session_table(found: list[SessionSummary]) -> Table:
     return table
 
 
-def _short_names(names: list[str]) -> dict[str, str]:
-    """Return beginnings of the names of sessions by which `history show` knows them apart."""
-    short: dict[str, str] = {}
-    for name in names:
-        length = SESSION_WIDTH
-        while any(other != name and other.startswith(name[:length]) for other in names):
-            length += 1
-        short[name] = name[:length]
-    return short
-
-
-def name_text(text: str) -> str:
-    """Return a name as one line; it may come from anywhere."""
-    return printable(" ".join(text.split()))
-
-
 @history.command("show")
 def show(
     session: Annotated[
         str, typer.Argument(help="A session, the beginning of its identifier, or `last`.")
-    ],
+    ] = "",
     event: Annotated[
         int,
         typer.Option("--event", metavar="NUMBER", help="One event, with all that is known."),
@@ -176,30 +172,45 @@ def show(
 ) -> int:
     """Show the events of a session in their order, with the answer of every hook and the reasons.
 
-    Events on which no hook ran and nothing was decided are only counted.
+    In a session with hooks, events on which none ran and nothing was decided are only counted.
 
     For example:
 
         anyhook history show last
         anyhook history show 4f1c --all
-        anyhook history show last --event 4711
+        anyhook history show --event 4711
     """
     check_agent(agent)
     with open_history() as store:
-        summary = find_session(store, session, agent)
+        if event and not session:
+            session = get_event(store, event).session
+        summary = find_session(store, session or "last", agent)
         events = [_event_in(store, event, summary)] if event else events_of(store, summary)
+        names = short_names(store, [summary.session])
     if as_json:
-        print_json({**asdict(summary), "events": [event_json(found) for found in events]})
+        print_json({**encode(summary), "events": [event_json(event) for event in events]})
         return OK
     out = console()
-    out.print(_session_table([summary]))
-    shown = [found for found in events if everything or event or _has_hooks(found)]
+    out.print(_session_table([summary], names))
+    everything = everything or bool(event) or not any(map(_has_hooks, events))
+    shown = [found for found in events if everything or _has_hooks(found) or found.refusal]
+    durations = Durations(events)
     for found in shown:
-        print_event(out, found, full=bool(event))
+        print_event(out, found, full=bool(event), seconds=durations.of(found))
+    if not event:
+        _print_reconstructed(out, shown)
     hidden = len(events) - len(shown)
     if hidden:
         out.print(f"{count_of(hidden, 'event')} without hooks; to see them: --all", style="dim")
     return OK
+
+
+def _print_reconstructed(out: Console, events: Iterable[RecordedEvent]) -> None:
+    """Print once for all events which members of their payloads were not recorded."""
+    counts = Counter(name for event in events for name in event.reconstructed)
+    if counts:
+        names = ", ".join(f"{name} ({number:,})" for name, number in counts.most_common())
+        out.print(f"Not recorded but inferred, in payloads: {names}", style="dim", soft_wrap=True)
 
 
 def _event_in(store: History, number: int, session: SessionSummary) -> RecordedEvent:
@@ -222,74 +233,54 @@ def _has_hooks(event: RecordedEvent) -> bool:
     return bool(event.decision) or any(result.kind != RECORDER_KIND for result in event.results)
 
 
-def print_event(out: Console, event: RecordedEvent, *, full: bool = False) -> None:
+def print_event(
+    out: Console, event: RecordedEvent, *, full: bool = False, seconds: float | None = None
+) -> None:
     """Print a recorded event with the answers of its hooks.
 
     Args:
         out: Where to print.
         event: The event.
         full: Print the payload, the output of the hooks and the blame, too.
+        seconds: How long the call took whose result the event is; `None` if that is not known.
     """
     heading = Text(f"\n{show_time(event.time)[11:]}  ", style="dim")
     heading.append(event.event, style="bold not dim")
-    heading.append(f"  {name_text(event.tool or '')}  ", style="cyan not dim")
+    heading.append(f"  {name_text(event.tool or '')}  ", style=f"not dim {ACCENT}")
     subject = subject_of(event)
     if len(subject) > MAX_SUBJECT and not full:
         subject = f"{subject[:MAX_SUBJECT]}…"
     heading.append(subject, style="not dim")
+    if seconds is not None:
+        heading.append(f"  {show_span(seconds)}")
     out.print(heading, no_wrap=not full, overflow="ellipsis")
-    if event.results:
-        out.print(_result_table(event))
+    outcome = outcome_of_call(event)
+    if outcome.text:
+        line = Text(f"  {outcome.word}  ", style=CAUTION if outcome.is_bad else QUIET)
+        line.append(printable(" ".join(outcome.text.split()))[:MAX_REASON], style="default")
+        out.print(line, no_wrap=not full, overflow="ellipsis")
+    rows = [_run_row(result) for result in event.results if result.kind != RECORDER_KIND]
+    if rows:
+        out.print(runs_table(out, rows, has_header=False))
     if event.verdict != NO_VERDICT:
         line = Text("  → ").append_text(outcome_text(event.verdict))
         line.append(f"  {printable(event.reason)[:MAX_REASON]}")
         out.print(line)
-    notes = notes_of(event)
+    notes = notes_of(event, has_reconstructed=full)
     if notes:
         out.print(Text(f"  {'; '.join(notes)}", style="dim"))
     if full:
         _print_details(out, event)
 
 
-def _result_table(event: RecordedEvent) -> Table:
-    table = make_table("", "hook", "place", "bar", "time", "answer")
-    table.show_header = False
-    shown = [result for result in event.results if result.kind != RECORDER_KIND]
-    total = max((r.started + (r.duration or 0.0) for r in shown), default=0.0)
-    for result in shown:
-        duration = "" if result.duration is None else show_span(result.duration)
-        table.add_row(
-            "",
-            Text(name_text(result.hook)),
-            Text(name_text(result.place), style="dim"),
-            _bar(result, total),
-            Text(duration, style="dim"),
-            _answer_text(result),
-        )
-    return table
-
-
-def _bar(result: RecordedResult, total: float) -> Text:
-    """Return when a hook ran, from the start of the event to the end of its last hook."""
-    if result.duration is None or not total:
-        return Text("·" * BAR_WIDTH, style="dim")
-    start = min(round(result.started / total * BAR_WIDTH), BAR_WIDTH - 1)
-    length = min(max(round(result.duration / total * BAR_WIDTH), 1), BAR_WIDTH - start)
-    style = TROUBLE_STYLE.get(result.trouble) or VERDICT_STYLE.get(result.verdict, "")
-    rest = BAR_WIDTH - start - length
-    return Text.assemble(("─" * start, "dim"), ("━" * length, style), ("─" * rest, "dim"))
-
-
-def _answer_text(result: RecordedResult) -> Text:
-    if result.trouble:
-        return trouble_text(result).append(f"  {printable(problem_of(result))}", style="default")
-    names = ", ".join(name for name in result.answer if name not in ("outcome", "reason"))
-    text = Text() if result.verdict == "change" else outcome_text(result.verdict)
-    if names:
-        text.append(f"{'  ' if text else ''}{names}", style="cyan")
+def _run_row(result: RecordedResult) -> RunRow:
+    text = status_text(result.trouble, problem_of(result))
+    if not result.trouble:
+        text = answer_text(result.answer)
     if result.shadow:
-        text.append("  as a shadow", style="magenta")
-    return text
+        text.append("  as a shadow", style=SHADOW)
+    style = STATUSES.get(result.trouble) or OUTCOMES.get(result.verdict, "")
+    return RunRow(result.hook, result.place, text, result.started, result.duration, style)
 
 
 def _print_details(out: Console, event: RecordedEvent) -> None:
@@ -323,6 +314,7 @@ def search_events(
     outcome: Annotated[str, typer.Option("--outcome", help=OUTCOME_HELP)] = "",
     hook: Annotated[str, typer.Option("--hook", help="Name of a hook that ran.")] = "",
     failed: Failed = False,
+    refused: Refused = False,
     session: Annotated[str, typer.Option("--session", help="Only in this session.")] = "",
     project: Project = "",
     agent: Agent = "",
@@ -330,9 +322,10 @@ def search_events(
     limit: Limit = 50,
     as_json: AsJson = False,
 ) -> int:
-    """Search the events of all sessions, those that were recorded last first.
+    """Search the events of all sessions, the newest first.
 
-    Exits with 1 if there are none.
+    All text of an event is searched, up to a million characters: arguments, results, errors,
+    prompts, reasons. `deplo*` finds words that begin so. Exits with 1 if there are none.
 
     For example:
 
@@ -340,6 +333,7 @@ def search_events(
         anyhook history search --outcome deny --since 30d
         anyhook history search --hook guard.py --tool shell
         anyhook history search --failed --since 7d
+        anyhook history search --refused "rm -rf"
     """
     with open_history() as store:
         given = Filter(
@@ -353,9 +347,11 @@ def search_events(
             since=parse_since(since),
             project=project,
             failed=failed,
+            refused=refused,
         )
         wanted = resolve(given, store)
-        found = search(store, wanted, limit=limit)
+        found = newest(store, wanted, limit=limit)
+        names = short_names(store, [item.session for item in found])
         if not found:
             print_notes(notes_on(wanted, store))
     if as_json:
@@ -371,12 +367,31 @@ def search_events(
             Text(show_time(item.time), style="dim"),
             name_text(item.event),
             name_text(item.tool or ""),
-            outcome_text(item.verdict),
-            Text(subject_of(item)[:120]),
-            Text(name_text(item.session)[:8], style="cyan"),
+            _decision_text(item),
+            _hit_text(item, wanted.text),
+            Text(name_text(names[item.session]), style=ACCENT),
             str(item.id),
         )
     out.print(table)
+    out.print(f"To see all of one: anyhook history show --event {found[0].id}", style="dim")
     if len(found) == limit:
-        out.print(f"Only the last {limit} are shown; for more: --limit {limit * 4}", style="dim")
+        out.print(f"Only the newest {limit} are shown; for more: --limit {limit * 4}", style="dim")
     return OK
+
+
+def _decision_text(event: RecordedEvent) -> Text:
+    """Return the verdict, or that the call was not executed for another reason."""
+    if event.verdict == NO_VERDICT and event.refusal is not None:
+        return Text("refused", style=CAUTION)
+    return outcome_text(event.verdict)
+
+
+def _hit_text(event: RecordedEvent, words: str) -> Text:
+    """Return what an event was about, and the words that were searched with their surroundings."""
+    subject = subject_of(event)[:MAX_HIT]
+    hit = printable(hit_of(event, words, MAX_HIT))
+    text = Text(subject)
+    if hit and hit.strip("…") not in subject:
+        text.append(f"\n{hit}", style="dim")
+    text.highlight_words([word.strip('"*') for word in words.split()], "bold", case_sensitive=False)
+    return text

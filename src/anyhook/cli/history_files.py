@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,10 +17,11 @@ from anyhook.cli import (
     history_stats,  # noqa: F401 - adds its command
 )
 from anyhook.cli.event_filters import notes_on, print_notes, resolve
-from anyhook.cli.history import OUTCOME_HELP, Agent, Failed, Project, history
-from anyhook.cli.options import AsJson
-from anyhook.cli.output import console, count_of, print_json
-from anyhook.cli.past import Since, open_history, print_problems
+from anyhook.cli.history import OUTCOME_HELP, Agent, Failed, Project, Refused, history
+from anyhook.cli.open_history import open_history
+from anyhook.cli.options import AsJson, Since
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import ProgressBar, count_of, print_problems, progress
 from anyhook.errors import UsageError
 from anyhook.history.describe import parse_since
 from anyhook.history.export import export_jsonl, export_parquet
@@ -30,12 +30,13 @@ from anyhook.history.imports import find_transcripts, import_transcripts
 from anyhook.history.search import iterate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from anyhook.history.events import RecordedEvent
-    from anyhook.history.forks import TranscriptFile
 
 MEGABYTE = 1_000_000
+SHOWN_EVENTS = 1000
+"""Events after which the progress of an export is shown again."""
 EXPORT_SUFFIXES = (".jsonl", ".parquet")
 
 
@@ -55,8 +56,9 @@ def import_sessions(
         anyhook history import --agent codex
     """
     files = find_transcripts(Path.home(), os.environ, [agent] if agent else [])
-    with open_history() as store, _progress(files) as on_file:
-        done = import_transcripts(store, files, on_file=on_file)
+    size = sum(file.size for file in files)
+    with open_history() as store, progress("reading transcripts", size) as bar:
+        done = import_transcripts(store, files, on_file=lambda file: bar.advance(file.size))
     print_problems(done.problems)
     if as_json:
         print_json({name: getattr(done, name) for name in done.__slots__})
@@ -88,6 +90,7 @@ def export(
     outcome: Annotated[str, typer.Option("--outcome", help=OUTCOME_HELP)] = "",
     hook: Annotated[str, typer.Option("--hook", help="Only where this hook ran.")] = "",
     failed: Failed = False,
+    refused: Refused = False,
     session: Annotated[str, typer.Option("--session", help="Only this session.")] = "",
     project: Project = "",
     agent: Agent = "",
@@ -120,9 +123,11 @@ def export(
             since=parse_since(since),
             project=project,
             failed=failed,
+            refused=refused,
         )
         wanted = resolve(given, store)
-        with _export_progress(iterate(store, wanted), is_hidden=is_stream) as events:
+        with progress("writing", is_quiet=is_stream) as bar:
+            events = _counted(iterate(store, wanted), bar)
             if is_stream:
                 count = export_jsonl(events, sys.stdout)
             else:
@@ -147,36 +152,9 @@ def _export_to_file(events: Iterator[RecordedEvent], output: Path) -> int:
             return export_jsonl(events, stream)
 
 
-@contextmanager
-def _export_progress(
-    events: Iterator[RecordedEvent], *, is_hidden: bool
-) -> Iterator[Iterator[RecordedEvent]]:
-    """Show how many events were written; how many there will be is not known before."""
-    from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), "{task.completed:,} events written", TimeElapsedColumn())
-    out = console(stderr=True)
-    is_hidden = is_hidden or not sys.stderr.isatty()
-    with Progress(*columns, console=out, transient=True, disable=is_hidden) as bar:
-        task = bar.add_task("", total=None)
-        yield _counted(events, lambda: bar.advance(task))
-
-
-def _counted(
-    events: Iterator[RecordedEvent], on_event: Callable[[], object]
-) -> Iterator[RecordedEvent]:
-    for event in events:
+def _counted(events: Iterator[RecordedEvent], bar: ProgressBar) -> Iterator[RecordedEvent]:
+    """Yield events, and show how many were written; how many there will be is not known before."""
+    for number, event in enumerate(events):
+        if number % SHOWN_EVENTS == 0:
+            bar.show(text=f"{number:,} events")
         yield event
-        on_event()
-
-
-@contextmanager
-def _progress(files: list[TranscriptFile]) -> Iterator[Callable[[TranscriptFile], Any]]:
-    """Show how many bytes of the transcripts were read."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
-
-    columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    out = console(stderr=True)
-    with Progress(*columns, console=out, transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("reading transcripts", total=sum(file.size for file in files))
-        yield lambda file: bar.advance(task, file.size)

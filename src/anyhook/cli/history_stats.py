@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from anyhook.cli import OK
+from anyhook.cli.colors import BAD, CAUTION, SHADOW
 from anyhook.cli.event_filters import check_agent
-from anyhook.cli.history import Agent, history, name_text
-from anyhook.cli.options import AsJson
-from anyhook.cli.output import console, count_of, make_table, print_json
-from anyhook.cli.past import Since, counts_text, open_history, outcome_text
+from anyhook.cli.history import Agent, history
+from anyhook.cli.open_history import open_history
+from anyhook.cli.options import AsJson, Since
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import count_of, counts_text, make_table, name_text, outcome_text, progress
 from anyhook.history.describe import parse_since, show_span, show_time
 from anyhook.history.statistics import statistics
 
@@ -34,24 +34,16 @@ def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
 
         anyhook history stats --since 30d
     """
-    from rich.progress import Progress
-
     check_agent(agent)
-    errors = console(stderr=True)
-    is_hidden = not sys.stderr.isatty()
-    with (
-        open_history() as store,
-        Progress(console=errors, transient=True, disable=is_hidden) as bar,
-    ):
-        task = bar.add_task("counting", total=1.0)
+    with open_history() as store, progress("counting", 1.0) as bar:
         found = statistics(
             store,
             agent=agent,
             since=parse_since(since),
-            on_progress=lambda share: bar.update(task, completed=share),
+            on_progress=bar.show,
         )
     if as_json:
-        print_json(asdict(found))
+        print_json(found)
         return OK
     out = console()
     total = sum(found.events.values())
@@ -91,7 +83,7 @@ def _share(part: int, whole: int) -> str:
 def _runs_text(hook: HookStatistics) -> Text:
     text = Text(f"{hook.runs:,}")
     if hook.shadow:
-        text.append(f" ({hook.shadow:,} as a shadow)", style="magenta")
+        text.append(f" ({hook.shadow:,} as a shadow)", style=SHADOW)
     return text
 
 
@@ -105,8 +97,8 @@ def _hook_table(hooks: tuple[HookStatistics, ...]) -> Table:
             Text(name_text(hook.place), style="dim"),
             _runs_text(hook),
             counts_text(hook.outcomes),
-            Text(str(hook.failures or ""), style="red"),
-            Text(str(hook.warnings or ""), style="yellow"),
+            Text(str(hook.failures or ""), style=BAD),
+            Text(str(hook.warnings or ""), style=CAUTION),
             "" if hook.seconds is None else show_span(hook.seconds),
             "" if hook.slowest is None else show_span(hook.slowest),
             Text(show_time(hook.last), style="dim"),

@@ -20,7 +20,8 @@ from anyhook.cli.add import (
 )
 from anyhook.cli.changes import WriteOptions, one_at_a_time
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
-from anyhook.cli.output import console, make_table, print_error, require_terminal
+from anyhook.cli.output import console, print_error
+from anyhook.cli.render import make_table, require_terminal
 from anyhook.cli.starter import STARTER_PATH, STARTER_TEXT
 from anyhook.errors import UsageError
 from anyhook.manage.adding import load_hook_file

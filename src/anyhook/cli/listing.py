@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from anyhook.cli import OK
-from anyhook.cli.health import WORD_STYLE, health_json, word_text
+from anyhook.cli.colors import BAD, CAUTION, HEADING, STATES
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, print_no_hooks, print_project
-from anyhook.cli.output import (
+from anyhook.cli.output import console, health_members, members, print_json
+from anyhook.cli.render import (
     WIDE,
-    console,
+    health_text,
     make_table,
     print_diagnostics,
-    print_json,
     show_place,
 )
 from anyhook.manage.health import Word, health
@@ -33,14 +33,6 @@ if TYPE_CHECKING:
     from anyhook.manage.health import Health, HookHealth
     from anyhook.manage.hooks import HookRow
     from anyhook.model.definitions import HookDefinition
-
-STATE_STYLE = {
-    "on": "green",
-    "shadow": "magenta",
-    "off": "dim",
-    "not trusted": "yellow",
-    "changed": "yellow",
-}
 
 
 def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson = False) -> int:
@@ -90,7 +82,7 @@ def _print_broken(out: Console, engine: Engine, engine_health: Health) -> None:
         if hook.word is Word.BROKEN:
             text = f"  {hook.row.label}: {hook.evidence}  "
             place = show_place(hook.place, engine.project_dir)
-            line = Text.assemble(("broken", WORD_STYLE[hook.word]), text, (place, "dim"))
+            line = Text.assemble(("broken", BAD), text, (place, "dim"))
             out.print(line, soft_wrap=True)
 
 
@@ -118,11 +110,11 @@ def _table(out: Console, engine: Engine, rows: list[HookRow], engine_health: Hea
         handler = row.handler
         layer = f"{handler.layer} {printable(handler.origin or '')}".rstrip()
         cells = [
-            Text("" if event == previous_event else event, style="bold cyan"),
+            Text("" if event == previous_event else event, style=HEADING),
             Text(row.label, style="bold"),
             Text(_matcher(row.definition)),
-            Text(row.state, style=STATE_STYLE[row.state]),
-            word_text(engine_health.of(row)),
+            Text(row.state, style=STATES[row.state]),
+            health_text(engine_health.of(row)),
             Text(f"{handler.timeout:g} s", style="dim"),
             Text(layer, style="dim"),
             Text(show_place(handler.place, engine.project_dir), style="dim"),
@@ -142,12 +134,12 @@ def _narrow_table(rows: list[HookRow], engine_health: Health) -> Table:
     for row in rows:
         event = row.event
         if event != previous_event:
-            table.add_row(Text(event, style="bold cyan"))
+            table.add_row(Text(event, style=HEADING))
         table.add_row(
             Text(f"  {row.label}", style="bold"),
             Text(_matcher(row.definition)),
-            Text(row.state, style=STATE_STYLE[row.state]),
-            word_text(engine_health.of(row)),
+            Text(row.state, style=STATES[row.state]),
+            health_text(engine_health.of(row)),
             Text(f"{row.handler.layer} {show_place(row.handler.place, short=True)}", style="dim"),
         )
         previous_event = event
@@ -170,7 +162,7 @@ def _print_inactive(out: Console, engine: Engine, rows: list[HookRow]) -> None:
         out.print(Text.assemble(("off", "dim"), f"  {switch} switches off: {names}"))
     if any(row.state in UNTRUSTED for row in rows):
         command = trust_command(engine.agent.name, engine.project_dir)
-        out.print(Text.assemble(("not trusted", "yellow"), f"  review them with: {command}"))
+        out.print(Text.assemble(("not trusted", CAUTION), f"  review them with: {command}"))
     print_native(out, engine, rows)
 
 
@@ -183,7 +175,7 @@ def print_native(out: Console, engine: Engine, rows: list[HookRow]) -> None:
     for state, labels in labels_by_state.items():
         names = ", ".join(dict.fromkeys(labels))
         text = f"  {state} in {engine.agent.title}, which does not run them: {names}"
-        out.print(Text.assemble(("!", "yellow"), text))
+        out.print(Text.assemble(("!", CAUTION), text))
     native = native_states(engine.agent, engine.hooks) if labels_by_state else None
     if native is not None:
         out.print(Text(f"   {native.review}"))
@@ -193,22 +185,15 @@ def _row_json(engine: Engine, row: HookRow, hook_health: HookHealth | None) -> d
     handler, definition = row.handler, row.definition
     return {
         "agent": engine.agent.name,
-        "event": row.event,
         "name": row.label,
         "identifier": handler.shown_identifier,
-        "state": row.state,
-        "switched_off_by": row.switched_off_by,
-        "health": health_json(hook_health),
-        "kind": handler.kind,
-        "command": handler.command or (list(handler.argv) if handler.argv else None),
-        "description": handler.description,
-        "layer": str(handler.layer),
+        "health": health_members(hook_health),
+        "command": handler.command or handler.argv or None,
         "extension": handler.origin,
-        "file": handler.place.file,
-        "line": handler.place.line,
-        "column": handler.place.column,
-        "matcher": definition.matcher,
-        "sequential": definition.sequential,
         "timeout_ms": round(handler.timeout * 1000),
+        **members(row, "event", "state", "switched_off_by"),
+        **members(handler, "kind", "description", "layer"),
+        **members(handler.place, "file", "line", "column"),
+        **members(definition, "matcher", "sequential"),
         **({} if row.native is None else {"native_trust": row.native}),
     }

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import Progress
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, PROBLEMS
@@ -23,7 +22,8 @@ from anyhook.cli.migrate_report import (
     show_what_runs,
 )
 from anyhook.cli.options import HERE, AsJson, Project
-from anyhook.cli.output import confirm, console, print_json
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import confirm, print_note, progress
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.engine.guard import Guard
 from anyhook.errors import UsageError
@@ -91,9 +91,7 @@ def migrate(
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option(
-            "--to", help="The agent that they shall run under; by default the only other one here."
-        ),
+        typer.Option("--to", help="The agent to move them to; by default the only other one here."),
     ] = None,
     project: Project = HERE,
     scope: Annotated[
@@ -180,14 +178,15 @@ def migrate(
         options = WriteOptions(yes, dry_run, as_json)
         written = apply_changes([change, *companions], options, backup=True)
         if written and not as_json and scope == "project":
-            console().print(f"Under anyhook itself: anyhook trust --agent {target_agent.name}")
+            console().print(f"For anyhook fire: anyhook trust --agent {target_agent.name}")
     elif not as_json:
         show_refusal(refusal)
     if migration.is_shimmed and scope == "project" and not shutil.which("anyhook"):
-        console(stderr=True).print(
-            "[yellow]warning:[/] anyhook is not on the PATH here, and the migrated hooks start "
-            "it; install it where the agent finds it, for example with: pipx install anyhook",
-            soft_wrap=True,
+        print_note(
+            console(stderr=True),
+            "warning:",
+            "anyhook is not on the PATH here, and the migrated hooks start it; install it where "
+            "the agent finds it, for example with: pipx install anyhook",
         )
     if as_json:
         print_json(_json(migration, losses, proof, change, written=written, refusal=refusal))
@@ -244,7 +243,7 @@ def _only_target(project: Path, source: AgentSpec) -> str:
     if len(present) == 1:
         return present[0]
     choices = " or ".join(f"--to {name}" for name in present or others)
-    raise UsageError(f"name the agent that the hooks of {source.title} shall run under: {choices}")
+    raise UsageError(f"Move the hooks of {source.title} where? Add {choices}")
 
 
 def _program(scope: str) -> tuple[str, ...]:
@@ -306,21 +305,17 @@ def _is_untrusted(migration: Migration, project: Path) -> bool:
 
 def _run_proof(request: ProofRequest, *, is_quiet: bool) -> Proof:
     location = request.location
-    bar = Progress(console=console(stderr=True), transient=True, disable=is_quiet)
-    with Sandbox.for_project(location.project, location) as sandbox, bar as progress:
-        task = progress.add_task("proving", total=None)
-
-        def update(done_and_all: tuple[int, int]) -> None:
-            done, total = done_and_all
-            progress.update(task, completed=done, total=total)
-
+    with (
+        Sandbox.for_project(location.project, location) as sandbox,
+        progress("proving", is_quiet=is_quiet) as bar,
+    ):
         # It works in copies of its own.
         request = replace(
             request,
             location=replace(location, environ=sandbox.environ),
             links_packages=sandbox.protects_files,
         )
-        return sandbox.run(prove_migration, request, on_message=update)
+        return sandbox.run(prove_migration, request, on_message=lambda message: bar.show(*message))
 
 
 # -- for programs

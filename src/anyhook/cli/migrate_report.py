@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from anyhook.cli.output import console, show_place
+from anyhook.cli.colors import BAD, CAUTION, GOOD, LOSSES, RESULTS
+from anyhook.cli.output import console, members
+from anyhook.cli.render import show_place
 from anyhook.cli.sandboxed import sandbox_text
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
@@ -29,7 +31,6 @@ NARROW_HOOK_WIDTH = 16
 WIDE_TERMINAL = 100
 MAX_DIFFERENCES = 3
 """Differences of one hook that are shown."""
-KIND_STYLES = {"lost": "bold red", "weaker": "yellow", "changed": "yellow", "note": "cyan"}
 
 
 def show_moved_hooks(migration: Migration, losses: Sequence[Loss], project: Path) -> None:
@@ -63,14 +64,14 @@ def show_losses(migration: Migration, losses: Sequence[Loss], project: Path) -> 
     """Show what is lost or changes."""
     if not losses:
         if migration.entries:
-            console().print(Text("nothing is lost", style="green"))
+            console().print(Text("nothing is lost", style=GOOD))
         return
     table = Table(title="Lost or changed", title_justify="left", box=None)
     for name in ("", "where", "what", "why", "what to do"):
         table.add_column(name, overflow="fold")
     for loss in losses:
         table.add_row(
-            Text(loss.kind, style=KIND_STYLES[loss.kind]),
+            Text(loss.kind, style=LOSSES[loss.kind]),
             show_place(loss.place, project, short=True),
             Text(printable(loss.subject)),
             Text(printable(loss.reason)),
@@ -81,7 +82,7 @@ def show_losses(migration: Migration, losses: Sequence[Loss], project: Path) -> 
 
 def show_refusal(reason: str) -> None:
     """Show why nothing is written."""
-    console().print(Text.assemble(("not written", "bold red"), f"  {reason}"))
+    console().print(Text.assemble(("not written", BAD), f"  {reason}"))
 
 
 def show_what_runs(migration: Migration, location: Location) -> None:
@@ -115,12 +116,12 @@ def show_proof(proof: Proof, migration: Migration, project: Path) -> None:
         out.print(
             f"{undecided} hook(s) had no effect on any of these events; prove them with "
             "recorded ones: --events FILE",
-            style="yellow",
+            style=CAUTION,
         )
     if not proof.differs:
-        out.print("both sides decide the same", style="green")
+        out.print("both sides decide the same", style=GOOD)
     elif proof.holds:
-        out.print("the two sides differ only as reported above", style="yellow")
+        out.print("the two sides differ only as reported above", style=CAUTION)
 
 
 def _proof_table(proof: Proof, project: Path) -> Table:
@@ -150,11 +151,11 @@ def _add_hook_column(table: Table) -> None:
 def _verdict(hook: HookProof) -> Text:
     is_explained = all(difference.is_explained for difference in hook.differences)
     if not is_explained:
-        return Text("✗", style="bold red")
+        return Text(*RESULTS["failed"])
     if hook.differences:
-        return Text("~", style="yellow")
+        return Text(*RESULTS["degraded"])
     if hook.decided:
-        return Text("✓", style="green")
+        return Text(*RESULTS["ok"])
     return Text("·", style="dim")
 
 
@@ -169,16 +170,16 @@ def _show_differences(proof: Proof, migration: Migration) -> None:
     for hook in proof.hooks:
         for event, fields in hook.unstable.items():
             message = f"  {event}  ({hook.label}): {', '.join(fields)} differs from run to run"
-            out.print(Text.assemble(("unstable", "yellow"), printable(message)))
+            out.print(Text.assemble(("unstable", CAUTION), printable(message)))
     for difference in proof.combined:
         _show_difference("all hooks together", difference, migration)
 
 
 def _show_difference(label: str, difference: Difference, migration: Migration) -> None:
     out = console()
-    style, status = "bold red", "not reported above"
+    style, status = BAD, "not reported above"
     if difference.is_explained:
-        style, status = "yellow", "reported above"
+        style, status = CAUTION, "reported above"
     event = printable(difference.event)
     out.print(Text.assemble(("differs", style), f"  {event}  ({label}; {status})"))
     _show_answer(migration.source, difference.source_answer)
@@ -204,11 +205,9 @@ def _hook_json(hook: HookProof) -> dict[str, Any]:
     return {
         "hook": hook.label,
         "place": str(hook.place),
-        "event": hook.event,
+        **members(hook, "event", "decided", "unstable"),
         "reached": hook.events,
-        "decided": hook.decided,
         "differences": [_difference_json(difference) for difference in hook.differences],
-        "unstable": {event: list(fields) for event, fields in hook.unstable.items()},
     }
 
 

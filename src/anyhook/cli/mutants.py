@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.syntax import Syntax
 from rich.text import Text
 
@@ -14,7 +12,9 @@ from anyhook.backtest.loading import digest_of
 from anyhook.backtest.run import available_processors
 from anyhook.backtest.subjects import Subject
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.output import console, count_of, make_table, print_json
+from anyhook.cli.colors import BAD, CAUTION, GOOD, QUIET
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import count_of, make_table, progress
 from anyhook.errors import UsageError
 from anyhook.interrupts import INTERRUPTED
 from anyhook.journal.lines import history_directory
@@ -89,6 +89,7 @@ def mutate_hook_file(
             {
                 "ok": is_ok and is_complete,
                 "complete": is_complete,
+                "kept": str(kept.path),
                 "mutants": len(mutants),
                 "tried": tried,
                 "killed": tried - len(survivors),
@@ -101,7 +102,7 @@ def mutate_hook_file(
     else:
         _print(console(), file, source, mutants, noticed)
         if not is_ok:
-            console().print(f"--min-killed is {min_killed:g}", style="bold red")
+            console().print(f"--min-killed is {min_killed:g}", style=BAD)
     if not is_complete:
         return INTERRUPTED
     return OK if is_ok else PROBLEMS
@@ -109,17 +110,12 @@ def mutate_hook_file(
 
 def _try_all(plan: Any, mutants: Sequence[Mutant], kept: Kept, jobs: int) -> bool:
     """Try the files that are not known, and return whether none is left."""
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    is_hidden = not sys.stderr.isatty()
-    with Progress(
-        *columns, console=console(stderr=True), transient=True, disable=is_hidden
-    ) as progress:
-        known = sum(key_of(plan, mutant) in kept.results for mutant in mutants)
-        task = progress.add_task("changed files", total=len(mutants), completed=known)
+    with progress("changed files", len(mutants)) as bar:
+        bar.show(sum(key_of(plan, mutant) in kept.results for mutant in mutants), len(mutants))
 
         def on_result(key: str, noticed: Noticed) -> None:
             kept.add(key, noticed)
-            progress.advance(task)
+            bar.advance()
 
         try:
             try_mutants(
@@ -160,14 +156,14 @@ def _print(
             continue
         survivors += 1
         heading = f"\n{name}:{mutant.line}: {mutant.operator}: no example notices this"
-        out.print(Text(printable(heading), style="yellow"), soft_wrap=True)
+        out.print(Text(printable(heading), style=CAUTION), soft_wrap=True)
         diff = mutant.diff(source, file.name)
         out.print(Syntax(printable_lines(diff), "diff", background_color="default"))
         if result.proposal:
             out.print("This one does; check that it is what you want:")
-            out.print(Text(f"  {printable(result.proposal)}", style="green"), soft_wrap=True)
+            out.print(Text(f"  {printable(result.proposal)}", style=GOOD), soft_wrap=True)
         else:
-            out.print("No call was found on which it decides differently.", style="dim")
+            out.print("No call was found on which it decides differently.", style=QUIET)
     tried = sum(result is not None for result in noticed)
     left = len(mutants) - tried
     out.print(

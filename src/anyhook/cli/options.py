@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
-from anyhook.cli.output import make_table
+from anyhook.cli.render import make_table
 from anyhook.errors import UsageError
 from anyhook.manage.paths import show_path
 from anyhook.settings.sources import Location, places
@@ -67,6 +67,14 @@ Otel = Annotated[
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+Since = Annotated[
+    str,
+    typer.Option(
+        "--since",
+        metavar="TIME",
+        help="Only what happened since then: 90d, 12h, 30min, 2026-11-01, 2026-11-01T12:00.",
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the changes and write nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON for programs.")]
 

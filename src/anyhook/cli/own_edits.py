@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from anyhook.agents import agent_that_started, get_agent
-from anyhook.cli.output import confirm, console
+from anyhook.cli.output import console
+from anyhook.cli.render import confirm
 from anyhook.cli.trust import print_review, review_hooks
 from anyhook.trust.store import TrustStore
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.program import get_program
 from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.colors import BAD, GOOD, RESULTS
 from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.options import (
     HERE,
@@ -28,15 +27,8 @@ from anyhook.cli.options import (
     print_no_hooks,
     print_project,
 )
-from anyhook.cli.output import (
-    WIDE,
-    console,
-    count_of,
-    diagnostic_json,
-    make_table,
-    print_json,
-    show_place,
-)
+from anyhook.cli.output import console, members, place_members, print_json
+from anyhook.cli.render import WIDE, count_of, make_table, progress, show_place
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
@@ -52,21 +44,14 @@ from anyhook.settings.detect import agents_with_hooks, trust_command
 from anyhook.settings.sources import Location
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from rich.console import Console
     from rich.table import Table
 
     from anyhook.agents.program import AgentProgram
-    from anyhook.probe.evidence import Observation
     from anyhook.probe.report import HookReport
 
-MARKS = {
-    Verdict.WORKS: ("✓", "green"),
-    Verdict.BROKEN: ("✗", "bold red"),
-    Verdict.OFF: ("-", "dim"),
-    Verdict.UNTESTED: ("?", "yellow"),
-}
 SUMMARY = {
     Verdict.WORKS: "works",
     Verdict.BROKEN: "broken",
@@ -148,8 +133,8 @@ def probe(
     confirm_limits(is_agreed=yes)
     if not trust_once:
         _check_trust(directory, names)
-    with _progress(quiet=as_json) as progress:
-        settings = RunSettings(program, requests, timeout, progress)
+    with progress("probing", is_quiet=as_json) as bar:
+        settings = RunSettings(program, requests, timeout, lambda text: bar.show(text=text))
         reports = [_probe_one(name, directory, settings) for name in names]
     with evidence_may_be_lost():
         for report in reports:
@@ -244,20 +229,6 @@ def _command(program: AgentProgram, path: Path | None) -> tuple[str, ...] | None
     return None
 
 
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show on standard error what is done."""
-    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False)
-    out = console(stderr=True)
-    with Progress(*columns, console=out, transient=True, disable=quiet) as progress:
-        task = progress.add_task("", total=None)
-
-        def show(text: str) -> None:
-            progress.update(task, description=printable(text))
-
-        yield show
-
-
 # -- the report
 
 
@@ -287,7 +258,7 @@ def _print_agent(out: Console, project: Path, report: AgentReport) -> None:
         if hook.verdict is not Verdict.WORKS:
             _print_reasons(out, project, hook)
     for problem in report.problems:
-        out.print(Text.assemble(MARKS[Verdict.BROKEN], f" {printable(problem)}"), soft_wrap=True)
+        out.print(Text.assemble(RESULTS[Verdict.BROKEN], f" {printable(problem)}"), soft_wrap=True)
     for note in report.notes:
         out.print(Text(f"  note: {note}", style="dim"), soft_wrap=True)
 
@@ -296,7 +267,7 @@ def _print_reasons(out: Console, project: Path, report: HookReport) -> None:
     hook = report.hook
     heading = f" {hook.label} ({show_place(hook.place, project)}): "
     for reason in report.reasons:
-        line = Text.assemble(MARKS[report.verdict], heading, printable(reason))
+        line = Text.assemble(RESULTS[report.verdict], heading, printable(reason))
         out.print(line, soft_wrap=True)
 
 
@@ -308,7 +279,7 @@ def _table(out: Console, project: Path, report: AgentReport) -> Table:
     table = make_table(*headings, no_wrap=("", "event"))
     for hook in report.hooks:
         row = [
-            Text(*MARKS[hook.verdict]),
+            Text(*RESULTS[hook.verdict]),
             Text(hook.hook.label),
             Text(printable(hook.hook.event)),
             _cell(hook.fired, "yes", "no"),
@@ -326,8 +297,8 @@ def _cell(value: bool | None, good: str, bad: str) -> Text:
     if value is None:
         return Text("-", style="dim")
     if value:
-        return Text(good, style="green")
-    return Text(bad, style="bold red")
+        return Text(good, style=GOOD)
+    return Text(bad, style=BAD)
 
 
 def _subagent_cell(hook: HookReport) -> Text:
@@ -352,8 +323,8 @@ def _print_summary(out: Console, reports: list[AgentReport]) -> None:
 def _report_json(project: Path, reports: list[AgentReport]) -> dict[str, Any]:
     return {
         "ok": not any(report.is_broken for report in reports),
-        "project": str(project),
-        "reachable": list(sandbox_limits()),
+        "project": project,
+        "reachable": sandbox_limits(),
         "agents": [_agent_json(report) for report in reports],
     }
 
@@ -366,10 +337,8 @@ def _agent_json(report: AgentReport) -> dict[str, Any]:
         "program": report.program or None,
         "version": report.version or None,
         "rules": report.rules or None,
-        "calls": list(report.calls),
         "seconds": round(report.seconds, 3),
-        "problems": list(report.problems),
-        "notes": list(report.notes),
+        **members(report, "calls", "problems", "notes"),
         "hooks": [_hook_json(hook) for hook in report.hooks],
     }
 
@@ -378,12 +347,9 @@ def _hook_json(report: HookReport) -> dict[str, Any]:
     hook = report.hook
     return {
         "hook": hook.label,
-        "event": hook.event,
-        "matcher": hook.matcher,
-        "file": hook.place.file,
-        "line": hook.place.line,
-        "verdict": str(report.verdict),
-        "reasons": list(report.reasons),
+        **members(hook, "event", "matcher"),
+        **place_members(hook.place),
+        **members(report, "verdict", "reasons"),
         "ran": report.fired,
         "denial_held": report.held(),
         "text_reached_model": report.context,
@@ -391,11 +357,5 @@ def _hook_json(report: HookReport) -> dict[str, Any]:
             "ran": report.fired_in_subagent,
             "denial_held": report.held(in_subagent=True),
         },
-        "events": [_observation_json(seen) for seen in report.observations],
+        "events": report.observations,
     }
-
-
-def _observation_json(seen: Observation) -> dict[str, Any]:
-    values = asdict(seen)
-    values["problems"] = [diagnostic_json(problem) for problem in seen.problems]
-    return values

@@ -18,8 +18,10 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.entry import load_object
 from anyhook.cli import OK
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time, print_difference
+from anyhook.cli.colors import CAUTION
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
-from anyhook.cli.output import console, make_table, print_json
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import make_table
 from anyhook.errors import UsageError
 from anyhook.files import read_user_file
 from anyhook.history.ingest import ingest
@@ -238,7 +240,7 @@ def _write(
         moved = show_path(str(set_switch_aside()))
         text = f"The damaged {switch_path().name} was moved to {moved}. Commands of other projects"
         text += " may still be wrapped: run `anyhook record off` there"
-        console(stderr=True).print(text, style="yellow", markup=False, soft_wrap=True)
+        console(stderr=True).print(text, style=CAUTION, markup=False, soft_wrap=True)
     if after is None:
         remove_switch()
     elif after != before.switch:
@@ -317,8 +319,8 @@ def _files_json(recorded: Sequence[RecordingChange]) -> list[dict[str, Any]]:
     files: list[dict[str, Any]] = []
     for file in recorded:
         for change in file.changes:
-            path = str(change.path)
-            files.append({"agent": file.agent.name, "path": path, "changes": change.has_effect})
+            changes = {"path": change.path, "changes": change.has_effect}
+            files.append({"agent": file.agent.name, **changes})
     return files
 
 
@@ -388,7 +390,7 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
         markup=False,
     )
     for problem in problems:
-        out.print(f"problem: {printable(problem)}", style="yellow", markup=False, soft_wrap=True)
+        out.print(f"problem: {printable(problem)}", style=CAUTION, markup=False, soft_wrap=True)
     return OK
 
 
@@ -398,7 +400,7 @@ def _status_json(recorded: RecordedAgent, events_today: int) -> dict[str, Any]:
         "recorder": recorded.recorders > 0,
         "tapped": recorded.taps,
         "events_today": events_today,
-        "files": list(recorded.files),
+        "files": recorded.files,
     }
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,9 +13,11 @@ import typer
 from rich.text import Text
 
 from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.colors import BAD, CAUTION, QUIET
+from anyhook.cli.open_history import open_history
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, TrustOnce, Yes
-from anyhook.cli.output import console, count_of, make_table, print_json
-from anyhook.cli.past import open_history
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import count_of, make_table, progress
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.errors import UsageError
 from anyhook.interrupts import INTERRUPTED
@@ -27,6 +28,7 @@ from anyhook.manage.redteam import (
     denied_by,
     read_accepted,
 )
+from anyhook.manage.scope import existing_project
 from anyhook.model.text import printable, shorten
 from anyhook.redteam.asking import Asker
 from anyhook.redteam.programs import SHELLS, installed_shells
@@ -34,10 +36,11 @@ from anyhook.redteam.search import Search, totals
 from anyhook.redteam.spellings import BY_NAME, CLASSES, sentence_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console
 
+    from anyhook.cli.render import ProgressBar
     from anyhook.redteam.asking import Guard
     from anyhook.redteam.plain import Plain
     from anyhook.redteam.search import Attempt, ClassResult, Escape, Progress
@@ -102,11 +105,10 @@ def redteam(
     names = _check_options(class_names, shell, fail_on)
     chosen = choose_guards(project, hooks or [], agent, trust_once=trust_once)
     confirm_limits(is_agreed=yes)
-    reasons = _read_accepted(accepted, project)
+    reasons = _read_accepted(accepted, existing_project(project))
     reports: list[_Report] = []
-    nothing_known = False
     for guard in chosen.guards:
-        with Asker(guard) as asker, _progress(guard.title) as on_progress:
+        with Asker(guard) as asker, progress(guard.title) as bar:
             with open_history() as history:
                 plains = denied_by(
                     guard, asker.examples(), history, cases=cases, commands=commands or []
@@ -117,11 +119,10 @@ def redteam(
                 shell=shell,
                 seed=seed,
                 classes=names,
-                on_progress=on_progress,
+                on_progress=partial(_show_progress, bar),
             )
             result = search.run(plains)
         reports.append(_Report.of(guard, result, reasons))
-        nothing_known |= not result.denied
         if not result.is_complete:
             break
     if as_json:
@@ -131,13 +132,14 @@ def redteam(
             _print_report(console(), report, shell)
         for title in chosen.untrusted:
             text = f"{printable(title)} was not run: you have not trusted it; add --trust-once"
-            console().print(text, markup=False, style="yellow")
+            console().print(text, markup=False, style=CAUTION)
     if any(not report.attempt.is_complete for report in reports):
         return INTERRUPTED
     has_escape = any(report.escapes for report in reports)
-    if nothing_known or not reports or (fail_on and has_escape):
-        return PROBLEMS
-    return OK
+    guards = [report for report in reports if report.attempt.denied]
+    # Among all hooks of the settings there are some that are no guards.
+    is_missing = len(guards) < len(reports) if hooks else not guards
+    return PROBLEMS if is_missing or (fail_on and has_escape) else OK
 
 
 def _check_options(names: list[str] | None, shell: str, fail_on: str) -> tuple[str, ...]:
@@ -194,26 +196,8 @@ class _Report:
         return cls(guard, result, tuple(escapes), tuple(accepted))
 
 
-@contextmanager
-def _progress(title: str) -> Iterator[Callable[[Progress], object]]:
-    """Show how far the attempts are."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-    )
-    out = console(stderr=True)
-    with Bar(*columns, console=out, transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(title, total=None)
-
-        def show(progress: Progress) -> None:
-            text = f"{title}: {progress.step}"
-            bar.update(task, description=text, total=progress.total, completed=progress.done)
-
-        yield show
+def _show_progress(bar: ProgressBar, state: Progress) -> None:
+    bar.show(state.done, state.total, f"{state.done}/{state.total}  {state.step}")
 
 
 # -- for people
@@ -223,7 +207,7 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
     result = report.attempt
     title = printable(report.guard.title)
     if not result.denied:
-        out.print(Text(f"{title} denies nothing that is known.", "yellow"))
+        out.print(Text(f"{title} denies nothing that is known.", CAUTION))
         out.print(
             "  Give what it denies: --command LINE, --cases FILE, or examples in the hook file.",
             markup=False,
@@ -237,7 +221,7 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
     for plain in result.not_denied:
         if plain.source != "typical":
             text = f"  {shorten(printable(plain.text))} is not denied ({printable(plain.source)})"
-            out.print(Text(text, "yellow"))
+            out.print(Text(text, CAUTION))
     proof = f"proved equal in {shell}" if result.can_prove else "not proved: no namespaces here"
     out.print(
         f"  {sums['denied']:,} denied, {sums['asked']:,} asked, {len(report.escapes):,} escapes "
@@ -248,9 +232,13 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
     if by_class:
         out.print(_table(result, by_class))
         _print_remedies(out, report, by_class)
+    failed = [escape for escape in report.escapes if escape.error]
+    if failed:
+        number, error = count_of(len(failed), "escape"), shorten(printable(failed[0].error))
+        out.print(Text(f"  {number} passed because the hook failed: {error}", "yellow"))
     for value, error in result.failures.items():
         text = f"a command {value} makes it fail, and the call runs: {shorten(printable(error))}"
-        out.print(Text(f"  {text}", "yellow"))
+        out.print(Text(f"  {text}", CAUTION))
     _print_accepted(out, report)
 
 
@@ -267,7 +255,7 @@ def _table(result: Attempt, by_class: dict[str, list[Escape]]) -> Any:
         counts: ClassResult = result.classes[name]
         numbers = (counts.tried, counts.denied, counts.asked, len(escapes))
         command = Text(_one_line(escapes[0].command))
-        table.add_row(Text(name, "red"), *(f"{number:,}" for number in numbers), command)
+        table.add_row(Text(name, BAD), *(f"{number:,}" for number in numbers), command)
     return table
 
 
@@ -279,7 +267,7 @@ def _print_remedies(out: Console, report: _Report, by_class: dict[str, list[Esca
     """Print the lines that keep the holes in sight, and the conditions that close them."""
     out.print("To keep them in sight, add:" if report.guard.file else "To keep them, add cases:")
     for name, escapes in by_class.items():
-        out.print(Text(f"  {_example_line(report.guard, escapes[0])}  # {name}"), soft_wrap=True)
+        out.print(Text(_example_lines(report.guard, escapes[0], name)), soft_wrap=True)
     out.print("To close them, decide on what runs:")
     sentences: dict[str, list[Plain]] = {}
     for escape in report.escapes:
@@ -293,23 +281,24 @@ def _print_remedies(out: Console, report: _Report, by_class: dict[str, list[Esca
         out.print(Text(f"  {name}: {text}"), soft_wrap=True)
 
 
-def _example_line(guard: Guard, escape: Escape) -> str:
-    """Return the line of a hook file, or of a file of cases, that expects a denial."""
+def _example_lines(guard: Guard, escape: Escape, name: str) -> str:
+    """Return what a hook file, or a file of cases, needs to expect a denial."""
     # A hook that remembers nothing has to deny the first one.
     call = escape.variant.spelling.calls[0]
-    arguments = json.dumps(call.input, ensure_ascii=False)
     if guard.file:
-        return f'hooks.example(tool="{call.tool}", input={arguments}, expect="deny")'
-    pairs = ", ".join(f"{name} = {json.dumps(value)}" for name, value in call.input.items())
+        arguments = json.dumps(call.input, ensure_ascii=False)
+        example = f'hooks.example(tool="{call.tool}", input={arguments}, expect="deny")'
+        return f"  {example}  # {name}"
+    pairs = [f"{key} = {json.dumps(value)}" for key, value in call.input.items()]
     return (
-        f'[[case]]\\nevent = "before_tool"\\ntool = "{call.tool}"\\n'
-        f'input = {{ {pairs} }}\\nexpect = "deny"'
-    ).replace("\\n", "; ")
+        f'  [[case]]\n  name = "{name}"\n  event = "before_tool"\n  tool = "{call.tool}"\n'
+        f'  input = {{ {", ".join(pairs)} }}\n  expect = "deny"'
+    )
 
 
 def _print_accepted(out: Console, report: _Report) -> None:
     for reason, number in Counter(reason for _, reason in report.accepted).items():
-        out.print(Text(f"  {count_of(number, 'escape')} accepted: {printable(reason)}", "dim"))
+        out.print(Text(f"  {count_of(number, 'escape')} accepted: {printable(reason)}", QUIET))
 
 
 # -- for programs

@@ -10,8 +10,8 @@ import typer
 from anyhook.cli import OK
 from anyhook.cli.backtest import Against, On, ProjectOption, backtest
 from anyhook.cli.html import missing_library, write_page
-from anyhook.cli.options import TrustOnce, Yes
-from anyhook.cli.past import Since, open_history
+from anyhook.cli.open_history import open_history
+from anyhook.cli.options import Since, TrustOnce, Yes
 from anyhook.errors import UsageError
 from anyhook.history.sessions import find_session
 

@@ -19,8 +19,9 @@ For example:
     anyhook run .anyhook/guard.py < event.json
     ANYHOOK_WORKER=off anyhook run .anyhook/guard.py < event.json
 
-Faster still, because no interpreter starts: `anyhook-run PYTHON HOOK.py`, which `anyhook add`
-writes where a C compiler was there when anyhook was installed.
+The file runs with the interpreter that anyhook is installed in, or the one that `--python` names:
+
+    anyhook run --python /opt/app/bin/python .anyhook/guard.py < event.json
 """
 
 

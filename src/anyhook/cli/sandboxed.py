@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from anyhook.cli.output import confirm, console
+from anyhook.cli.output import console
+from anyhook.cli.render import confirm
 from anyhook.errors import UsageError
 from anyhook.sandbox.sandbox import sandbox_limits
 

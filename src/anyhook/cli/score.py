@@ -9,9 +9,11 @@ import typer
 from rich.text import Text
 
 from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.colors import ACCENT, BAD, CAUTION, QUIET
 from anyhook.cli.html import HtmlFile, missing_library, write_page
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, TrustOnce, Yes
-from anyhook.cli.output import console, count_of, make_table, print_json, print_quoted
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import count_of, make_table, print_quoted
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.cli.score_review import review_history
 from anyhook.errors import EventError, UnknownNameError, UsageError
@@ -200,9 +202,9 @@ def _print(scores: Sequence[HookScore], sets: Sequence[LabelledSet], problems: l
             facts = (origin.source or "source unknown", origin.commit, origin.license)
             text = ", ".join(fact for fact in facts if fact)
             line = f"{labelled.path.name}: {count_of(rows, 'row')} from {text}"
-            out.print(line, style="dim", markup=False, soft_wrap=True)
+            out.print(line, style=QUIET, markup=False, soft_wrap=True)
     for problem in problems:
-        out.print(Text.assemble(("✗ ", "bold red"), printable(problem)), soft_wrap=True)
+        out.print(Text.assemble(("✗ ", BAD), printable(problem)), soft_wrap=True)
 
 
 def _print_score(out: Console, each: HookScore) -> None:
@@ -215,7 +217,7 @@ def _print_score(out: Console, each: HookScore) -> None:
         out.print(
             "It names no kinds of danger, so all of the set are shown, also those that it is not "
             "for; write hooks.about(families=[…]) or add --family.",
-            style="yellow",
+            style=CAUTION,
             markup=False,
             soft_wrap=True,
         )
@@ -225,10 +227,10 @@ def _print_score(out: Console, each: HookScore) -> None:
         latency = f"median {show_span(result.median)}, 95 % within {show_span(result.p95)}"
         out.print(f"latency: {latency}", markup=False)
     if result.failed:
-        out.print(f"it failed on {count_of(result.failed, 'call')}", style="red")
+        out.print(f"it failed on {count_of(result.failed, 'call')}", style=BAD)
     if each.not_asked:
         text = f"{count_of(each.not_asked, 'call')} of tools or events that {each.guard.agent} "
-        out.print(f"{text}does not have", style="dim")
+        out.print(f"{text}does not have", style=QUIET)
     for family in result.families:
         _print_rows(out, f"{family.family}: passed", family.detection)
         _print_rows(out, f"{family.family}: stopped by mistake", family.false_blocks)
@@ -265,7 +267,7 @@ def _print_rows(out: Console, heading: str, counts: Counts) -> None:
         outcome = "" if answer.outcome == NO_VERDICT else answer.outcome
         facts = (call.reason, outcome, answer.reason, answer.error)
         note = " · ".join(shorten(fact) for fact in facts if fact)
-        out.print(Text.assemble((f"  {place}  ", "cyan"), (printable(note), "dim")), soft_wrap=True)
+        out.print(Text.assemble((f"  {place}  ", ACCENT), (printable(note), QUIET)), soft_wrap=True)
         print_quoted(out, shorten(call.text))
 
 

@@ -11,8 +11,16 @@ from anyhook.backtest.run import run_backtest
 from anyhook.backtest.sources import parts_of_history
 from anyhook.backtest.subjects import Subject
 from anyhook.cli import OK
-from anyhook.cli.output import console, count_of, print_json, print_quoted, require_terminal
-from anyhook.cli.past import open_history, outcome_text, print_problems
+from anyhook.cli.colors import QUIET
+from anyhook.cli.open_history import open_history
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import (
+    count_of,
+    outcome_text,
+    print_problems,
+    print_quoted,
+    require_terminal,
+)
 from anyhook.errors import UsageError
 from anyhook.history.filters import Filter
 from anyhook.interrupts import INTERRUPTED
@@ -90,17 +98,17 @@ def _print_groups(out: Console, guard: Guard, calls: int, groups: Sequence[Revie
             Text.assemble(f"{group.number:>6,}  ", outcome_text(group.outcome), f"  {reason}")
         )
         for call, events in group.ordered()[:MAX_CALLS]:
-            out.print(f"        {count_of(len(events), 'time')}", style="dim")
+            out.print(f"        {count_of(len(events), 'time')}", style=QUIET)
             print_quoted(out, shorten(call))
         rest = len(group.calls) - MAX_CALLS
         if rest > 0:
-            out.print(f"        and {count_of(rest, 'more call')}; all: --json", style="dim")
+            out.print(f"        and {count_of(rest, 'more call')}; all: --json", style=QUIET)
 
 
 def _label(out: Console, store: History, groups: Sequence[ReviewGroup], file: Path) -> bool:
     """Ask for a label of each call, and return whether the user went to the end."""
     families = ", ".join(FAMILIES)
-    out.print(f"b benign, d dangerous, s skip, q end; kinds of danger: {families}", style="dim")
+    out.print(f"b benign, d dangerous, s skip, q end; kinds of danger: {families}", style=QUIET)
     for group in groups:
         for call, events in group.ordered():
             print_quoted(out, shorten(call))
@@ -118,7 +126,7 @@ def _label(out: Console, store: History, groups: Sequence[ReviewGroup], file: Pa
                 add_rows(file, [row])
             except OSError as error:
                 raise UsageError(f"{str(file)!r} cannot be written: {error.strerror}") from error
-            out.print(f"{KEYS[key]}: written to {printable(str(file))}", style="dim", markup=False)
+            out.print(f"{KEYS[key]}: written to {printable(str(file))}", style=QUIET, markup=False)
     return True
 
 

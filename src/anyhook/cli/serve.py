@@ -14,8 +14,10 @@ from rich.text import Text
 
 from anyhook.agents import get_agent
 from anyhook.cli import OK
+from anyhook.cli.colors import HEADING
 from anyhook.cli.options import AsJson, Otel, open_telemetry
-from anyhook.cli.output import console, print_json, print_settings_problems
+from anyhook.cli.output import console, print_json
+from anyhook.cli.render import print_settings_problems
 from anyhook.errors import UsageError
 from anyhook.manage.scope import existing_project
 from anyhook.model.text import printable
@@ -191,7 +193,7 @@ def _show(responder: Responder, address: Address, *, is_guarded: bool) -> None:
     out = console()
     hooks = responder.hooks
     noun = "hook" if hooks == 1 else "hooks"
-    head = Text.assemble("Listening on ", (address.url, "bold cyan"), f" with {hooks} {noun}.")
+    head = Text.assemble("Listening on ", (address.url, HEADING), f" with {hooks} {noun}.")
     out.print(head, soft_wrap=True)
     for engine in responder.engines.values():
         print_settings_problems(out, engine.diagnostics, engine.project_dir)

@@ -117,5 +117,5 @@ def promote(
 def _result_json(
     name: str, changes: list[Change], *, state: str, is_written: bool
 ) -> dict[str, Any]:
-    changed = [str(change.path) for change in changes if change.has_effect]
+    changed = [change.path for change in changes if change.has_effect]
     return {"name": name, "state": state, "written": is_written, "changed": changed}

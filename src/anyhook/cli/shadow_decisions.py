@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from anyhook.cli.output import count_of, make_table
+from anyhook.cli.render import count_of, make_table
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.model.text import printable, shorten
 
@@ -53,8 +53,6 @@ def print_decisions(out: Console, name: str, decisions: ShadowDecisions) -> None
 
 def decisions_json(decisions: ShadowDecisions) -> dict[str, Any]:
     """Return the counts and the examples for `--json`."""
-    rows: list[dict[str, Any]] = []
-    for examples in decisions.examples.values():
-        rows += [asdict(example) for example in examples]
+    examples = list(chain(*decisions.examples.values()))
     counts = decisions.counts
-    return {"events": counts.total(), "counts": dict(counts), "examples": rows}
+    return {"events": counts.total(), "counts": counts, "examples": examples}

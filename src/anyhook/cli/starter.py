@@ -8,7 +8,7 @@ STARTER_PATH = Path(".anyhook") / "guard.py"
 """Path in the project."""
 STARTER_TEXT = '''"""Hooks of this project, for every agent. Try: anyhook test .anyhook/guard.py"""
 
-from anyhook.authoring import Hooks, context, deny
+from anyhook.authoring import Hooks, ask, context, deny
 
 # A crash denies the call: a guard with a mistake in it must not let everything pass.
 hooks = Hooks(on_crash="deny")
@@ -24,6 +24,13 @@ def keep_secrets_out(event):
             return deny(f"this looks like a secret ({secret}…); read it from the environment")
 
 
+@hooks.before_tool("shell")
+def keep_files(event):
+    """Deny deleting the home or the history of the project; ask where only the shell knows."""
+    if match := event.deletes("~", ".git/**"):
+        return deny(match.why) if match.certain else ask(match.why)
+
+
 @hooks.session_start
 def introduce(event):
     """Add how this project is tested to the context."""
@@ -35,6 +42,7 @@ hooks.example(
     input={"file_path": "settings.py", "content": "KEY = 'AKIAIOSFODNN7EXAMPLE'"},
     expect="deny",
 )
+hooks.example(tool="shell", input={"command": "find ~ -delete"}, expect="deny")
 hooks.example(tool="shell", input={"command": "ls"}, expect="none")
 hooks.example("session_start", source="startup", expect="context")
 

@@ -9,20 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.changes import one_at_a_time
-from anyhook.cli.options import (
-    HERE,
-    AgentName,
-    AsJson,
-    Project,
-)
+from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
+from anyhook.cli.colors import CAUTION
+from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project
 from anyhook.cli.output import console, print_error, print_json
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.manage.hooks import all_handlers, handlers_named
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import one_agent, scope_of
-from anyhook.manage.switching import switch_hook
+from anyhook.manage.switching import switch_changes, switch_hook
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 
@@ -39,9 +35,13 @@ HookName = Annotated[
 
 @one_at_a_time
 def disable(
-    name: HookName, project: Project = HERE, agent: AgentName = None, as_json: AsJson = False
+    name: HookName,
+    project: Project = HERE,
+    agent: AgentName = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> int:
-    """Switch a hook off in the settings file of its layer.
+    """Turn a hook off in the file that defines it.
 
     Comments, order and indentation of the file stay. If the agent cannot switch off a single hook
     (see `anyhook list`), the hook is taken out of the file and kept for `anyhook enable`. Hooks of
@@ -50,15 +50,21 @@ def disable(
     For example:
 
         anyhook disable secret-guard
-        anyhook disable settings.json:12
+        anyhook disable settings.json:12 --dry-run
     """
     engine = load_engine(project, agent, name)
+    if dry_run:
+        return _show_changes(engine, name, is_on=False, as_json=as_json)
     return _report(engine, name, switch_hook(engine, name, is_on=False), as_json=as_json)
 
 
 @one_at_a_time
 def enable(
-    name: HookName, project: Project = HERE, agent: AgentName = None, as_json: AsJson = False
+    name: HookName,
+    project: Project = HERE,
+    agent: AgentName = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
 ) -> int:
     """Switch a hook on in all of your settings files.
 
@@ -68,9 +74,11 @@ def enable(
     For example:
 
         anyhook enable secret-guard
-        anyhook enable settings.json:12
+        anyhook enable settings.json:12 --dry-run
     """
     engine = load_engine(project, agent, name)
+    if dry_run:
+        return _show_changes(engine, name, is_on=True, as_json=as_json)
     result = switch_hook(engine, name, is_on=True)
     return _report(engine, name, result, as_json=as_json, should_be_on=True)
 
@@ -86,6 +94,26 @@ def load_engine(project: Path, agent: str | None, name: str) -> Engine:
         return candidates[0]
     agent_name = one_agent(scope.project, None)
     return Engine.load(scope.project, agent=agent_name, on_message=discard)
+
+
+def _show_changes(engine: Engine, name: str, *, is_on: bool, as_json: bool) -> int:
+    """Show what would be written."""
+    _, changes = switch_changes(engine, name, is_on=is_on)
+    apply_changes(changes, WriteOptions(yes=True, dry_run=True, as_json=as_json))
+    if as_json:
+        print_json(
+            {
+                "name": name,
+                "state": "on" if is_on else "off",
+                "switched_off_by": None,
+                "written": False,
+                "changed": [change.path for change in changes if change.has_effect],
+            }
+        )
+    elif not any(change.has_effect for change in changes):
+        state = "on" if is_on else "off"
+        console().print(f"{printable(name)!r} is {state} already", markup=False)
+    return OK
 
 
 def _report(
@@ -106,7 +134,8 @@ def _report(
                 "name": name,
                 "state": state,
                 "switched_off_by": switched_off_by,
-                "changed": [str(path) for path in changed],
+                "written": bool(changed),
+                "changed": changed,
             }
         )
         return exit_code
@@ -126,7 +155,7 @@ def _report(
             out.print(
                 f"{show_path(handler.place.file)} is shared with the project: the change switches "
                 "the hook off for every user of the project",
-                style="yellow",
+                style=CAUTION,
                 soft_wrap=True,
             )
     if exit_code != OK:

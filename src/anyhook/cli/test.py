@@ -14,12 +14,14 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.run import log_text
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.cases import run_case_file
+from anyhook.cli.colors import BAD, CAUTION, QUIET, RESULTS
 from anyhook.cli.covered import cover_hook_file
 from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.first_cases import write_first_cases
 from anyhook.cli.mutants import mutate_hook_file
 from anyhook.cli.options import HERE, AgentNames, AsJson, Project, TrustOnce, Yes
-from anyhook.cli.output import RESULT_MARKS, UNWRAPPED, console, make_table, print_json
+from anyhook.cli.output import UNWRAPPED, console, members, print_json
+from anyhook.cli.render import make_table
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
 from anyhook.errors import UsageError
@@ -169,10 +171,10 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
             _print_notes(out, result)
     print_unsupported(out, unsupported)
     for problem in problems:
-        text = Text.assemble(("✗", "bold red"), f"  {printable(problem)}")
+        text = Text.assemble(("✗", BAD), f"  {printable(problem)}")
         out.print(text, soft_wrap=True)
     for warning in warnings:
-        out.print(Text.assemble(("warning", "yellow"), f"  {warning}"))
+        out.print(Text.assemble(("warning", CAUTION), f"  {warning}"))
     if not results:
         out.print(
             "There are no examples; write some in the hook file, like\n"
@@ -252,11 +254,11 @@ def _example_text(example: Example) -> str:
 
 def _result_cell(result: ExampleResult) -> Text:
     answer = "" if result.status == "absent" else f" {result.got}"
-    return Text.assemble(RESULT_MARKS[result.status], (answer, "dim"))
+    return Text.assemble(RESULTS[result.status], (answer, QUIET))
 
 
 def _print_notes(out: Console, result: ExampleResult) -> None:
-    mark, style = RESULT_MARKS[result.status]
+    mark, style = RESULTS[result.status]
     for note in result.notes:
         text = f"  {result.example.place}: {note}"
         out.print(Text.assemble((f"{mark} {result.agent}", style), text))
@@ -267,13 +269,8 @@ def _print_notes(out: Console, result: ExampleResult) -> None:
 def _result_json(result: ExampleResult) -> dict[str, Any]:
     reply = result.run.reply if result.run else None
     return {
-        "event": result.example.event,
-        "expect": result.example.expect,
-        "place": result.example.place,
-        "agent": result.agent,
-        "status": result.status,
-        "got": result.got,
-        "notes": list(result.notes),
+        **members(result.example, "event", "expect", "place"),
+        **members(result, "agent", "status", "got", "notes"),
         "traceback": result.traceback or None,
-        "reply": dict(reply) if reply else None,
+        "reply": reply or None,
     }

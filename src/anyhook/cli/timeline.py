@@ -9,7 +9,16 @@ from rich.table import Table
 from rich.text import Text
 
 from anyhook.authoring.inspect import scan
-from anyhook.cli.output import WIDE, make_table, print_diagnostics, show_place
+from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, STATUSES
+from anyhook.cli.render import (
+    RunRow,
+    answer_text,
+    one_line,
+    print_diagnostics,
+    runs_table,
+    show_place,
+    status_text,
+)
 from anyhook.cli.verdict import Verdict, verdicts_by_rules
 from anyhook.engine.compare import Difference, differences
 from anyhook.engine.hook_files import files_of
@@ -20,13 +29,17 @@ from anyhook.engine.not_run import (
     unknown_tool,
     why_not_decided,
 )
-from anyhook.model.answers import Outcome
+from anyhook.journal.records import answer_record
+from anyhook.manage.hooks import configured_handlers
 from anyhook.model.decisions import Status
+from anyhook.model.definitions import unique_labels
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable, shorten
 from anyhook.settings.detect import agents_with_hooks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
     from anyhook.authoring.inspect import Use
@@ -36,45 +49,6 @@ if TYPE_CHECKING:
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
 
-BAR_WIDTH = 24
-NARROW_BAR_WIDTH = 8
-
-OUTCOME_STYLE = {
-    Outcome.DENY: "bold red",
-    Outcome.ASK: "bold yellow",
-    Outcome.DEFER: "bold yellow",
-    Outcome.ALLOW: "bold green",
-    Outcome.NONE: "dim",
-}
-STATUS_STYLE = {
-    Status.WARNED: "yellow",
-    Status.FAILED: "red",
-    Status.TIMED_OUT: "magenta",
-    Status.WITHHELD: "yellow",
-    Status.SKIPPED: "dim",
-    Status.STARTED: "cyan",
-}
-STATUS_TEXT = {
-    Status.WARNED: "warning",
-    Status.FAILED: "failed",
-    Status.TIMED_OUT: "timed out",
-    Status.WITHHELD: "not trusted",
-    Status.SKIPPED: "skipped",
-    Status.STARTED: "in the background",
-}
-EFFECT_TEXT = {
-    "tool_input": "rewrites the input",
-    "context": "adds context",
-    "system_message": "shows the user a message",
-    "llm_request": "changes the request",
-    "llm_response": "changes the response",
-    "tool_config": "filters tools",
-    "clear_context": "clears the context",
-    "tail_tool_call": "calls a tool",
-    "tool_output": "replaces the result",
-    "extra": "sets other fields",
-}
-"""Fields of an answer besides its outcome."""
 HEADLINE_FIELDS = frozenset({"outcome", "stop", "approve"})
 """Fields of a decision that the verdicts show."""
 PROSE_FIELDS = frozenset({"reason", "context", "system_messages"})
@@ -101,14 +75,16 @@ def print_timeline(
     heading = Text(f"\n{spec.wire}", style="bold")
     subject = getattr(event, spec.subject) if spec.subject else None
     if subject:
-        heading.append(f"  {printable(str(subject))}", style="not bold cyan")
+        heading.append(f"  {printable(str(subject))}", style=f"not bold {ACCENT}")
     out.print(heading)
     unknown = unknown_tool(engine, event)
     if unknown is not None:
-        out.print(Text.assemble(("unknown tool", "yellow"), f"  {unknown}"))
+        out.print(Text.assemble(("unknown tool", CAUTION), f"  {unknown}"))
     skipped = hooks_that_did_not_run(engine, event, decision)
     if decision.results or skipped:
-        out.print(_timeline(out, engine, event, decision, skipped))
+        labels = unique_labels(configured_handlers(engine))
+        rows = [_run_row(engine, event, result, labels) for result in decision.results]
+        out.print(runs_table(out, [*rows, *map(_skipped_row, skipped)]))
     elif not decision.blame:
         out.print(_no_hooks_text(engine, spec.wire))
     changes = differences(engine, event, decision)
@@ -131,10 +107,10 @@ def print_background_results(out: Console, results: list[HandlerResult]) -> None
     """Print the answers of hooks that ran in the background."""
     out.print(Text("in the background", style="bold"))
     for result in results:
-        out.print(Text(f"  {result.handler.label}  ").append_text(_answer(result)))
+        out.print(Text(f"  {result.handler.label}  ").append_text(_result_text(result)))
         for text in (result.answer.context, result.answer.system_message):
             if text:
-                out.print(Text(f"    {_one_line(text)}", style="dim"))
+                out.print(Text(f"    {one_line(text)}", style="dim"))
 
 
 def _no_hooks_text(engine: Engine, event: str) -> Text:
@@ -146,85 +122,51 @@ def _no_hooks_text(engine: Engine, event: str) -> Text:
     agents = agents_with_hooks(engine.project_dir, environ=engine.environ)
     titles = [settings.title for settings in agents if settings.agent != engine.agent.name]
     if titles:
-        text.append(f"; {', '.join(titles)} has hooks here", style="yellow")
+        text.append(f"; {', '.join(titles)} has hooks here", style=CAUTION)
     return text
 
 
 # -- the hooks
 
 
-def _timeline(
-    out: Console, engine: Engine, event: Event, decision: Decision, skipped: list[NotRun]
-) -> Table:
-    width = BAR_WIDTH if out.width >= WIDE else NARROW_BAR_WIDTH
-    table = make_table("hook", "place", "time", "", "answer", no_wrap=("hook", "place", "time", ""))
-    table.columns[0].overflow = "ellipsis"
-    table.columns[3].justify = "right"
-    total = max((result.started + result.duration for result in decision.results), default=0.0)
-    for result in decision.results:
-        label = Text(f"  {_label_with_function(engine, event, result.handler)}")
-        place = Text(show_place(result.handler.place, short=True), style="dim")
-        bar = _bar(result, total or 1.0, width)
-        duration = Text(f"{result.duration * 1000:.0f} ms", style="dim")
-        table.add_row(label, place, bar, duration, _answer(result))
-    for hook in skipped:
-        label = Text(f"  {hook.handler.label}", style="dim")
-        place = Text(show_place(hook.handler.place, short=True), style="dim")
-        reason = Text(f"did not run: {printable(hook.reason)}", style="dim")
-        table.add_row(label, place, Text("·" * width, style="dim"), "", reason)
-    return table
+def _run_row(
+    engine: Engine, event: Event, result: HandlerResult, labels: Mapping[int, str]
+) -> RunRow:
+    handler = result.handler
+    has_run = result.status not in (Status.WITHHELD, Status.SKIPPED)
+    name = labels.get(id(handler), handler.label)
+    return RunRow(
+        f"{name}{_function_of(engine, event, handler)}",
+        show_place(handler.place, short=True),
+        _result_text(result),
+        result.started,
+        result.duration if has_run else None,
+        STATUSES.get(result.status) or OUTCOMES[result.answer.outcome],
+    )
 
 
-def _bar(result: HandlerResult, total: float, width: int) -> Text:
-    if result.status in (Status.WITHHELD, Status.SKIPPED):
-        return Text("·" * width, style="dim")
-    # A hook that ends at once still gets one column.
-    start = min(round(result.started / total * width), width - 1)
-    length = max(round(result.duration / total * width), 1)
-    length = min(length, width - start)
-    style = STATUS_STYLE.get(result.status, OUTCOME_STYLE[result.answer.outcome])
-    rest = width - start - length
-    return Text.assemble(("─" * start, "dim"), ("━" * length, style), ("─" * rest, "dim"))
+def _skipped_row(hook: NotRun) -> RunRow:
+    reason = Text(f"did not run: {printable(hook.reason)}", style="dim")
+    return RunRow(hook.handler.label, show_place(hook.handler.place, short=True), reason)
 
 
-def _answer(result: HandlerResult) -> Text:
+def _result_text(result: HandlerResult) -> Text:
     """Return what a hook answered, or how it ended without an answer."""
-    if result.status is not Status.RAN:
-        return _status(result)
-    answer = result.answer
-    effects: list[str] = []
-    if answer.stop:
-        effects.append("stop")
-    if answer.outcome is not Outcome.NONE:
-        effects.append("approve" if answer.approve else str(answer.outcome))
-    effects += [text for field, text in EFFECT_TEXT.items() if getattr(answer, field)]
-    if not effects:
-        return Text("no opinion", style="dim")
-    style = "bold red" if answer.stop else OUTCOME_STYLE[answer.outcome]
-    # The whole reason stands below, among the fields of the decision.
-    text = Text.assemble((", ".join(effects), style), no_wrap=True, overflow="ellipsis")
-    decides = answer.outcome is not Outcome.NONE or answer.stop
-    reason = answer.reason or answer.stop_reason
-    if decides and reason:
-        text.append(f"  {_one_line(reason)}")
-    return text
-
-
-def _status(result: HandlerResult) -> Text:
-    text = Text(STATUS_TEXT[result.status], style=STATUS_STYLE[result.status])
+    if result.status is Status.RAN:
+        # The whole reason stands below, among the fields of the decision.
+        return answer_text(answer_record(result.answer))
+    detail = ""
     if result.status is Status.WARNED:
-        text.append(f" {result.exit_text}")
-    if result.status is Status.SKIPPED and result.error:
-        text.append(f"  {_one_line(result.error)}")
-    return text
+        detail = result.exit_text
+    elif result.status is Status.SKIPPED:
+        detail = result.error or ""
+    return status_text(result.status, detail)
 
 
-def _label_with_function(engine: Engine, event: Event, handler: HandlerSpec) -> str:
-    """Return the label of a hook, with its function if the event reaches only one."""
+def _function_of(engine: Engine, event: Event, handler: HandlerSpec) -> str:
+    """Return the function of a hook file that the event reaches, if it is only one."""
     functions = _functions_for(engine, event, handler)
-    if len(functions) != 1:
-        return handler.label
-    return f"{handler.label}:{functions[0].line} {functions[0].name}"
+    return f":{functions[0].line} {functions[0].name}" if len(functions) == 1 else ""
 
 
 def _functions_for(engine: Engine, event: Event, handler: HandlerSpec) -> list[Use]:
@@ -283,10 +225,17 @@ def _field_table(decision: Decision) -> Table:
         if name in HEADLINE_FIELDS or has_parts:
             continue
         for blame in blames:
-            value = _one_line(blame.value) if name in PROSE_FIELDS else shorten(blame.value)
-            text = Text.assemble(value, (f"  ← {_blame_text(blame)}", "dim"))
+            value = one_line(blame.value) if name in PROSE_FIELDS else shorten(blame.value)
+            readers = _readers(decision, str(blame.value)) if name == "reason" else ""
+            text = Text.assemble(value, (f"  {readers}← {_blame_text(blame)}", "dim"))
             table.add_row("", Text(name, style="bold"), text)
     return table
+
+
+def _readers(decision: Decision, reason: str) -> str:
+    """Return who gets a reason, as the decision routes it; empty if nobody does."""
+    readers = [m.audience for m in decision.messages if m.field == "reason" and reason in m.text]
+    return f"for the {readers[0]}  " if readers else ""
 
 
 def _blame_text(blame: Blame) -> str:
@@ -304,8 +253,4 @@ def _print_difference(out: Console, difference: Difference) -> None:
     }
     if fields or difference.only_here or difference.only_there:
         rest = replace(difference, fields=fields)
-        out.print(Text.assemble(("differs", "bold yellow"), f"  {rest}"))
-
-
-def _one_line(value: object) -> str:
-    return shorten(" ".join(str(value).split()))
+        out.print(Text.assemble(("differs", CAUTION), f"  {rest}"))

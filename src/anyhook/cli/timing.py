@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyhook.model.record import Record
 from anyhook.worker.control import find_server
@@ -60,11 +60,6 @@ class Samples:
         self.seconds: list[float] = []
         self.codes: Counter[int] = Counter()
         self.problem = ""
-
-    @property
-    def milliseconds(self) -> list[float]:
-        """What each call took."""
-        return [seconds * 1000.0 for seconds in self.seconds]
 
     @property
     def mean(self) -> float:
@@ -147,25 +142,20 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def in_turns(
-    commands: Sequence[Command], rounds: int, on_call: Callable[[], None] = lambda: None
-) -> list[Samples]:
+    calls: Sequence[tuple[Command, Samples]], rounds: int, on_call: Callable[[], None]
+) -> None:
     """Call commands in turns, so that other load of the machine affects all of them alike.
 
     Args:
-        commands: The commands.
+        calls: The commands, each with what takes its times.
         rounds: Calls of each.
         on_call: Called after every call.
-
-    Returns:
-        One value for each command.
     """
-    samples_of = [Samples() for _ in commands]
     for start in range(0, rounds, BLOCK):
-        for command, samples in zip(commands, samples_of, strict=True):
+        for command, samples in calls:
             for _ in range(min(BLOCK, rounds - start)):
                 samples.take(command)
                 on_call()
-    return samples_of
 
 
 def warm_up(command: Command, base: str) -> str:
@@ -173,11 +163,13 @@ def warm_up(command: Command, base: str) -> str:
 
     Args:
         command: Runs a hook file through a worker.
-        base: The address of its server (`anyhook.worker.client.address`).
+        base: The address of its server (`anyhook.worker.client.address`); may be empty.
 
     Returns:
         Why it stays cold; empty if it is warm.
     """
+    if not base:
+        return "its interpreter is not found"
     started = time.monotonic()
     events_before = None
     while time.monotonic() - started < WARM_UP:
@@ -196,13 +188,3 @@ def warm_up(command: Command, base: str) -> str:
             return ""
         events_before = events
     return f"no worker answered within {WARM_UP:g} seconds; see: anyhook doctor"
-
-
-def cold_since(status: Mapping[str, Any], moment: float) -> list[str]:
-    """List why a server did not answer events, the newest reason last.
-
-    Args:
-        status: The status of the server.
-        moment: Seconds since the epoch; what was before does not count.
-    """
-    return [str(entry["reason"]) for entry in status["cold"] if entry["at"] >= moment]

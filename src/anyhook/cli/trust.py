@@ -15,13 +15,14 @@ from rich.text import Text
 
 from anyhook.agents import get_agent
 from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.colors import ACCENT, CAUTION, DIFFERENCES, GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
-from anyhook.cli.output import (
+from anyhook.cli.output import console, members, place_members, print_json
+from anyhook.cli.render import (
     confirm,
-    console,
     count_of,
     print_diagnostics,
-    print_json,
+    print_note,
     print_quoted,
     require_terminal,
     show_place,
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from anyhook.trust.subjects import Subject
     from anyhook.trust.trees import Script
 
-DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
 _PLAIN_PATH = re.compile(r"[\w./@+~ -]+")
 ASK_INSTEAD = "use --show to review, --yes to trust"
 MAX_LINES = 40
@@ -145,7 +145,7 @@ def trust(
 def _revoke(store: TrustStore, project: Path, *, as_json: bool) -> int:
     was_trusted = store.revoke(project)
     if as_json:
-        print_json({"project": str(project), "trusted": False, "changed": was_trusted})
+        print_json({"project": project, "trusted": False, "changed": was_trusted})
         return OK
     state = "is not trusted any more" if was_trusted else "was not trusted"
     console().print(f"{show_path(str(project))} {state}", markup=False)
@@ -175,9 +175,9 @@ def _print_result(out: Console, scope: Scope, reviews: list[Review], *, trusted:
         title = f"  {review.agent.title}" if len(reviews) > 1 else ""
         if review.changes and not trusted:
             command = trust_command(review.agent.name, scope.project)
-            out.print(f"[yellow]not trusted;[/] trust with: {command}{title}")
+            print_note(out, "not trusted;", f"trust with: {command}{title}")
         elif review.subjects:
-            out.print(f"[green]trusted:[/] {count_of(len(review.subjects), 'hook')}{title}")
+            print_note(out, "trusted:", f"{count_of(len(review.subjects), 'hook')}{title}", GOOD)
         _print_native(out, review)
         problems.update(dict.fromkeys(review.problems))
     print_diagnostics(console(stderr=True), problems, scope.project)
@@ -192,7 +192,7 @@ def _print_native(out: Console, review: Review) -> None:
     for state in sorted(states.keys() - RUNNING - {""}):
         hooks = count_of(states[state], "hook")
         text = f"  {hooks} {state} in {review.agent.title}; {native.review}"
-        out.print(Text.assemble(("!", "yellow"), text), soft_wrap=True)
+        out.print(Text.assemble(("!", CAUTION), text), soft_wrap=True)
 
 
 # -- what a user reviews
@@ -211,10 +211,10 @@ def print_review(out: Console, project: Path, review: Review) -> None:
     for word, labels in labels_by_file.items():
         file = printable(word.replace(str(project), "."))
         more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
-        out.print(Text(f"  not bound: {file}  ({labels[0]}{more})", "yellow"), soft_wrap=True)
+        out.print(Text(f"  not bound: {file}  ({labels[0]}{more})", CAUTION), soft_wrap=True)
     if labels_by_file:
         out.print(
-            "  anyhook cannot watch these; it will not ask again when they change.", style="yellow"
+            "  anyhook cannot watch these; it will not ask again when they change.", style=CAUTION
         )
 
 
@@ -226,9 +226,9 @@ def _print_change(
     event = review.agent.by_canonical[subject.event].wire
     state = "new" if change.what == "new" else "changed"
     heading = Text.assemble(
-        (f"{state}  ", "yellow"),
+        (f"{state}  ", CAUTION),
         (handler.label, "bold"),
-        (f"  {event} {printable(subject.matcher or '*')}", "cyan"),
+        (f"  {event} {printable(subject.matcher or '*')}", ACCENT),
         (f"  {show_place(handler.place, project)}", "dim"),
     )
     out.print(heading)
@@ -251,7 +251,7 @@ def _print_change(
     difference = "\n".join(change.difference)
     if difference and difference not in shown:
         for line in change.difference:
-            out.print(Text(f"    {printable(line)}", style=DIFF_STYLE.get(line[:1], "dim")))
+            out.print(Text(f"    {printable(line)}", style=DIFFERENCES.get(line[:1], "dim")))
     elif difference:
         out.print(Text("    the same difference as above", style="dim"))
     shown.add(difference)
@@ -310,7 +310,7 @@ def _print_value(out: Console, title: str, value: str) -> None:
         out.print(Text(line))
     if len(shown) < len(value):
         rest = len(value) - len(shown)
-        out.print(Text(f"    | … {rest} more characters; see --json for all", style="yellow"))
+        out.print(Text(f"    | … {rest} more characters; see --json for all", style=CAUTION))
 
 
 def _print_script(out: Console, text: str) -> None:
@@ -324,7 +324,7 @@ def _reviews_json(project: Path, reviews: list[Review], *, trusted: bool) -> dic
     hooks: list[dict[str, Any]] = []
     for review in reviews:
         hooks += [_hook_json(review, subject) for subject in review.subjects]
-    return {"project": str(project), "trusted": trusted, "hooks": hooks}
+    return {"project": project, "trusted": trusted, "hooks": hooks}
 
 
 def _hook_json(review: Review, subject: Subject) -> dict[str, Any]:
@@ -332,28 +332,22 @@ def _hook_json(review: Review, subject: Subject) -> dict[str, Any]:
     changes = [change for change in review.changes if change.subject is subject]
     directories = []
     for tree in subject.trees:
-        files = {name: file.digest for name, file in tree.files.items()}
-        directories.append({"path": str(tree.root), "files": files})
+        digests = {name: file.digest for name, file in tree.files.items()}
+        directories.append({"path": tree.root, "files": digests})
     return {
         "agent": review.agent.name,
         "name": handler.label,
         "event": review.agent.by_canonical[subject.event].wire,
-        "matcher": subject.matcher,
         "sequential": id(handler) in review.sequential,
-        "kind": handler.kind,
         "command": handler.command or list(handler.argv or ()),
-        "options": dict(handler.options),
         "if": handler.condition,
-        "background": handler.background,
-        "on_failure": handler.on_failure,
-        "env": dict(handler.env),
         "timeout_ms": round(handler.timeout * 1000),
-        "unclear": list(subject.unclear),
-        "file": handler.place.file,
-        "line": handler.place.line,
+        **members(subject, "matcher", "unclear"),
+        **members(handler, "kind", "options", "background", "on_failure", "env"),
+        **place_members(handler.place),
         "state": changes[0].what if changes else "trusted",
         "native_trust": review.native.of(handler) if review.native is not None else None,
-        "scripts": [{"path": str(s.path), "sha256": s.digest} for s in subject.scripts],
+        "scripts": [{"path": s.path, "sha256": s.digest} for s in subject.scripts],
         "directories": directories,
-        "difference": list(changes[0].difference) if changes else [],
+        "difference": changes[0].difference if changes else [],
     }

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from anyhook.atomic_write import replace_file
 from anyhook.cli import OK
+from anyhook.cli.colors import HEADING
 from anyhook.cli.html import missing_library
 from anyhook.cli.options import HERE, AsJson, Project
 from anyhook.cli.output import console, print_json
@@ -92,7 +93,7 @@ def entrance(directory: Path, url: str) -> Path:
 
 def _show(url: str) -> None:
     out = console()
-    out.print(Text.assemble("The page is at ", (url, "bold cyan")), soft_wrap=True)
+    out.print(Text.assemble("The page is at ", (url, HEADING)), soft_wrap=True)
     out.print("The address is for you alone. Ctrl-C ends it.", style="dim")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from anyhook.authoring.inspect import gaps, scan
+from anyhook.cli.colors import CAUTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,4 +44,4 @@ def print_unsupported(out: Console, texts_by_agent: dict[str, list[str]]) -> Non
     """Print what agents cannot do."""
     for texts in texts_by_agent.values():
         for text in texts:
-            out.print(Text.assemble(("degraded", "yellow"), f"  {text}"))
+            out.print(Text.assemble(("degraded", CAUTION), f"  {text}"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.agents.spec import Denial
+from anyhook.cli.colors import CAUTION, OUTCOMES, badge
 from anyhook.engine.not_run import why_not_decided
 from anyhook.model.answers import Outcome
 
@@ -53,20 +54,26 @@ class Verdict:
 EFFECTS = {
     Denial.PREVENTS: ("does not go on with this", "goes on"),
     Denial.HIDES: ("gets the reason in place of the result", "gets the result"),
-    Denial.INFORMS: ("gets the reason beside the result", "gets the result"),
+    Denial.INFORMS: ("gets the reason next to the result", "gets the result"),
     Denial.ENDS: ("ends its turn, and shows its user the reason", "goes on"),
-    Denial.CONTINUES: ("continues, with the reason as its next prompt", "stops, as it wanted to"),
-    Denial.NOTHING: ("goes on: this event cannot be denied", "goes on"),
+    Denial.EMPTIES: ("offers its model no tool, and shows its user the reason", "goes on"),
+    Denial.CONTINUES: ("continues, with the reason as its next prompt", "ends its turn"),
+    Denial.NOTHING: ("goes on, because this event cannot be denied", "goes on"),
 }
 """What the agent does if the event is denied, and if it is not."""
-TOOL_EFFECTS = ("does not run this call", "runs this call")
-STYLES = {
-    Outcome.DENY: "bold white on red",
-    Outcome.ASK: "bold black on yellow",
-    Outcome.DEFER: "bold black on yellow",
-    Outcome.ALLOW: "bold black on green",
-    Outcome.NONE: "dim",
+EFFECTS_OF_EVENTS = {
+    "before_tool": ("does not run this call", "runs this call"),
+    "permission_request": ("does not run this call", "runs this call"),
+    "before_prompt": ("erases this prompt", "answers this prompt"),
+    "before_model": ("does not ask its model", "asks its model"),
+    "after_model": ("discards the response", "uses the response"),
+    "before_compress": ("does not compress the conversation", "compresses the conversation"),
+    "subagent_stop": (
+        "lets the subagent continue, with the reason as its next prompt",
+        "lets the subagent end",
+    ),
 }
+"""The same for events of which what is prevented or continued has a name."""
 
 
 def verdicts_by_rules(
@@ -102,26 +109,19 @@ def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -
             release=rules.release,
             word="UNKNOWN",
             effect=effect,
-            denied=_is_denied(spec, decision),
+            denied=decision.denied,
             decided=False,
-            style="bold black on yellow",
+            style=badge(CAUTION),
         )
     return Verdict(
         rules=rules.name,
         release=rules.release,
         word=_word(decision),
         effect=_effect(spec, decision),
-        denied=_is_denied(spec, decision),
+        denied=decision.denied,
         decided=True,
-        style="bold white on red" if decision.stop else STYLES[decision.outcome],
+        style=badge(OUTCOMES["stop" if decision.stop else decision.outcome]),
     )
-
-
-def _is_denied(spec: EventSpec, decision: Decision) -> bool:
-    """Return whether the agent does not go on with the action."""
-    has_effect = spec.denial is not Denial.NOTHING
-    is_stopped = decision.stop and not decision.stops_after
-    return is_stopped or (decision.outcome is Outcome.DENY and has_effect)
 
 
 def _word(decision: Decision) -> str:
@@ -135,10 +135,21 @@ def _word(decision: Decision) -> str:
     return " + ".join(words) or "no decision"
 
 
+def effect_of_denial(spec: EventSpec) -> str:
+    """Return what an agent does if an event is denied, without a subject."""
+    return _effects(spec)[0]
+
+
+def _effects(spec: EventSpec) -> tuple[str, str]:
+    """Return what the agent does if an event is denied, and if it is not."""
+    effects = EFFECTS[spec.denial]
+    if spec.denial in (Denial.PREVENTS, Denial.CONTINUES):
+        effects = EFFECTS_OF_EVENTS.get(spec.canonical, effects)
+    return effects
+
+
 def _effect(spec: EventSpec, decision: Decision) -> str:
-    denied, goes_on = EFFECTS[spec.denial]
-    if spec.denial is Denial.PREVENTS and spec.subject == "tool_name":
-        denied, goes_on = TOOL_EFFECTS
+    denied, goes_on = _effects(spec)
     effects = {
         Outcome.DENY: denied,
         Outcome.ASK: "asks its user",

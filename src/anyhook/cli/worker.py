@@ -15,8 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from anyhook.cli import OK
+from anyhook.cli.colors import CAUTION, HEADING
 from anyhook.cli.options import AsJson
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, members, print_json
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 from anyhook.worker.control import find_runtime_directory, list_servers, stop_server
@@ -64,7 +65,7 @@ def status(as_json: AsJson = False) -> int:
     if running:
         out.print(_servers_table(running))
     for line in summarize_cold([entry for one in running for entry in one["cold"]])[:MAX_REASONS]:
-        out.print(Text.assemble(("cold  ", "yellow"), line), soft_wrap=True)
+        out.print(Text.assemble(("cold  ", CAUTION), line), soft_wrap=True)
     for server in servers:
         if server.status is None:
             _print_silent(out, server)
@@ -157,7 +158,7 @@ def _servers_table(statuses: Sequence[Mapping[str, Any]]) -> Table:
         table.add_column(heading, justify="right" if is_number else "left", overflow="fold")
     for one in statuses:
         table.add_row(
-            Text(str(one["pid"]), "bold cyan"),
+            Text(str(one["pid"]), HEADING),
             Text(show_path(str(one["hook"]))),
             Text(show_path(str(one["python"]))),
             format_time(one["since"]),
@@ -181,7 +182,7 @@ def _print_silent(out: Console, server: ServerInfo) -> None:
     label = "stale" if server.is_stale else "silent"
     hint = "; the next event starts a new worker there" if server.is_stale else ""
     text = f"  {printable(server.base)}: {server.problem}{hint}"
-    out.print(Text.assemble((label, "yellow"), text), soft_wrap=True)
+    out.print(Text.assemble((label, CAUTION), text), soft_wrap=True)
 
 
 def summarize_cold(entries: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -228,8 +229,7 @@ def server_json(server: ServerInfo) -> dict[str, Any]:
 def _result_json(result: StopResult) -> dict[str, Any]:
     return {
         "address": result.base,
-        "pid": result.pid,
-        "how": result.how,
+        **members(result, "pid", "how"),
         "problem": result.problem or None,
-        "hooks": list(result.busy),
+        "hooks": result.busy,
     }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.agents.spec import Denial
 from anyhook.engine.policies import POLICIES, combine_field
 from anyhook.engine.verdicts import set_verdict
 from anyhook.model.answers import NO_OPINION, Audience, Outcome
@@ -66,6 +67,8 @@ def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> 
     if answered:
         set_verdict(rules, spec, draft, [item.result for item in answered])
         _set_fields(rules, spec, draft, answered)
+        if draft.outcome is Outcome.DENY:
+            _apply_denial(spec, draft)
     return Decision(
         **draft.fields,
         messages=tuple(_route_texts(rules, spec, all_results, draft.outcome)),
@@ -73,6 +76,14 @@ def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> 
         results=tuple(all_results),
         diagnostics=(*diagnostics, *draft.diagnostics),
     )
+
+
+def _apply_denial(spec: EventSpec, draft: DecisionDraft) -> None:
+    """Set what a denial means on events that have no action to prevent."""
+    if spec.denial is Denial.NOTHING:
+        draft.fields["goes_on"] = True
+    elif spec.denial is Denial.EMPTIES:
+        draft.set("tool_config", {"mode": "NONE"}, draft.blame.get("outcome", ()))
 
 
 def _with_reason(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> HandlerResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -176,7 +177,7 @@ def _format(value: object) -> str:
         return "nothing"
     if isinstance(value, Outcome):
         return str(value)
-    text = repr(value)
+    text = json.dumps(value, ensure_ascii=False, default=str)
     if len(text) > MAX_VALUE_WIDTH:
         text = text[: MAX_VALUE_WIDTH - 1] + "…"
     return text

@@ -138,6 +138,7 @@ class Engine:
         self._observers: list[Observer] = []
         self._background = Background()
         self._session_variables = SessionVariables()
+        self._session_id = f"anyhook-{os.urandom(8).hex()}"
         self._env_files = EnvFiles() if agent.env_file is not None else None
         self._is_warm = warm
         self.hooks = load_hooks(agent, location)
@@ -650,9 +651,9 @@ class Engine:
         """Report the tool of an event, once, if no hook applies to it."""
         # A payload may hold any value there; every hook applies to such a call.
         name: object = event.tool_name
-        arguments: object = event.tool_input
         if not isinstance(name, str) or self.unmatched_tools.is_checked(name, name):
             return
+        arguments: object = event.tool_input
         canonical = self.agent.vocabulary.tool(name, event.mcp_context)
         names = tuple(arguments) if isinstance(arguments, Mapping) else ()
         tool = ProgramTool(name, name, canonical, names)
@@ -662,21 +663,34 @@ class Engine:
         """Decide an event like `dispatch`, but leave it to the caller to report its problems."""
         self._check_dispatch(event)
         if not self._observers:
-            return await self._decide(event, {})
+            problems, plan = self._plan_now(event)
+            if not plan.groups and not problems:
+                return NO_DECISION
+            return await self._run(event, plan, problems, {})
         event = self.complete(event)
         observations = Observations(self._observers, self.agent, event)
         decision: Decision | None = None
         try:
-            decision = await self._decide(event, observations.variables)
+            problems, plan = self._plan_now(event)
+            decision = await self._run(event, plan, problems, observations.variables)
         finally:
             observations.finish(decision)
         if not observations.problems:
             return decision
         return replace(decision, diagnostics=(*observations.problems, *decision.diagnostics))
 
-    async def _decide(self, event: Event, variables: Mapping[str, str]) -> Decision:
+    def _plan_now(self, event: Event) -> tuple[tuple[Diagnostic, ...], Plan]:
+        """Return the new problems of settings that were read again, and the plan of an event."""
         problems = self._reload_if_stale() if self._watch else ()
-        plan = self.plan(event)
+        return problems, self.plan(event)
+
+    async def _run(
+        self,
+        event: Event,
+        plan: Plan,
+        problems: tuple[Diagnostic, ...],
+        variables: Mapping[str, str],
+    ) -> Decision:
         if not plan.groups:
             return Decision(diagnostics=problems) if problems else NO_DECISION
         spec = self.rules.by_canonical[event.name]
@@ -715,16 +729,20 @@ class Engine:
         return tuple(problem for problem in self.hooks.diagnostics if problem not in before)
 
     def complete(self, event: Event) -> Event:
-        """Return an event with its empty time, directory and vocabulary set, as hooks see it.
+        """Return an event with its empty session, time, directory and vocabulary set.
+
+        Events that a program builds without a session share one of the engine.
 
         `dispatch` completes events, too.
         """
         return self._complete(event, time.time())
 
     def _complete(self, event: Event, now: float) -> Event:
-        if event.raw is not None or (event.timestamp and event.cwd and event.vocabulary):
+        is_complete = event.session_id and event.timestamp and event.cwd and event.vocabulary
+        if event.raw is not None or is_complete:
             return event
         return event.replace(
+            session_id=event.session_id or self._session_id,
             timestamp=event.timestamp or _format_time(now),
             cwd=event.cwd or str(self.project_dir),
             vocabulary=event.vocabulary or self.agent.vocabulary,
@@ -735,6 +753,16 @@ class Engine:
     ) -> HookContext:
         for handler in plan.handlers:
             get_kind(handler.kind)  # import it before the clock of the dispatch starts
+        # The guards are bound here, so that a reload does not change them during a dispatch.
+        guard, shared_guard = self._guard, self._shared_guard
+
+        def withhold(handler: HandlerSpec) -> HandlerResult | None:
+            return withhold_safely(guard.withhold, context.directory_of(handler), handler)
+
+        def withhold_in_background(handler: HandlerSpec) -> HandlerResult | None:
+            return withhold_safely(shared_guard.withhold, context.directory_of(handler), handler)
+
+        session_variables = self._session_variables.of(str(event.session_id or ""))
         context = HookContext(
             agent=self.agent,
             rules=self.rules,
@@ -749,23 +777,11 @@ class Engine:
             epoch=time.perf_counter(),
             when=time.time(),
             services=self._services,
-        )
-        # The guards are bound here, so that a reload does not change them during a dispatch.
-        guard, shared_guard = self._guard, self._shared_guard
-
-        def withhold(handler: HandlerSpec) -> HandlerResult | None:
-            return withhold_safely(guard.withhold, context.directory_of(handler), handler)
-
-        def withhold_in_background(handler: HandlerSpec) -> HandlerResult | None:
-            return withhold_safely(shared_guard.withhold, context.directory_of(handler), handler)
-
-        session_variables = self._session_variables.of(str(event.session_id or ""))
-        return replace(
-            context,
             session_variables={**session_variables, **variables},
             withhold=withhold,
             withhold_in_background=withhold_in_background,
         )
+        return context
 
     def _limiter_of_loop(self) -> anyio.CapacityLimiter:
         """Return the limiter of the running event loop; an engine may be used by several."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.tool_results import required_members
 from anyhook.agents.values import fault_in_object
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Blame, Overridden
@@ -152,7 +153,7 @@ def _take_checked_result(
 ) -> None:
     """Take the last result that the agent accepts for its tool; report the others."""
     tool = getattr(draft.event, "tool_name", "")
-    members = spec.result_members.get(tool)
+    members = required_members(spec, draft.event)
     usable: list[FieldValue] = []
     for entry in entries:
         fault = fault_in_object(entry.value, members) if members else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from anyhook.handlers.environment import add_variables
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.shell.programs import BUILTINS, find_shell
 from anyhook.trust.scripts import missing_scripts, program
+from anyhook.worker.commands import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,9 +65,12 @@ def _check_command(
     if isinstance(first, str):
         search_path = _own_path(handler, environ)
         if first not in BUILTINS and shutil.which(first, path=search_path) is None:
-            yield _about(handler, "missing-program", f"there is no program {first!r} on the PATH")
+            text = f"there is no program {first!r} on the PATH"
+            if first == PROGRAM[0]:
+                text += "; install it where the agent finds it: pipx install anyhook"
+            yield _about(handler, "missing-program", text)
     elif first is not None and first.is_file() and not os.access(first, os.X_OK):
-        text = f"{first} may not be executed; run: chmod +x {first}"
+        text = f"{first} may not be executed; run: {shlex.join(('chmod', '+x', str(first)))}"
         yield _about(handler, "not-executable", text)
 
 

@@ -41,7 +41,7 @@ RULES = [
     (
         ["push"],
         {"--force"},
-        [],
+        ["--dry-run"],
         "overwrites commits that others may have",
         "Use `git push --force-with-lease` on a branch of your own.",
     ),

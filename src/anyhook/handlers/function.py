@@ -10,6 +10,7 @@ import anyio
 
 from anyhook.agents.output import decode_reply
 from anyhook.agents.values import check_answer
+from anyhook.authoring.degrade import fit_result
 from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
 from anyhook.handlers.cancellation import is_cancelled_from_outside
 from anyhook.handlers.results import failed_result, note, timed_out_result
@@ -114,7 +115,13 @@ def _read_answer(
         return NO_OPINION, ()
     if isinstance(returned, Answer):
         answer, notes = _check_fields(context, handler, returned)
-        return _complete_tool_input(context, answer), notes
+        answer = _complete_tool_input(context, answer)
+        if not isinstance(answer.tool_output, str):
+            return answer, notes
+        answer, problem = fit_result(context.agent, context.event, answer)
+        if problem:
+            notes = (*notes, note("output-field", context, handler, problem))
+        return answer, notes
     if isinstance(returned, dict):
         return decode_reply(context.agent, context.rules, context.spec, handler, returned)
     raise TypeError(

@@ -5,12 +5,16 @@ from __future__ import annotations
 import datetime
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.errors import UsageError
+from anyhook.history.rows import dump
+from anyhook.history.text import excerpt, searched_text
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from anyhook.history.events import RecordedEvent, RecordedResult
 
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -97,10 +101,107 @@ def _first_text(value: Any) -> str:
     return ""
 
 
-def notes_of(event: RecordedEvent) -> list[str]:
-    """Return what a reader has to know about a recorded payload."""
+def hit_of(event: RecordedEvent, words: str, width: int) -> str:
+    """Return the first of the searched words in an event with its surroundings; or nothing.
+
+    Args:
+        event: The event.
+        words: What the user typed.
+        width: Characters of the surroundings.
+    """
+    text = searched_text(event.payload, event.decision, event.refusal)
+    return excerpt(text, words, width) if words else ""
+
+
+class CallOutcome(NamedTuple):
+    """What came of a call.
+
+    Attributes:
+        word: `result`, `error` or `refused`.
+        text: The beginning of the result, the error, or the reason; empty for nothing.
+    """
+
+    word: str
+    text: str
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it is an error or a refusal."""
+        return self.word != "result"
+
+
+MAX_RESULT = 2000
+"""Characters of a result of a call that are looked at."""
+_RESULTS = ("tool_response", "toolResult", "tool_output", "output", "result")
+"""Members of payloads that hold the result of a call."""
+_TEXTS = ("stdout", "stderr", "textResultForLlm", "llmContent", "text", "content", "output")
+"""Members of a result that are its text."""
+
+
+def outcome_of_call(event: RecordedEvent) -> CallOutcome:
+    """Return what came of the call of an event, as far as its record shows it."""
+    if event.refusal is not None:
+        return CallOutcome("refused", event.refusal or "without a reason")
+    error = event.payload.get("error")
+    if event.event == "post_tool_use_failure" or (error and event.tool is not None):
+        return CallOutcome("error", _first_text(error))
+    if event.event != "after_tool":
+        return CallOutcome("result", "")
+    results = [event.payload[name] for name in _RESULTS if name in event.payload]
+    result = results[0] if results else None
+    if isinstance(result, dict):
+        error = _first_text(result.get("error"))
+        if error:
+            return CallOutcome("error", error)
+        texts = [_first_text(result.get(name)) for name in _TEXTS]
+        result = next(filter(None, texts), None) or result
+    return CallOutcome("result", _first_text(result)[:MAX_RESULT])
+
+
+class Durations:
+    """How long the calls of a session took: from the event before a call to the one after it.
+
+    Args:
+        events: The events of the session, in their order.
+    """
+
+    def __init__(self, events: Iterable[RecordedEvent]) -> None:
+        self._seconds: dict[int, float] = {}
+        started: dict[str, float] = {}
+        for event in events:
+            if event.tool is None:
+                continue
+            call = _call_of(event)
+            if event.event == "before_tool":
+                started[call] = event.time
+            elif event.event in ENDS_OF_CALLS and call in started:
+                self._seconds[event.id] = max(0.0, event.time - started.pop(call))
+
+    def of(self, event: RecordedEvent) -> float | None:
+        """Return the seconds of the call whose result an event is; `None` if not known."""
+        return self._seconds.get(event.id)
+
+
+ENDS_OF_CALLS = frozenset({"after_tool", "post_tool_use_failure"})
+
+
+def _call_of(event: RecordedEvent) -> str:
+    """Return what the events before and after a call share."""
+    for name in ("tool_use_id", "tool_call_id", "toolCallId"):
+        if event.payload.get(name):
+            return str(event.payload[name])
+    return dump([event.tool, event.payload.get("tool_input", event.payload.get("toolArgs"))])
+
+
+def notes_of(event: RecordedEvent, *, has_reconstructed: bool = True) -> list[str]:
+    """Return what a reader has to know about a recorded payload.
+
+    Args:
+        event: The event.
+        has_reconstructed: Whether the members that were not recorded are among the notes.
+    """
     notes: list[str] = []
-    if event.reconstructed:
+    if event.reconstructed and has_reconstructed:
         notes.append(f"reconstructed: {', '.join(event.reconstructed)}")
     if event.redacted:
         noun = "secret" if event.redacted == 1 else "secrets"
@@ -122,6 +223,9 @@ def event_json(event: RecordedEvent) -> dict[str, Any]:
         "project": event.project,
         "source": event.source,
         "outcome": event.verdict,
+        "result": event.result,
+        "refusal": event.refusal,
+        "has_reached_hooks": event.has_reached_hooks,
         "stop": event.stop,
         "reason": event.reason or None,
         "decision": event.decision,

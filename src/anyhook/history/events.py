@@ -11,6 +11,9 @@ from anyhook.model.status import trouble_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+NOT_EXECUTED = "not_executed"
+"""The result of a call that an agent, its user or a hook refused."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecordedResult:
@@ -84,6 +87,9 @@ class RecordedEvent(NamedTuple):
         redacted: Number of secrets that were replaced.
         cut: Whether long strings were cut.
         key: Identifies the event in its session; `None` for one that was recorded live.
+        refusal: Why the call was not executed, as the agent told its model; `None` if it was, or if
+            that is not known. The denial of a hook is one, too.
+        has_reached_hooks: Whether hooks got the event: not if the agent refused the call earlier.
         id: Number in the store; 0 before it is stored.
     """
 
@@ -101,6 +107,8 @@ class RecordedEvent(NamedTuple):
     redacted: int = 0
     cut: bool = False
     key: str | None = None
+    refusal: str | None = None
+    has_reached_hooks: bool = True
     id: int = 0
 
     @property
@@ -112,6 +120,11 @@ class RecordedEvent(NamedTuple):
     def stop(self) -> bool:
         """Whether the agent's turn was ended, whatever the verdict."""
         return bool((self.decision or {}).get("stop"))
+
+    @property
+    def result(self) -> str | None:
+        """`NOT_EXECUTED` for a call that was refused; else `None`."""
+        return None if self.refusal is None else NOT_EXECUTED
 
     @property
     def reason(self) -> str:

@@ -29,8 +29,8 @@ class ExportField(NamedTuple):
 
     Attributes:
         name: Its name.
-        kind: `text`, `number`, `count`, `json` (an object or a list in JSON lines, its JSON text in
-            Parquet) or `texts`.
+        kind: `text`, `number`, `count`, `flag`, `texts`, or `json`: an object or a list in JSON
+            lines, its JSON text in Parquet.
         meaning: What it holds.
     """
 
@@ -50,6 +50,9 @@ EXPORT_FIELDS = (
     ExportField("payload", "json", "the event as the agent sends it to hooks, without secrets"),
     ExportField("decision", "json", "the combined decision; null if it is not known"),
     ExportField("results", "json", "the result of each hook"),
+    ExportField("result", "text", "`not_executed` for a call that was refused; else null"),
+    ExportField("refusal", "text", "why the call was not executed; else null"),
+    ExportField("has_reached_hooks", "flag", "whether hooks got the event"),
     ExportField("reconstructed", "texts", "members of the payload that were not recorded"),
     ExportField("redacted", "count", "number of secrets that were replaced"),
 )
@@ -98,6 +101,7 @@ def export_parquet(events: Iterable[RecordedEvent], path: str | os.PathLike[str]
         "text": pa.string(),
         "number": pa.float64(),
         "count": pa.int64(),
+        "flag": pa.bool_(),
         "json": pa.string(),
         "texts": pa.list_(pa.string()),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anyhook.history.events import NOT_EXECUTED
 from anyhook.history.text import mark, query_of
 from anyhook.history.verdicts import HAS_FAILED
 
@@ -27,6 +28,7 @@ class Filter:
         session: Identifier of the session.
         project: Directory of the project, or one above it.
         failed: Whether a hook failed or timed out; with a hook, whether this one did.
+        refused: Whether only calls count that were not executed.
         since: Unix timestamp of the first event.
         until: Unix timestamp after the last event.
     """
@@ -42,6 +44,7 @@ class Filter:
     until: float = 0.0
     project: str = ""
     failed: bool = False
+    refused: bool = False
 
     def index_query(self) -> str:
         """Return the query to the full-text index; empty if it is not needed."""
@@ -53,6 +56,8 @@ class Filter:
         # An event is denied if one of its hooks denies; a hook may allow what another one denies.
         if self.verdict == "deny" or (self.verdict and not self.hook):
             words.append(f"marks:{mark('verdict', self.verdict)}")
+        if self.refused:
+            words.append(f"marks:{mark('result', NOT_EXECUTED)}")
         return " AND ".join(word for word in words if word)
 
     def conditions(self, number: str, after: int, before: int) -> Iterator[tuple[str, list[Any]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +14,7 @@ from anyhook.errors import UnknownNameError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.forks import TranscriptFile, find_originals, keys_of
 from anyhook.history.merge import combine
-from anyhook.history.rows import dump
+from anyhook.history.rows import dump, uncompressed
 from anyhook.journal.records import answer_record
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
@@ -204,19 +203,30 @@ class _Batch:
         self._files.clear()
 
     def _new_events(self) -> list[RecordedEvent]:
-        """Return the events that were neither imported nor recorded before."""
+        """Return the events that were neither imported nor recorded before.
+
+        Those that were get the reason why they were refused: it is known later than the call.
+        """
         keys = [pending.key for pending in self._events]
         places = ", ".join("?" * len(keys))
-        query = f"SELECT key FROM events WHERE key IN ({places})"
-        known = {key for (key,) in self._history.connection.execute(query, keys)}
+        query = f"SELECT key, id, refusal IS NOT NULL FROM events WHERE key IN ({places})"
+        rows = self._history.connection.execute(query, keys)
+        known = {key: (number, is_refused) for key, number, is_refused in rows}
         new: list[RecordedEvent] = []
         for pending, key in zip(self._events, keys, strict=True):
+            refusal = pending.event.refusal
             if key in known:
+                number, is_refused = known[key]
+                if refusal is not None and number and not is_refused:
+                    self._history.set_refusal(number, refusal.reason)
                 continue
-            known.add(key)
+            known[key] = 0, False
             event = recorded_event(pending.file.agent, pending.event, pending.file.mtime / 1e9)
-            if not pending.live.has(event):
+            live = pending.live.take(event)
+            if live is None:
                 new.append(event)
+            elif refusal is not None:
+                self._history.set_refusal(live, refusal.reason)
         return new
 
 
@@ -262,6 +272,8 @@ def recorded_event(agent: str, found: TranscriptEvent, default_time: float) -> R
         results=results,
         reconstructed=found.reconstructed,
         key=stored_key(agent, found.key),
+        refusal=None if found.refusal is None else found.refusal.reason,
+        has_reached_hooks=found.refusal is None or found.refusal.has_reached_hooks,
     )
 
 
@@ -296,32 +308,34 @@ class _LiveEvents:
 
     def __init__(self, history: History) -> None:
         self._history = history
-        self._left: dict[tuple[str, str], Counter[str]] = {}
+        self._left: dict[tuple[str, str], dict[str, list[int]]] = {}
 
-    def has(self, event: RecordedEvent) -> bool:
-        """Return whether an event was recorded live; each live event answers once."""
+    def take(self, event: RecordedEvent) -> int | None:
+        """Return the number of the event if it was recorded live; each answers once."""
         session = (event.agent, event.session)
         if session not in self._left:
             self._left[session] = self._read(session)
         left = self._left[session]
         if not left:
-            return False
-        happening = _happening(event.event, event.payload)
-        if not left[happening]:
-            return False
-        left[happening] -= 1
-        return True
+            return None
+        numbers = left.get(_happening(event.event, event.payload))
+        return numbers.pop() if numbers else None
 
-    def _read(self, session: tuple[str, str]) -> Counter[str]:
+    def _read(self, session: tuple[str, str]) -> dict[str, list[int]]:
         import json
 
         rows = self._history.connection.execute(
-            "SELECT event, payload FROM events JOIN sessions ON sessions.id = session_id"
-            " JOIN bodies ON event_id = events.id"
-            " WHERE agent = ? AND session = ? AND source <> 'import'",
+            "SELECT events.id, event, payload FROM events"
+            " JOIN sessions ON sessions.id = session_id JOIN bodies ON event_id = events.id"
+            " WHERE agent = ? AND session = ? AND source <> 'import' ORDER BY events.id DESC",
             session,
         )
-        return Counter(_happening(event, json.loads(payload)) for event, payload in rows)
+        numbers: dict[str, list[int]] = {}
+        for number, event, payload in rows:
+            numbers.setdefault(_happening(event, json.loads(uncompressed(payload))), []).append(
+                number
+            )
+        return numbers
 
 
 def _happening(event: str, payload: Mapping[str, Any]) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.history.digests import content_digest
+from anyhook.history.rows import uncompressed
 from anyhook.history.text import query_of
 from anyhook.history.verdicts import HAS_FAILED
 
@@ -70,7 +71,9 @@ def _condition(wanted: Filter) -> tuple[str, list[Any]]:
         ),
     )
     used = [(text, value) for text, value in comparisons if value]
-    return " AND ".join(["1", *[text for text, _ in used]]), [value for _, value in used]
+    # Calls that hooks did not get would be events too many for a hook that remembers.
+    calls = "events.refusal IS NOT NULL" if wanted.refused else "events.reached_hooks"
+    return " AND ".join([calls, *[text for text, _ in used]]), [value for _, value in used]
 
 
 # -- the events of a range of sessions
@@ -95,6 +98,18 @@ class SessionRange:
         columns = "event, agent || '/' || session, count(*)"
         return list(self._query(history, columns, "GROUP BY event, events.session_id"))
 
+    def count_unseen(self, history: History) -> int:
+        """Return how many calls the agent refused before hooks got them, if they are left out."""
+        if self.wanted.refused:
+            return 0
+        condition, values = _condition(replace(self.wanted, refused=True))
+        ((number,),) = history.connection.execute(
+            "SELECT count(*) FROM events JOIN sessions ON sessions.id = session_id"
+            f" WHERE session_id >= ? AND session_id < ? AND {condition} AND NOT reached_hooks",
+            (self.first, self.end, *values),
+        )
+        return int(number)
+
     def digest(self, history: History) -> str:
         """Return a hash of what identifies the events."""
         # One row instead of thousands: a run whose results are kept does little else. The payload
@@ -102,7 +117,7 @@ class SessionRange:
         # events were removed and imported again.
         columns = (
             "group_concat(events.id || hex(identity) || redacted || ':' || session || ':'"
-            " || ifnull(tool, '') || ':' || ifnull(reconstructed, ''))"
+            " || ifnull(tool, '') || ':' || ifnull(reconstructed, '') || (refusal IS NULL))"
         )
         ((content,),) = self._query(history, columns, "")
         return content_digest((content or "").encode())
@@ -116,7 +131,7 @@ class SessionRange:
 
         Returns:
             Number, agent, event, tool, `AGENT/SESSION`, JSON text of the payload, reconstructed
-            members and number of replaced secrets.
+            members, number of replaced secrets, and whether the call was refused.
         """
         of_names = ""
         if names is not None:
@@ -124,10 +139,11 @@ class SessionRange:
             of_names = f"AND event IN ({listed}) "
         columns = (
             "CAST(events.id AS TEXT), agent, event, tool, agent || '/' || session, payload,"
-            " reconstructed, redacted"
+            " reconstructed, redacted, refusal IS NOT NULL"
         )
         join = "JOIN bodies ON bodies.event_id = events.id"
-        return list(self._query(history, columns, f"{of_names}ORDER BY events.id", join))
+        rows = self._query(history, columns, f"{of_names}ORDER BY events.id", join)
+        return [(*row[:5], uncompressed(row[5]), *row[6:]) for row in rows]
 
     def _query(self, history: History, columns: str, rest: str, join: str = "") -> Iterable[Any]:
         condition, values = _condition(self.wanted)
@@ -205,7 +221,14 @@ def past_answers(
     )
     for number, session, event, tool, payload, answers, error, label in rows:
         yield PastDecision(
-            number, session, event, tool, json.loads(payload), json.loads(answers), (label,), error
+            number,
+            session,
+            event,
+            tool,
+            json.loads(uncompressed(payload)),
+            json.loads(answers),
+            (label,),
+            error,
         )
 
 
@@ -227,7 +250,7 @@ def past_decisions(history: History, wanted: Filter) -> Iterator[PastDecision]:
         answer.pop("blame", None)
         hooks = tuple(sorted(labels.split("\n"))) if labels else ()
         yield PastDecision(
-            number, session, event, tool, json.loads(payload), [answer], hooks, error
+            number, session, event, tool, json.loads(uncompressed(payload)), [answer], hooks, error
         )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +13,18 @@ from anyhook.history.digests import DIGEST_SIZE
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.spans import SPAN, Times, extend, store_times
 from anyhook.history.text import marks, searched_text
+from anyhook.secrets.redact import redact_text
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-MARKED = ("agent", "event", "tool", "verdict", "source", "session")
+MIN_COMPRESSED = 1024
+"""Characters of a payload from which it is compressed."""
+MAX_REFUSAL = 4000
+"""Characters of the reason of a refusal that are stored."""
+MARKED = ("agent", "event", "tool", "verdict", "source", "session", "result")
 """Kinds of words in the index, beside those for hooks."""
 
 
@@ -49,6 +56,7 @@ class Rows:
         if event.decision is not None:
             decision, in_decision = self._redact(dump(event.decision))
             redacted += in_decision
+        refusal = event.refusal and self._redacted(event.refusal[:MAX_REFUSAL])
         self._events.append(
             (
                 number,
@@ -64,13 +72,15 @@ class Rows:
                 event.redacted + redacted,
                 event.cut,
                 len(payload),
+                refusal,
+                event.has_reached_hooks,
             )
         )
-        self._bodies.append((number, payload, decision))
+        self._bodies.append((number, compressed(payload), decision))
         hooks = [result.hook for result in event.results]
-        text = searched_text(event.payload, event.decision)
+        text = searched_text(event.payload, event.decision, refusal)
         if redacted:
-            text = searched_text(json.loads(payload), json.loads(decision or "null"))
+            text = searched_text(json.loads(payload), json.loads(decision or "null"), refusal)
         self._texts.append((number, storable(text), event_marks(event, hooks)))
         self.add_results(number, event, hook_ids)
         extend(self._spans, number // SPAN, event.time)
@@ -107,7 +117,7 @@ class Rows:
 
     def write(self, connection: sqlite3.Connection) -> None:
         """Insert the rows."""
-        _insert(connection, "events", 13, self._events)
+        _insert(connection, "events", 15, self._events)
         _insert(connection, "bodies", 3, self._bodies)
         _insert(connection, "results", 15, self._results)
         connection.executemany(
@@ -146,6 +156,7 @@ def event_marks(event: RecordedEvent, hooks: Iterable[str]) -> str:
         event.verdict,
         event.source,
         event.session,
+        event.result,
     )
     return _marks_of(properties, tuple(hooks))
 
@@ -159,8 +170,8 @@ def _marks_of(properties: tuple[str | None, ...], hooks: tuple[str, ...]) -> str
 
 def indexed_text(connection: sqlite3.Connection, number: int) -> tuple[str, str]:
     """Return the text and the marks under which a stored event was indexed."""
-    agent, session, event, tool, source, payload, decision = connection.execute(
-        "SELECT agent, session, event, tool, source, payload, decision FROM events"
+    agent, session, event, tool, source, refusal, payload, decision = connection.execute(
+        "SELECT agent, session, event, tool, source, refusal, payload, decision FROM events"
         " JOIN sessions ON sessions.id = session_id JOIN bodies ON event_id = events.id"
         " WHERE events.id = ?",
         (number,),
@@ -170,12 +181,20 @@ def indexed_text(connection: sqlite3.Connection, number: int) -> tuple[str, str]
         " ORDER BY results.rowid",
         (number,),
     ).fetchall()
-    payload = json.loads(payload)
+    payload = json.loads(uncompressed(payload))
     decision = None if decision is None else json.loads(decision)
     stored = RecordedEvent(
-        agent, session, event, 0.0, payload, source, tool=tool, decision=decision
+        agent,
+        session,
+        event,
+        0.0,
+        payload,
+        source,
+        tool=tool,
+        decision=decision,
+        refusal=refusal,
     )
-    return storable(searched_text(payload, decision)), event_marks(
+    return storable(searched_text(payload, decision, refusal)), event_marks(
         stored, [hook for (hook,) in hooks]
     )
 
@@ -183,6 +202,25 @@ def indexed_text(connection: sqlite3.Connection, number: int) -> tuple[str, str]
 def dump(value: object) -> str:
     """Return a JSON value as the text that is stored."""
     return storable(_encode(value))
+
+
+def compressed(payload: str) -> str | bytes:
+    """Return the text of a payload as it is stored: a long one takes a third of the space."""
+    return zlib.compress(payload.encode(), 1) if len(payload) >= MIN_COMPRESSED else payload
+
+
+def uncompressed(stored: str | bytes) -> str:
+    """Return the text of a stored payload.
+
+    Raises:
+        ValueError: If it is damaged.
+    """
+    if isinstance(stored, str):
+        return stored
+    try:
+        return zlib.decompress(stored).decode()
+    except zlib.error as error:
+        raise ValueError(f"a stored payload is damaged: {error}") from error
 
 
 def storable(text: str) -> str:
@@ -196,6 +234,34 @@ def storable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "backslashreplace").decode()
     return text
+
+
+@lru_cache(maxsize=4096)
+def storable_name(name: str) -> str:
+    """Return a name or path without secrets, as SQLite can hold it."""
+    return redact_text(storable(name))
+
+
+def with_storable_names(event: RecordedEvent) -> RecordedEvent:
+    """Return an event whose names hold no secrets and can be stored.
+
+    The label of a hook may be a command line. The session is not searched for secrets: an
+    identifier must stay what it is.
+    """
+    return event._replace(
+        event=storable_name(event.event),
+        project=storable_name(event.project),
+        tool=None if event.tool is None else storable_name(event.tool),
+        session=storable(event.session),
+        key=None if event.key is None else storable(event.key),
+        results=tuple([_with_storable_label(result) for result in event.results]),
+    )
+
+
+def _with_storable_label(result: RecordedResult) -> RecordedResult:
+    names = {name: getattr(result, name) for name in ("hook", "place", "kind")}
+    stored: dict[str, Any] = {name: storable_name(value) for name, value in names.items()}
+    return replace(result, **stored)
 
 
 def identity_of(agent: str, event: str, payload: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-VERSION = 3
+VERSION = 4
 """`PRAGMA user_version` of a store that this release reads and writes."""
 
 TABLES = """
@@ -33,18 +33,21 @@ CREATE TABLE events (
     reconstructed TEXT,
     redacted      INTEGER NOT NULL,
     cut           INTEGER NOT NULL,
-    size          INTEGER NOT NULL
+    size          INTEGER NOT NULL,
+    refusal       TEXT,
+    reached_hooks INTEGER NOT NULL DEFAULT 1
 );
 CREATE INDEX events_session ON events (session_id, time);
 CREATE UNIQUE INDEX events_key ON events (key) WHERE key IS NOT NULL;
 CREATE INDEX events_time ON events (time);
 CREATE INDEX events_decided ON events (session_id, verdict) WHERE verdict <> 'none';
+CREATE INDEX events_refused ON events (session_id) WHERE refusal IS NOT NULL;
 CREATE INDEX events_verdict ON events (verdict, time) WHERE verdict <> 'none';
 
 -- Apart from the events, so that lists and counts do not read the payloads.
 CREATE TABLE bodies (
     event_id INTEGER PRIMARY KEY REFERENCES events (id) ON DELETE CASCADE,
-    payload  TEXT NOT NULL,
+    payload  TEXT NOT NULL, -- a long one is compressed: `anyhook.history.rows.compressed`
     decision TEXT
 );
 

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anyhook.history.spans import end_of_time, numbers_between
+from anyhook.history.spans import SPAN, end_of_time, numbers_between, spans_by_time
 from anyhook.history.stored import EVENT_COLUMNS, EVENT_TABLES, read_events
 
 if TYPE_CHECKING:
@@ -33,6 +33,36 @@ MIN_PART = 16_384
 FIRST_PART = 65_536
 """Events of the first part; of one in which all are candidates it takes about 20 ms."""
 GROWTH = 4
+_TIMES = "SELECT events.time, events.id FROM events JOIN sessions ON sessions.id = session_id"
+
+
+def newest(history: History, wanted: Filter, *, limit: int = 50) -> list[RecordedEvent]:
+    """Return the newest events that a filter describes, whenever they were stored.
+
+    Numbers of events are read in spans, that with the latest time first, until no span that is left
+    has an event as new as those that were found.
+
+    Args:
+        history: The store.
+        wanted: The filter.
+        limit: How many.
+    """
+    best: list[tuple[float, int]] = []
+    for first, latest in spans_by_time(history.connection, wanted.since, wanted.until):
+        if len(best) == limit and best[-1][0] >= latest:
+            break
+        query, values = _events_query(
+            history, wanted, columns=_TIMES, after=first - 1, before=first + SPAN
+        )
+        best += history.connection.execute(query, values)
+        best = sorted(best, reverse=True)[:limit]
+    numbers = [number for _, number in best]
+    places = ", ".join("?" * len(numbers))
+    rows = history.connection.execute(
+        f"{EVENT_COLUMNS} FROM {EVENT_TABLES} WHERE events.id IN ({places})", numbers
+    )
+    events = {event.id: event for event in read_events(history.connection, rows)}
+    return [events[number] for number in numbers]
 
 
 def search(
@@ -71,17 +101,24 @@ def iterate(history: History, wanted: Filter, *, batch: int = 500) -> Iterator[R
 
 
 def _events_query(
-    history: History, wanted: Filter, *, after: int = 0, before: int = 0
+    history: History,
+    wanted: Filter,
+    *,
+    columns: str = f"{EVENT_COLUMNS} FROM {EVENT_TABLES}",
+    after: int = 0,
+    before: int = 0,
 ) -> tuple[str, list[Any]]:
     """Return the query for the events of a filter in the order of their numbers, and its values.
 
     Args:
         history: The store.
         wanted: The filter.
+        columns: What is read, and of which tables.
         after: Number before the first event.
         before: Number after the last event; 0 for no limit.
     """
-    tables, number = EVENT_TABLES, "events.id"
+    number = "events.id"
+    select, _, tables = columns.partition(" FROM ")
     conditions: list[str] = []
     values: list[Any] = []
     index = wanted.index_query()
@@ -110,7 +147,7 @@ def _events_query(
             conditions.append(condition)
             values.append(value)
     where = " AND ".join(conditions) or "1"
-    return f"{EVENT_COLUMNS} FROM {tables} WHERE {where} ORDER BY {number}", values
+    return f"{select} FROM {tables} WHERE {where} ORDER BY {number}", values
 
 
 # -- in time

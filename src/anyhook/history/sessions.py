@@ -11,10 +11,13 @@ from anyhook.history.stored import EVENT_COLUMNS, EVENT_TABLES, get_event, read_
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
 
     from anyhook.history.events import RecordedEvent
     from anyhook.history.store import History
 
+SHORT_NAME = 8
+"""Characters of the name of a session that are shown at least."""
 MIN_SESSION_PREFIX = 4
 """Characters of the beginning of a session's identifier that may stand for it."""
 FEW_SESSIONS = 5000
@@ -160,8 +163,29 @@ def find_session(history: History, name: str, agent: str = "") -> SessionSummary
         raise UsageError(f"the history has no session {name!r}; anyhook history lists them")
     if len(rows) > 1:
         names = ", ".join(f"{row[1]} {row[2]}" for row in rows)
-        raise UsageError(f"{name!r} may be several sessions: {names}; use --agent or more of it")
+        raise UsageError(
+            f"{name!r} may be several sessions: {names}; add --agent, or more characters of the id"
+        )
     return _summaries(history.connection, rows)[0]
+
+
+def short_names(history: History, names: Iterable[str]) -> dict[str, str]:
+    """Return for each session the shortest beginning of its identifier that names only it.
+
+    Args:
+        history: The store.
+        names: Identifiers of sessions.
+    """
+    return {name: _short_name(history, name) for name in dict.fromkeys(names)}
+
+
+def _short_name(history: History, name: str) -> str:
+    for length in range(SHORT_NAME, len(name), SHORT_NAME // 2):
+        start = name[:length]
+        others = _sessions_between(history, start, start + "\U0010ffff", "")
+        if {row[2] for row in others} <= {name}:
+            return start
+    return name
 
 
 def _sessions_between(history: History, first: str, last: str, agent: str) -> list[tuple[Any, ...]]:

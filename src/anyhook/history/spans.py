@@ -69,6 +69,24 @@ def numbers_between(
     return max(first * SPAN, lowest), min((last + 1) * SPAN, highest + 1)
 
 
+def spans_by_time(
+    connection: sqlite3.Connection, since: float = 0.0, until: float = 0.0
+) -> list[tuple[int, float]]:
+    """Return the first number and the latest time of each span, that with the latest time first.
+
+    Args:
+        connection: The store.
+        since: Unix timestamp of the first event; 0 for no limit.
+        until: Unix timestamp after the last event; 0 for no limit.
+    """
+    rows = connection.execute(
+        "SELECT number * ?, latest FROM spans WHERE latest >= ? AND (? = 0 OR earliest < ?)"
+        " ORDER BY latest DESC",
+        (SPAN, since, until, until),
+    )
+    return list(rows)
+
+
 def end_of_time(
     connection: sqlite3.Connection, end: int, since: float = 0.0, until: float = 0.0
 ) -> int:

@@ -11,8 +11,7 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -20,7 +19,16 @@ from urllib.parse import quote
 from anyhook.errors import HistoryError
 from anyhook.files import describe_no_directory
 from anyhook.history.digests import hook_digest
-from anyhook.history.rows import Rows, dump, indexed_text, keep, storable
+from anyhook.history.rows import (
+    MAX_REFUSAL,
+    Rows,
+    dump,
+    indexed_text,
+    keep,
+    storable,
+    storable_name,
+    with_storable_names,
+)
 from anyhook.history.schema import VERSION, OtherVersionError, prepare
 from anyhook.history.spans import remove_empty_spans
 from anyhook.history.verdicts import verdict_of
@@ -229,7 +237,7 @@ class History:
             redact: Replace their secrets; not needed for what was in the journal.
         """
         rows = Rows(self.newest_event() + 1, redact_json if redact else keep)
-        for event in map(_with_storable_names, events):
+        for event in map(with_storable_names, events):
             session_id = self._session_id(event)
             rows.add(event, session_id, [self._hook_id(event, r) for r in event.results])
         rows.write(self.connection)
@@ -245,7 +253,7 @@ class History:
             decision: The decision of all hooks.
         """
         self._remove_from_index(number)
-        event = _with_storable_names(event)
+        event = with_storable_names(event)
         hook_ids = [self._hook_id(event, result) for result in event.results]
         rows = Rows(number, keep)
         rows.add_results(number, event, hook_ids)
@@ -258,6 +266,21 @@ class History:
             "UPDATE bodies SET decision = ? WHERE event_id = ?",
             (None if decision is None else dump(decision), number),
         )
+        self._add_to_index(number)
+
+    def set_refusal(self, number: int, refusal: str) -> None:
+        """Add to a stored event why its call was not executed, within a transaction of the caller.
+
+        Args:
+            number: Number of the event.
+            refusal: The reason.
+        """
+        refusal = redact_text(storable(refusal[:MAX_REFUSAL]))
+        self._remove_from_index(number)
+        self.connection.execute("UPDATE events SET refusal = ? WHERE id = ?", (refusal, number))
+        self._add_to_index(number)
+
+    def _add_to_index(self, number: int) -> None:
         self.connection.execute(
             "INSERT INTO texts (rowid, text, marks) VALUES (?, ?, ?)",
             (number, *indexed_text(self.connection, number)),
@@ -303,7 +326,7 @@ class History:
                 " VALUES (?, ?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (label, place, kind, ifnull(digest, ''))"
                 " DO UPDATE SET kind = kind RETURNING id",
-                (*key[:3], file and _storable_name(file), digest, event.time, event.time),
+                (*key[:3], file and storable_name(file), digest, event.time, event.time),
             ).fetchone()
             known = self._hooks[key] = row[0]
         return known
@@ -387,34 +410,6 @@ class History:
             )
             remove_empty_spans(self.connection)
         return len(rows)
-
-
-@lru_cache(maxsize=4096)
-def _storable_name(name: str) -> str:
-    """Return a name or path without secrets, as SQLite can hold it."""
-    return redact_text(storable(name))
-
-
-def _with_storable_names(event: RecordedEvent) -> RecordedEvent:
-    """Return an event whose names hold no secrets and can be stored.
-
-    The label of a hook may be a command line. The session is not searched for secrets: an
-    identifier must stay what it is.
-    """
-    return event._replace(
-        event=_storable_name(event.event),
-        project=_storable_name(event.project),
-        tool=None if event.tool is None else _storable_name(event.tool),
-        session=storable(event.session),
-        key=None if event.key is None else storable(event.key),
-        results=tuple([_with_storable_label(result) for result in event.results]),
-    )
-
-
-def _with_storable_label(result: RecordedResult) -> RecordedResult:
-    names = {name: getattr(result, name) for name in ("hook", "place", "kind")}
-    stored: dict[str, Any] = {name: _storable_name(value) for name, value in names.items()}
-    return replace(result, **stored)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

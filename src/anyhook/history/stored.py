@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import UsageError
 from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.rows import uncompressed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 EVENT_COLUMNS = (
     "SELECT events.id, agent, session, event, time, payload, source, project, tool, decision,"
-    " reconstructed, redacted, cut, key"
+    " reconstructed, redacted, cut, key, refusal, reached_hooks"
 )
 """The columns that `read_events` takes, of the tables `EVENT_TABLES`."""
 EVENT_TABLES = (
@@ -82,13 +83,13 @@ def _read_result(*columns: Any) -> RecordedResult:
 
 def _read_event(number: int, *columns: Any, results: list[RecordedResult]) -> RecordedEvent:
     agent, session, event, time, payload, source, project, tool, decision, *rest = columns
-    reconstructed, redacted, cut, key = rest
+    reconstructed, redacted, cut, key, refusal, reached_hooks = rest
     return RecordedEvent(
         agent=agent,
         session=session,
         event=event,
         time=time,
-        payload=json.loads(payload),
+        payload=json.loads(uncompressed(payload)),
         source=source,
         project=project,
         tool=tool,
@@ -98,5 +99,7 @@ def _read_event(number: int, *columns: Any, results: list[RecordedResult]) -> Re
         redacted=redacted,
         cut=bool(cut),
         key=key,
+        refusal=refusal,
+        has_reached_hooks=bool(reached_hooks),
         id=number,
     )

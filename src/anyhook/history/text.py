@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-LONGEST_TEXT = 1500
+MAX_TEXT = 1_000_000
 """Characters of an event that are indexed."""
-LONGEST_STRING = 500
-"""Characters of each string among them."""
+MIN_BINARY = 4096
+"""Characters of a string without a blank from which it is no text: an image in base64, which would
+fill the index with words that nobody searches."""
+_BLANK = re.compile(r"\s")
 LEFT_OUT = frozenset(
     "session_id transcript_path cwd timestamp hook_event_name sessionId workspaceRoots "
     "tool_use_id prompt_id conversation_id generation_id".split()
@@ -23,24 +25,28 @@ LEFT_OUT = frozenset(
 """Members that every event has, which find nothing."""
 
 
-def searched_text(payload: Mapping[str, Any], decision: Mapping[str, Any] | None) -> str:
-    """Return the words by which an event is found: of its payload and of the reason."""
-    found: list[str] = []
-    room = LONGEST_TEXT
+def searched_text(
+    payload: Mapping[str, Any], decision: Mapping[str, Any] | None, refusal: str | None = None
+) -> str:
+    """Return the words by which an event is found: of its payload and of the reasons."""
+    texts: list[str] = [refusal] if refusal else []
+    room = MAX_TEXT
     if decision:
-        room = _collect(decision.get("reason"), found, room)
+        room = _collect(decision.get("reason"), texts, room)
     for name, value in payload.items():
         if room <= 0:
             break
         if name not in LEFT_OUT:
-            room = _collect(value, found, room)
-    return "\n".join(found)
+            room = _collect(value, texts, room)
+    return "\n".join(texts)
 
 
 def _collect(value: Any, found: list[str], room: int) -> int:
     """Add the strings in a JSON value, and return the characters that are left."""
     if isinstance(value, str):
-        part = value[: min(LONGEST_STRING, room)]
+        if len(value) >= MIN_BINARY and _BLANK.search(value, 0, MIN_BINARY) is None:
+            return room
+        part = value[:room]
         found.append(part)
         return room - len(part)
     if isinstance(value, dict):
@@ -58,7 +64,7 @@ def mark(kind: str, value: str) -> str:
     """Return the word in the index for a property of an event, like its tool.
 
     Args:
-        kind: `agent`, `event`, `tool`, `verdict`, `hook`, `session` or `source`.
+        kind: `agent`, `event`, `tool`, `verdict`, `hook`, `session`, `source` or `result`.
         value: Any text; letters and digits in its hexadecimal form cannot be split.
     """
     return f"x{kind}{value.encode('utf-8', 'surrogatepass').hex()}"
@@ -72,10 +78,12 @@ def marks(values: Iterable[tuple[str, str | None]]) -> str:
 def query_of(text: str) -> str:
     """Return the full-text query for what a user typed: all of its words must occur.
 
-    Words in quotation marks must follow each other. Nothing else has a meaning, so that a command
-    line can be searched as it is.
+    Words in quotation marks must follow each other, and one with `*` at its end is the beginning of
+    a word. Nothing else has a meaning, so that a command line can be searched as it is.
     """
-    return " AND ".join([f'text:"{phrase}"' for phrase in _phrases(text)])
+    return " AND ".join(
+        [f'text:"{phrase}"{"*" if phrase.endswith("*") else ""}' for phrase in _phrases(text)]
+    )
 
 
 def has_words(payload: str, text: str) -> bool:
@@ -91,9 +99,29 @@ def has_words(payload: str, text: str) -> bool:
     joined = f" {' '.join(words)} "
     for phrase in _phrases(text):
         wanted = " ".join(re.findall(r"\w+", phrase.casefold()))
-        if f" {wanted} " not in joined:
+        end = "" if phrase.endswith("*") else " "
+        if f" {wanted}{end}" not in joined:
             return False
     return True
+
+
+def excerpt(text: str, words: str, width: int) -> str:
+    """Return the part of a text with the first of the words that a user typed; empty without one.
+
+    Args:
+        text: The text of the event, `searched_text`.
+        words: The words, as in `query_of`.
+        width: Characters of the part.
+    """
+    for phrase in _phrases(words):
+        pattern = r"[\W_]+".join(re.findall(r"\w+", phrase))
+        hit = re.search(rf"\b{pattern}", text, re.IGNORECASE)
+        if hit is None:  # it has an accent, or is written in another way
+            continue
+        start = max(0, hit.start() - (width - len(hit[0])) // 2)
+        part = " ".join(text[start : start + width].split())
+        return f"{'…' if start else ''}{part}{'…' if start + width < len(text) else ''}"
+    return ""
 
 
 def _phrases(text: str) -> list[str]:

@@ -18,13 +18,21 @@ CANNOT_ASK = "the user cannot be asked"
 """Appended to the reason of a question for which the host has no `ask` function."""
 
 
+EFFECTS = {
+    Denial.NOTHING: "which cannot be denied",
+    Denial.EMPTIES: "so the model is offered no tool",
+}
+"""What a denial does on events that have no action to prevent."""
+
+
 def denials_without_effect(spec: EventSpec, decision: Decision) -> Iterator[Diagnostic]:
-    """Yield the denials of an event that cannot be denied, with their reasons."""
-    if spec.denial is not Denial.NOTHING:
+    """Yield the denials of an event that has no action to prevent, with their reasons."""
+    effect = EFFECTS.get(spec.denial)
+    if effect is None:
         return
     for blame in decision.blame.get("reason") or decision.blame.get("outcome", ()):
         label = blame.handler.label
-        text = f"{label!r} denied {spec.wire}, which cannot be denied; its reason: {blame.value}"
+        text = f"{label!r} denied {spec.wire}, {effect}; its reason: {blame.value}"
         yield diagnose(
             "output-no-effect", text, blame.handler.place, handler=label, severity=Severity.WARNING
         )

@@ -62,6 +62,7 @@ class SessionFactory:
         self.engine = engine
         self._framework = framework
         self._options = cast("dict[str, Any]", options)
+        self._reported: set[str] = set()
         self._has_unreported_problems = self._must_report_problems()
 
     def _must_report_problems(self) -> bool:
@@ -104,6 +105,7 @@ class SessionFactory:
             session_id=session_id,
             source=source,
             framework=framework or self._framework,
+            reported=self._reported,
             **self._options,
             **options,
         )

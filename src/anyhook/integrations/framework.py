@@ -79,10 +79,18 @@ def missing_for(framework: Framework, engine: Engine) -> Iterator[str]:
         yield f"{framework.title} {problem} {spec.wire} ({instead}): hooks in {', '.join(places)}"
 
 
-async def problems_at_start(framework: Framework, engine: Engine) -> list[str]:
-    """Return, for people, what the framework cannot do, and which hooks do not work."""
+async def problems_at_start(framework: Framework, engine: Engine, reported: set[str]) -> list[str]:
+    """Return, for people, what the framework cannot do, and which hooks do not work.
+
+    Args:
+        framework: What the host cannot do.
+        engine: Has the hooks.
+        reported: Texts that are not returned again; those that are returned are added.
+    """
     broken = await to_thread.run_sync(broken_hooks, engine)
-    return [*missing_for(framework, engine), *broken]
+    texts = [text for text in (*missing_for(framework, engine), *broken) if text not in reported]
+    reported.update(texts)
+    return texts
 
 
 def broken_hooks(engine: Engine) -> list[str]:

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.tool_names import counterpart_tool
-from anyhook.agents.tool_results import read_tool_result, write_tool_result
+from anyhook.agents.tool_results import read_tool_result, write_host_result
 from anyhook.errors import UsageError
 from anyhook.model.record import Record
 from anyhook.model.suggest import did_you_mean
@@ -204,13 +204,15 @@ class HostTools:
 
     def to_response(self, name: str, arguments: Mapping[str, Any], result: ToolResult) -> Any:
         """Return the result of a tool in the agent's form."""
-        if self._agent.tool_result_form == "raw":
-            return result.raw
-        return write_tool_result(self._agent, self.canonical_call(name, arguments), result)
+        return write_host_result(self._agent, self.canonical_call(name, arguments), result)
 
     def response_text(self, name: str, arguments: Mapping[str, Any], response: Any) -> str:
-        """Return the text of a response in the agent's form."""
-        return read_tool_result(self._agent, self.canonical_call(name, arguments), response).text
+        """Return the text of a response in the agent's form; of one in no such form all of it."""
+        if isinstance(response, str):
+            return response
+        result = read_tool_result(self._agent, self.canonical_call(name, arguments), response)
+        has_text = bool(result.text) or result.stdout is not None
+        return result.text if has_text else text_of(response)
 
 
 def read_host_tool(agent: AgentSpec, name: str, value: str | HostTool) -> HostTool:

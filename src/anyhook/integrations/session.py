@@ -79,6 +79,7 @@ class Session:
         cwd: Working directory of the agent; by default the project's.
         source: How the session begins: `startup`, `resume` or `clear`.
         framework: What the host cannot do; it is reported when the session starts.
+        reported: See `problems_at_start`.
         **options: See `SessionOptions`.
 
     Attributes:
@@ -94,6 +95,7 @@ class Session:
         cwd: str | Path | None = None,
         source: str = "startup",
         framework: Framework = UNLIMITED,
+        reported: set[str] | None = None,
         **options: Unpack[SessionOptions],
     ) -> None:
         check_names(options, SessionOptions)
@@ -102,6 +104,7 @@ class Session:
         self.messages = MessageChannel(options.get("on_message") or engine.messages.on_message)
         self.tool_checks = ToolChecks(engine, self.tools, framework.own_tools, self.messages)
         self._framework = framework
+        self._reported = set() if reported is None else reported
         self._max_continuations = options.get("max_continuations", MAX_CONTINUATIONS)
         self._source = source
         self._dispatcher = EventDispatcher(
@@ -116,10 +119,8 @@ class Session:
         self._start_context: list[str] = []
         # Context of hooks that let the agent end: given with the next prompt.
         self._end_context: list[str] = []
-        self._prompt = ""
-        self._continuations = 0
-        self._is_turn_blocked = False
-        self._is_started = self._is_ended = False
+        self._prompt, self._continuations = "", 0
+        self._is_turn_blocked = self._is_started = self._is_ended = False
         self._start_lock = anyio.Lock()
 
     @property
@@ -159,7 +160,7 @@ class Session:
             if self._is_started:
                 return
             self.engine.report_problems(self.messages)
-            for text in await problems_at_start(self._framework, self.engine):
+            for text in await problems_at_start(self._framework, self.engine, self._reported):
                 self.messages.send(text)
             require_events(self._framework, self.engine)
             self._is_started = True
@@ -392,8 +393,7 @@ class Session:
             event, decision, tool=name, arguments=arguments, text=result.text
         )
         if decision.tool_output is not None:
-            text = self.tools.response_text(name, arguments, decision.tool_output)
-            output = text or text_of(decision.tool_output)
+            output = self.tools.response_text(name, arguments, decision.tool_output)
         returned = self._tool_return(event, decision, denied, output)
         text = text_of(returned.full_output)
         self._dispatcher.write("tool_result", name=name, content=text, error=error)
@@ -425,19 +425,17 @@ class Session:
         }
 
     async def compress(self, trigger: str = "auto", instructions: str | None = None) -> str | None:
-        """Report that the context is about to be compressed; only when it really is.
-
-        Returns:
-            Why hooks object; `None` if they do not. Where the agent's reference gives a denial no
-            effect, the reason is reported, too.
-        """
+        """Report that the context is about to be compressed; return why hooks object, or `None`."""
         event = self._dispatcher.new_event(
             BeforeCompress, trigger=trigger, custom_instructions=instructions
         )
         decision = await self._dispatcher.fire(event)
-        if decision.outcome is Outcome.DENY:
+        reason = await self._dispatcher.denial_reason(event, decision)
+        if decision.goes_on:
             self._dispatcher.report_denial(event, decision)
-        return await self._dispatcher.denial_reason(event, decision)
+        elif reason is not None:
+            self._dispatcher.messages.send(f"the conversation is not compressed: {reason}")
+        return reason
 
     async def notify(self, kind: str, message: str, details: dict[str, Any] | None = None) -> None:
         """Report that the user is notified.

@@ -33,6 +33,7 @@ from anyhook.history.trials import trials_of
 from anyhook.history.verdicts import FAILURES, NO_VERDICT
 from anyhook.journal.lines import DIRECTORY, history_directory
 from anyhook.journal.records import version_record
+from anyhook.manage.releases import installed_version
 from anyhook.model.answers import Outcome
 from anyhook.model.layers import Layer
 from anyhook.trust.trees import LARGEST_SCRIPT
@@ -99,7 +100,7 @@ class Evidence:
     Attributes:
         runs: Its recorded runs.
         trials: Trials of its present entry and content, the newest first.
-        old_trials: Trials of another entry or content, the newest first.
+        old_trials: Trials of another entry, content or release of the agent, the newest first.
         reach: How many events should have reached it, and how many did.
     """
 
@@ -224,9 +225,11 @@ def evidence_of(
     )
     current: list[Trial] = []
     old: list[Trial] = []
+    version = installed_version(engine.agent.name, engine.environ) if trials else ""
     for trial in trials:
         has_same_entry = trial.entry in ("", identity.entry)
-        is_current = has_same_entry and trial.content == identity.content
+        has_same_release = not (trial.release and version) or trial.release.endswith(f" {version}")
+        is_current = has_same_entry and has_same_release and trial.content == identity.content
         (current if is_current else old).append(trial)
     runs = _runs_of(history, engine, definition, handler)
     reach = _reach_of(history, engine, definition, handler, identity)

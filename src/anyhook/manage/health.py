@@ -367,7 +367,7 @@ def _trial_text(trial: Trial) -> str:
 
 
 def _old_text(trial: Trial) -> str:
-    return f"before it changed: {_trial_text(trial)}: {trial.detail}"
+    return f"before it or its agent changed: {_trial_text(trial)}: {trial.detail}"
 
 
 def _times(number: int) -> str:

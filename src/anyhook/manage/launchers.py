@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from anyhook.settings.companions import SHARED_PROGRAM
-from anyhook.worker.commands import PROGRAM, prefix
+from anyhook.worker.commands import PROGRAM, PYTHON, prefix
 
 SHARED_PYTHON = "python3"
 """The interpreter in settings that are shared by all users of a project."""
@@ -18,8 +18,8 @@ SHARED_PYTHON = "python3"
 def choose_launcher(python: str | None, scope: str, *, cold: bool) -> tuple[str, ...]:
     """Return the words of the command before the hook file.
 
-    In shared settings they mean the same on every machine. In the user's own settings they are the
-    fastest client of the worker on this machine.
+    In shared settings they mean the same on every machine. In the user's own settings they are
+    absolute paths, because an agent need not have the `PATH` of this shell.
     """
     is_cold = cold or os.name != "posix"
     if scope == "project" and python is None:
@@ -32,12 +32,12 @@ def choose_launcher(python: str | None, scope: str, *, cold: bool) -> tuple[str,
     # A program in the environment of this interpreter is not on the PATH of the agent.
     program = shutil.which(PROGRAM[0])
     is_global = program is not None and not Path(program).is_relative_to(sys.prefix)
-    return PROGRAM if is_global else (interpreter,)
+    return (*PROGRAM, PYTHON, interpreter) if is_global else (interpreter,)
 
 
 def launcher_problem(launcher: tuple[str, ...]) -> str | None:
     """Return what the command needs and this machine lacks."""
-    if launcher in (PROGRAM, SHARED_PROGRAM) and not shutil.which(PROGRAM[0]):
+    if launcher[:1] == SHARED_PROGRAM and not shutil.which(PROGRAM[0]):
         return (
             "the command starts anyhook, but anyhook is not on the PATH here; install it where the "
             "agent finds it, for example with: pipx install anyhook"

@@ -57,7 +57,7 @@ TYPICAL = (
     "npm publish",
     "terraform destroy -auto-approve",
 )
-"""Lines that guards commonly stop: each is tried with a hook that denies it."""
+"""Lines that guards commonly stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,9 @@ def denied_by(
     cases: Path | None,
     commands: Iterable[str],
 ) -> list[Plain]:
-    """Return what a hook may deny: commands of the user, examples, cases, denials, typical lines.
+    """Return what a hook may deny: commands of the user, examples, cases, denials.
+
+    Where nothing of the kind is known, these are lines that guards commonly stop.
 
     Args:
         guard: The hook.
@@ -208,12 +210,10 @@ def denied_by(
         plain = plain_of(tool, arguments, source)
         if plain is not None:
             plains.setdefault(plain.text, plain)
-    chosen = list(plains.values())[:MAX_PLAINS]
-    for line in TYPICAL:
-        plain = plain_of("shell", {"command": line}, "typical")
-        if plain is not None and line not in plains:
-            chosen.append(plain)
-    return chosen
+    if plains:
+        return list(plains.values())[:MAX_PLAINS]
+    typical = [plain_of("shell", {"command": line}, "typical") for line in TYPICAL]
+    return [plain for plain in typical if plain is not None]
 
 
 def _calls_of_examples(

@@ -35,6 +35,7 @@ DENIALS = {
     Denial.HIDES: "the reason takes the place of the result",
     Denial.INFORMS: "the reason stands beside the result",
     Denial.ENDS: "the agent ends its turn",
+    Denial.EMPTIES: "the model is offered no tool",
     Denial.CONTINUES: "the agent continues with the reason as its next prompt",
     Denial.NOTHING: "a denial does nothing",
 }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from anyhook.model.tools import ToolCall
     from anyhook.shell.command import Command
-    from anyhook.shell.effects import Effect
+    from anyhook.shell.subject import Effect
 
 
 class Match(Record):

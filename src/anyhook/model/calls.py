@@ -8,7 +8,7 @@ hooks = Hooks()
 
 @hooks.before_tool("shell")
 def guard(event: BeforeTool[Shell]):
-    if "rm -rf" in event.call.command:
+    if event.runs("rm", options={"--recursive"}) or event.call.background:
         return deny("not that")
 ```
 

@@ -133,6 +133,7 @@ class Decision:
         outcome: The strongest verdict: deny > defer > ask > allow > none.
         stop: End the agent's loop; stronger than any outcome.
         stops_after: With `stop`: the action still happens, and the loop ends after it.
+        goes_on: With `deny`: the event cannot be denied, and what it is about goes on.
         approve: With `allow`: skip the host's own confirmation.
         reason: The reasons of the handlers that stopped, else of those that gave the outcome, one
             per line.
@@ -159,6 +160,7 @@ class Decision:
     outcome: Outcome = Outcome.NONE
     stop: bool = False
     stops_after: bool = False
+    goes_on: bool = False
     approve: bool = False
     reason: str | None = None
     context: tuple[str, ...] = ()
@@ -180,7 +182,8 @@ class Decision:
     @property
     def denied(self) -> bool:
         """Whether the action must not happen: it is denied, or everything is stopped."""
-        return self.outcome is Outcome.DENY or (self.stop and not self.stops_after)
+        is_prevented = self.outcome is Outcome.DENY and not self.goes_on
+        return is_prevented or (self.stop and not self.stops_after)
 
     @property
     def withheld(self) -> tuple[HandlerResult, ...]:

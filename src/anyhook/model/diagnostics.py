@@ -108,6 +108,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "text-before-json": (WARNING, "a script prints text before its JSON"),
     "reply-on-stderr": (WARNING, "a script prints a decision to standard error"),
     "reply-place": (WARNING, "a script prints a member where the agent does not read it"),
+    "command-text": (WARNING, "a guard searches the text of a command"),
     "endless-stop": (WARNING, "a hook can keep the agent from stopping for ever"),
     "background-guard": (WARNING, "a hook in the background denies, which has no effect"),
     "never-runs": (ERROR, "a hook file does nothing when an agent starts it"),

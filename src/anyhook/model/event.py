@@ -158,6 +158,12 @@ class ToolEvent(Event, OfTool[CallT_co]):
 
     @property
     def _effects(self) -> CallEffects:
+        effects: CallEffects | None = self.__dict__.get("_call_effects")
+        if effects is None:
+            effects = self.__dict__["_call_effects"] = self._read_effects()
+        return effects
+
+    def _read_effects(self) -> CallEffects:
         from anyhook.model.call_effects import CallEffects
 
         row = self.vocabulary.tools.get(self.tool) if self.vocabulary else None

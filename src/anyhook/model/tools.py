@@ -333,8 +333,18 @@ class ToolResult(Record):
 
 NO_SUCCESS = "the tool reports that it did not succeed"
 """The error of a result that reports a failure and holds no text."""
-TEXT_MEMBERS = ("llmContent", "stdout", "stderr", "content", "result", "text")
-"""Members of a response that hold its text."""
+TEXT_MEMBERS = (
+    "llmContent",
+    "stdout",
+    "stderr",
+    "content",
+    "result",
+    "text",
+    "output",
+    "textResultForLlm",
+    "text_result_for_llm",
+)
+"""Members of a response that hold its text, in any agent."""
 
 
 def read_result(response: Any, error: str | None = None) -> ToolResult:

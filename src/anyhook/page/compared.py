@@ -46,7 +46,7 @@ def _by_weight(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def examples(decided: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return some decided events, denials first, each text once."""
+    """Return some decided events of different texts, denials first."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for one in sorted(decided, key=lambda one: one["outcome"] not in STRICT):
         found.setdefault((one["outcome"], one["text"]), one)

@@ -31,6 +31,7 @@ from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
 from anyhook.sandbox.sandbox import Sandbox
+from anyhook.testing.events import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,7 +54,6 @@ BATCH = 64
 """Answers that are sent at once."""
 DENIED = frozenset({"deny", "stop", "defer"})
 ASKED = "ask"
-CHANGED = "change"
 _NOTHING = Opinion({})
 
 
@@ -99,8 +99,8 @@ class TrialAnswer(NamedTuple):
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a call did not run as the agent wrote it, unless a person agreed."""
-        return self.outcome in DENIED or self.outcome in (ASKED, CHANGED)
+        """Whether a call does not run, unless a person agrees. One that is changed runs."""
+        return self.outcome in DENIED or self.outcome == ASKED
 
 
 class Asker:
@@ -108,7 +108,7 @@ class Asker:
 
     Args:
         guard: The hook.
-        limit: Seconds that it may take for an event.
+        limit: Seconds that a hook file may take for an event; a command has its own timeout.
         sandbox: The sandbox, if there is one for the project already; it is not closed.
 
     Raises:
@@ -135,7 +135,7 @@ class Asker:
         *,
         on_answer: Callable[[int, TrialAnswer], object] = lambda _number, _answer: None,
     ) -> list[TrialAnswer]:
-        """Ask questions, each as if the hook had just been loaded.
+        """Ask questions, each in a session of its own, as if the hook had just been loaded.
 
         A hook that ends its process or takes too long has failed on that question. What it writes
         to files lasts until all are answered.
@@ -157,7 +157,7 @@ class Asker:
 
         while len(answers) < len(questions):
             missing = [number for number in range(len(questions)) if number not in answers]
-            chosen = [(number, self._sandbox.inside(questions[number])) for number in missing]
+            chosen = [(number, self._question(number, questions[number])) for number in missing]
             before = len(answers) + len(failures)
             try:
                 self._sandbox.run(
@@ -173,6 +173,17 @@ class Asker:
             if len(answers) + len(failures) == before:
                 raise SandboxError(f"{self.guard.title} ends before it answers anything")
         return [answers[number] for number in range(len(questions))]
+
+    def _question(self, number: int, question: Question) -> Question:
+        """Return a question in a session of its own, with the paths that files have inside."""
+        payloads: list[Payload] = []
+        for payload in question:
+            own = {
+                name: f"session-{number}" if value == SESSION["session_id"] else value
+                for name, value in payload.items()
+            }
+            payloads.append(self._sandbox.inside(own))
+        return tuple(payloads)
 
     def examples(self) -> list[Example]:
         """Return the examples of a hook file; of any other hook nothing.
@@ -248,7 +259,7 @@ def answer_questions(
         process = os.fork()
         if not process:
             os.close(reader)
-            done = _answer_some(run, hook, limit, questions[position:], failures)
+            done = _answer_some(run, hook, questions[position:], failures)
             os.write(writer, str(done).encode())
             os._exit(0)
         os.close(writer)
@@ -264,7 +275,6 @@ def answer_questions(
 def _answer_some(
     run: Run,
     hook: _Hook,
-    limit: float,
     questions: Sequence[tuple[int, Question]],
     failures: Mapping[int, Failure],
 ) -> int:
@@ -272,7 +282,7 @@ def _answer_some(
     answers: list[tuple[int, TrialAnswer]] = []
     count = 0
     for number, question in questions:
-        run.begin(number, len(question) * (limit + 1))
+        run.begin(number, len(question) * (hook.limit + 1))
         answer = _answer(hook, question, failures.get(number))
         answers.append((number, answer))
         count += 1
@@ -304,6 +314,9 @@ def _answer(hook: _Hook, question: Question, failure: Failure | None) -> TrialAn
 class _Hook(Protocol):
     """A hook that has been loaded."""
 
+    limit: float
+    """Seconds that it may take for an event."""
+
     def answer(self, payload: Payload, failure: Failure | None) -> Opinion:
         """Answer an event, unless a process ended on it before."""
         ...
@@ -320,6 +333,7 @@ class _File:
         self._agent = get_agent(guard.agent)
         self._engine = _engine_of(guard) if guard.places else None
         self._hook = HookFile(guard.file, limit)
+        self.limit = self._hook.limit
         self._directory = ""
 
     def answer(self, payload: Payload, failure: Failure | None) -> Opinion:
@@ -346,6 +360,9 @@ class _Command:
     def __init__(self, guard: Guard) -> None:
         engine = _engine_of(guard)
         self._agent = engine.agent
+        # The engine ends a command at its own timeout.
+        handlers = [handler for entry in engine.definitions for handler in entry.handlers]
+        self.limit = max((handler.timeout for handler in handlers), default=LIMIT)
         self._engine = SyncEngine(engine)
 
     def answer(self, payload: Payload, failure: Failure | None) -> Opinion:

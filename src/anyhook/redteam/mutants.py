@@ -131,15 +131,13 @@ def _drop_condition(source: _Source, node: ast.AST) -> Iterator[Edit]:
 
 
 def _widen_pattern(source: _Source, node: ast.AST) -> Iterator[Edit]:
-    if isinstance(node, ast.Constant) and _is_pattern(node.value):
-        for pattern in widened(node.value):
-            yield source.replace(node, _literal(pattern))
+    for pattern in widened(_pattern_of(node)):
+        yield source.replace(node, _literal(pattern))
 
 
 def _narrow_pattern(source: _Source, node: ast.AST) -> Iterator[Edit]:
-    if isinstance(node, ast.Constant) and _is_pattern(node.value):
-        for pattern in narrowed(node.value):
-            yield source.replace(node, _literal(pattern))
+    for pattern in narrowed(_pattern_of(node)):
+        yield source.replace(node, _literal(pattern))
 
 
 def _swap_and_or(source: _Source, node: ast.AST) -> Iterator[Edit]:
@@ -180,9 +178,9 @@ def _change_text(source: _Source, node: ast.AST) -> Iterator[Edit]:
     elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in MUTATED_METHODS:
         texts = node.args
     for text in texts:
-        is_text = isinstance(text, ast.Constant) and isinstance(text.value, str)
-        if is_text and isinstance(text, ast.Constant) and not _is_pattern(text.value):
-            yield source.replace(text, _literal(f"{text.value}~"))
+        value = text.value if isinstance(text, ast.Constant) else None
+        if isinstance(value, str) and not _pattern_of(text):
+            yield source.replace(text, _literal(f"{value}~"))
 
 
 def _remove_item(source: _Source, node: ast.AST) -> Iterator[Edit]:
@@ -224,7 +222,7 @@ def _remove_return(source: _Source, node: ast.AST) -> Iterator[Edit]:
             # `if …: return deny()` alone is what `rule-removed` changes.
             is_rule = isinstance(node, ast.If) and node.body == [statement] and not node.orelse
             is_none = isinstance(statement.value, ast.Constant) and statement.value.value is None
-            if not is_none and not (is_rule and _answers(node)):
+            if not (is_none or is_rule):
                 yield source.replace(statement.value, "None")
 
 
@@ -327,15 +325,16 @@ def _matchers(node: ast.AST) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
                 yield decorator, subjects
 
 
-def _is_pattern(value: object) -> bool:
-    """Return whether a constant looks like a regular expression."""
+def _pattern_of(node: ast.AST) -> str:
+    """Return a constant that looks like a regular expression; an empty text for other nodes."""
+    value = node.value if isinstance(node, ast.Constant) else None
     if not isinstance(value, str) or not _REGEX_SIGN.search(value):
-        return False
+        return ""
     try:
         re.compile(value)
     except re.error:
-        return False
-    return True
+        return ""
+    return value
 
 
 def _literal(text: str) -> str:

@@ -94,11 +94,13 @@ class Observation:
         records: The stubs that it started: name, arguments, directory, what they read.
         output: What it printed.
         changes: Path to what is there afterwards; `None` where something was removed.
+        removed: What was there, of the paths that were removed.
     """
 
     records: tuple[tuple[str, ...], ...] = ()
     output: bytes = b""
     changes: tuple[tuple[str, str | None], ...] = ()
+    removed: frozenset[str] = frozenset()
 
     @property
     def is_empty(self) -> bool:
@@ -139,9 +141,10 @@ def are_equal(plain: Observation, other: Observation) -> bool:
         return False
     if plain.changes == other.changes:
         return plain.records == other.records or len(plain.records) > 1
-    only_removes = all(content is None for _, content in plain.changes)
-    kept = tuple(change for change in other.changes if change[1] is None)
-    return bool(plain.changes) and only_removes and kept == plain.changes and not plain.records
+    only_removes = plain.changes and all(content is None for _, content in plain.changes)
+    gone = tuple(change for change in other.changes if change[1] is None)
+    added = {content for _, content in other.changes if content is not None}
+    return bool(only_removes) and gone == plain.changes and added <= plain.removed
 
 
 def prove(run: Run, scene: Scene, tasks: Sequence[Task], done: Mapping[int, bool]) -> None:
@@ -243,7 +246,9 @@ class _Stage:
             self._build()
         for path in written:
             changes.pop(os.path.join(self._scene.project, path), None)
-        return Observation(_read_records(), output, tuple(sorted(changes.items())))
+        removed = {self._before[path] for path, content in changes.items() if content is None}
+        ordered = tuple(sorted(changes.items()))
+        return Observation(_read_records(), output, ordered, frozenset(removed))
 
     def _set_stubs(self, stubs: tuple[str, ...]) -> None:
         """Let programs be stubs, by a link to a directory with their names."""

@@ -38,10 +38,14 @@ class Oracle:
         lines: The plain forms: the paths that they name are made, and their programs are there.
 
     Raises:
-        SandboxError: If this system has no namespaces.
+        SandboxError: If this system has no namespaces, or the project is in a directory of the
+            system.
     """
 
     def __init__(self, project: str, home: str, lines: Iterable[str]) -> None:
+        for path in (project, home):
+            if path == "/" or path.startswith(_UNWRITABLE):
+                raise SandboxError(f"nothing can be proved in {path}, a directory of the system")
         texts = list(lines)
         self.scene = make_scene(project, home, texts)
         programs = {word for text in texts for word in words_of(text) if _NAME.fullmatch(word)}

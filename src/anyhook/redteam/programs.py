@@ -43,7 +43,7 @@ OTHERS = frozenset(
     dropdb fdisk fetched flyctl gcloud gem gh go gsutil halt heroku helm history iptables journalctl
     kill killall kubectl launchctl ldconfig mkfs mkfs.ext4 mkfs.xfs mongo mount mysql nano nc ncat
     npm npx openstack parted passwd pip pip3 pkill pnpm poetry poweroff psql pulumi reboot redis-cli
-    scp sftp shutdown socat sqlite3 ssh su swapoff systemctl telnet terraform twine ufw umount
+    scp sftp shutdown sleep socat sqlite3 ssh su swapoff systemctl telnet terraform twine ufw umount
     useradd userdel usermod uv vault vercel vi vim visudo wipefs yarn yum""".split()
 )
 """Programs that are always stubs."""

@@ -144,7 +144,8 @@ class Search:
     def run(self, plains: Sequence[Plain]) -> Attempt:
         """Try what a hook may deny; what it does not stop in its plain form is left out.
 
-        Ctrl-C ends it; what was found is kept.
+        Ctrl-C ends the questions, and what has passed until then is proved; the next one ends that,
+        too. What was found is kept.
 
         Raises:
             UsageError: If the hook cannot be loaded.
@@ -152,10 +153,13 @@ class Search:
         result = self._result
         try:
             self._ask_plain_forms(plains)
-            self._ask_variants()
-            self._prove()
             if "list of words" in self._classes:
                 _try_wrong_values(self._asker, result)
+            self._ask_variants()
+        except KeyboardInterrupt:
+            result.is_complete = False
+        try:
+            self._prove()
         except KeyboardInterrupt:
             result.is_complete = False
         names = [name for name in BY_NAME if name in result.classes]

@@ -179,7 +179,7 @@ def sentence_for(plain: Plain) -> str:
         return 'event.runs("…")'
     program, rest = words[0].rpartition("/")[2], words[1:]
     operands = [word for word in rest if not word.startswith("-") and re.match(r"[\w./~$]", word)]
-    paths = [json.dumps(_pattern(word)) for word in operands]
+    paths = [json.dumps(_below(word)) for word in operands]
     hosts = re.findall(r"https?://([\w.-]+)", plain.text)
     targets = re.findall(r">>?\s*([\w./~-]+)", plain.text)
     if program in ("rm", "rmdir", "unlink", "shred", "find") and paths:
@@ -189,13 +189,14 @@ def sentence_for(plain: Plain) -> str:
     if targets:
         return f"event.writes({', '.join(map(json.dumps, targets))})"
     if program in ("cat", "less", "head", "tail", "more", "grep") and paths:
-        return f"event.reads({paths[-1]})"
+        return f"event.reads({json.dumps(operands[-1])})"
     named = [program, *[word for word in operands[:1] if word.isalpha()]]
     flags = [word for word in rest if re.fullmatch(r"-[\w-]+", word)]
     options = f", options={{{', '.join(map(json.dumps, flags))}}}" if flags else ""
     return f"event.runs({', '.join(map(json.dumps, named))}{options})"
 
 
-def _pattern(path: str) -> str:
+def _below(path: str) -> str:
+    """Return a pattern for a path that may be a directory."""
     is_file = re.search(r"\w\.\w+$", path) or path.rstrip("/") in ("", "~", "*")
     return path if is_file or "*" in path else f"{path.rstrip('/')}/**"

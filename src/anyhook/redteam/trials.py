@@ -298,6 +298,7 @@ def _calls_to_compare(source: str, examples: Sequence[Example]) -> Iterator[Exam
         yield _call(event["event"], event["tool"], event["input"])
     tools = dict.fromkeys(str(e.fields["tool_name"]) for e in examples if "tool_name" in e.fields)
     texts = _texts_of(source)
+    tools |= dict.fromkeys(text for text in texts if text in TOOLS)
     for example in examples:
         yield from _variants(example, tools, texts)
     for text in texts:
@@ -364,15 +365,19 @@ class Kept:
     Args:
         directory: Directory of kept results.
         plan: What changed files are tried with; results of another plan are dropped.
+
+    Attributes:
+        path: The file.
+        results: Results by `key_of`.
     """
 
     def __init__(self, directory: Path, plan: Plan) -> None:
         name = hashlib.blake2b(plan.path.encode(), digest_size=8).hexdigest()
-        self._path = directory / f"{name}.jsonl"
+        self.path = directory / f"{name}.jsonl"
         self._digest = plan.digest
         self.results: dict[str, Noticed] = {}
         try:
-            lines = self._path.read_text(encoding="utf-8").splitlines()
+            lines = self.path.read_text(encoding="utf-8").splitlines()
             if lines and json.loads(lines[0]) == plan.digest:
                 for line in lines[1:]:
                     key, by, proposal = json.loads(line)
@@ -387,11 +392,11 @@ class Kept:
             AnyhookError: If the file cannot be written.
         """
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             is_new = len(self.results) <= 1
-            with self._path.open("w" if is_new else "a", encoding="utf-8") as file:
+            with self.path.open("w" if is_new else "a", encoding="utf-8") as file:
                 if is_new:
                     file.write(json.dumps(self._digest) + "\n")
                 file.write(json.dumps([key, *noticed]) + "\n")
         except OSError as error:
-            raise AnyhookError(f"{self._path} cannot be written: {error.strerror}") from error
+            raise AnyhookError(f"{self.path} cannot be written: {error.strerror}") from error

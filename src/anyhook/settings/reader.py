@@ -384,7 +384,9 @@ class _FileReader(Reporter):
         self, agent: AgentSpec, value: dict[str, Any], path: JsonPath
     ) -> None:
         known = agent.definition_fields
-        self.report_unknown_fields(value, known | EXTRA_DEFINITION_FIELDS, path)
+        self.report_unknown_fields(
+            value, known | EXTRA_DEFINITION_FIELDS, path, of_hooks=self.agent.handler_fields
+        )
         for key in sorted((value.keys() & EXTRA_DEFINITION_FIELDS) - known):
             message = f"{self.agent.title} itself does not know {key!r}; anyhook does"
             self.report("anyhook-only", message, (*path, key))

@@ -41,13 +41,27 @@ class Reporter:
         self.diagnostics.append(diagnose(code, message, place, severity=severity))
 
     def report_unknown_fields(
-        self, value: dict[str, Any], known: Collection[str], path: JsonPath
+        self,
+        value: dict[str, Any],
+        known: Collection[str],
+        path: JsonPath,
+        *,
+        of_hooks: Collection[str] = (),
     ) -> None:
-        """Report the members of an object that no rule knows."""
+        """Report the members of an object that do not belong there.
+
+        Args:
+            value: The object.
+            known: Names of the members that it may have.
+            path: Path of the object.
+            of_hooks: Names of members that belong to the hooks inside it.
+        """
         unknown = sorted(value.keys() - set(known))
         for key in unknown[:MAX_REPORTED_KEYS]:
-            hint = did_you_mean(key, known) or "it is ignored"
-            self.report("unknown-field", f"no rule knows the field {key!r}; {hint}", (*path, key))
+            is_of_hook = key in of_hooks
+            inside = 'move it inside "hooks": [ … ]' if is_of_hook else "it is ignored"
+            hint = inside if is_of_hook else did_you_mean(key, known) or inside
+            self.report("unknown-field", f"{key!r} does not belong here; {hint}", (*path, key))
 
     def typed_member(
         self, value: dict[str, Any], key: str, expected: type, description: str, path: JsonPath

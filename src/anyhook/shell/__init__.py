@@ -21,9 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from anyhook.shell.command import Command as Command
     from anyhook.shell.commands import read_commands as read_commands
-    from anyhook.shell.effects import Redirect as Redirect
+    from anyhook.shell.subject import Redirect as Redirect
 
-_MODULES = {"Command": "command", "Redirect": "effects", "read_commands": "commands"}
+_MODULES = {"Command": "command", "Redirect": "subject", "read_commands": "commands"}
 
 
 def __getattr__(name: str) -> object:

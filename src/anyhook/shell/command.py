@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from anyhook.shell.effects import Effect, Redirect, Subject, find_effects
+from anyhook.shell.effects import find_effects
 from anyhook.shell.expansions import VAGUE, Value
 from anyhook.shell.options import Arguments, canonical_program, find_table, read_arguments
+from anyhook.shell.subject import Effect, Redirect, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

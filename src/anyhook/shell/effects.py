@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from anyhook.shell.code import find_targets
@@ -11,77 +11,12 @@ from anyhook.shell.effect_rows import ALWAYS_RECURSIVE, GIT_ROWS, RECURSIVE, ROW
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
 from anyhook.shell.options import canonical_program
 from anyhook.shell.paths import join_path
+from anyhook.shell.subject import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from anyhook.shell.options import Arguments
-
-
-class Redirect(NamedTuple):
-    """A redirection of a command.
-
-    Attributes:
-        operator: With a descriptor in front if there is one: `>`, `2>>`, `<`, `<<<`.
-        target: The file; for `<<` and `<<<` the text.
-        certain: Whether the target is known.
-    """
-
-    operator: str
-    target: str
-    certain: bool = True
-
-    @property
-    def is_text(self) -> bool:
-        """Whether the target is a text and not a file."""
-        return self.operator.endswith(("<<", "<<-", "<<<"))
-
-
-class Effect(NamedTuple):
-    """Something that a command does.
-
-    Attributes:
-        kind: `reads`, `writes`, `deletes` or `contacts`.
-        target: An absolute path or pattern of paths, or the name of a host.
-        is_known: Whether the target is known.
-        is_recursive: Whether it reaches all that is in a directory; `None` if that is not known.
-        is_likely: Whether it depends on the files that exist.
-    """
-
-    kind: str
-    target: str
-    is_known: bool = True
-    is_recursive: bool | None = False
-    is_likely: bool = False
-
-
-class Subject(NamedTuple):
-    """What a command's effects follow from.
-
-    Attributes:
-        program: The program.
-        read: Its arguments.
-        redirects: Its redirections.
-        directories: Where it may run, the likeliest first.
-        home: The user's home, or `None`.
-    """
-
-    program: str
-    read: Arguments
-    redirects: tuple[Redirect, ...]
-    directories: tuple[str | None, ...]
-    home: str | None
-
-    def has(self, *options: str) -> bool:
-        """Return whether the command has one of some options."""
-        return not self.read.options.keys().isdisjoint(options)
-
-    def values(self, *options: str) -> list[Value]:
-        """Return the values of some options."""
-        values: list[Value] = []
-        for option in options:
-            values += self.read.options.get(option, ())
-        return values
+    from anyhook.shell.subject import Subject
 
 
 _KINDS = {"R": "reads", "W": "writes", "D": "deletes", "M": "deletes"}
@@ -161,10 +96,13 @@ class _Finder:
 
     def host(self, value: Value) -> Iterator[Effect]:
         """Yield the host that a URL or a `user@host` names."""
-        host = host_of(value.text)
-        is_known = value.kind != VAGUE or _KNOWN_HOST.match(value.text) is not None
-        if host or not is_known:
-            yield Effect("contacts", host or value.text, is_known)
+        text = value.text
+        is_known = value.kind != VAGUE or _KNOWN_HOST.match(text) is not None
+        # To a browser a backslash is a slash, to other programs a character of the user's name.
+        hosts = dict.fromkeys([host_of(text.replace("\\", "/")), host_of(text)])
+        for host in hosts:
+            if host or not is_known:
+                yield Effect("contacts", host or text, is_known)
 
     def redirects(self) -> Iterator[Effect]:
         """Yield the effects of the redirections."""
@@ -473,8 +411,7 @@ def host_of(text: str) -> str:
     """Return the host of a URL, of `user@host`, `host:path` or `host:port`; empty for a path."""
     if _URL.match(text):
         try:
-            # To a browser a backslash is a slash.
-            host = urlsplit(text.replace("\\", "/")).hostname or ""
+            host = urlsplit(text).hostname or ""
         except ValueError:
             return text
         return host.removesuffix(".")

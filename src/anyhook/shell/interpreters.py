@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _OWN_SYNTAX = frozenset("fish csh tcsh pwsh powershell nu elvish xonsh posh cmd".split())
 """Shells whose texts the parser does not read."""
-_FLAGS = re.compile(r"[-+][A-Za-z]+")
+_FLAGS = re.compile(r"[-+][abcefhiklmnoprstuvxBCDEGHIJLOPTXY]+")
 _VALUED = frozenset({"--rcfile", "--init-file"})
 _PRINTS = frozenset({"--version", "--help"})
 _MAX_POSITIONAL = 10
@@ -52,7 +52,7 @@ def _run_shell(reader: Reader, call: Call) -> None:
         if reads_text or arguments.is_vague:
             source = script if arguments.has_text else call.source
             reader.add_uncertain(source, call.scope, wrappers)
-    elif arguments.has_text and operands:
+    elif arguments.has_text and operands and not arguments.is_vague:
         inner = call.scope.copy()
         _set_positional(inner, operands[1:])
         reader.read_value(operands[0], inner, wrappers)
@@ -92,6 +92,8 @@ class _ShellArguments:
                 reads_input = reads_input or (text[0] == "-" and "s" in text)
                 index += 2 if text[-1] in "oO" else 1
             else:
+                # What an unknown option makes of the next word is not known.
+                self.is_vague = text[:1] in {"-", "+"}
                 break
         self.operands = values[index:]
         prints = not _PRINTS.isdisjoint([value.text for value in values[1:]])

@@ -143,6 +143,8 @@ _OPERATOR = re.compile(
     r"|(?P<close>\))"
 )
 _EXPANSION = r"\$\(?\\\n|\$\(\(|\$\(|\$\{[\s|(]|\$[\[{]|\$(?:[A-Za-z_]\w*|[0-9@*#?!$-])|`"
+_PLAIN_WORD = re.compile(r"[\w./:@%+,=-]++(?=[ \t\n;&|)]|\Z)", re.ASCII)
+"""A word in which nothing has a meaning; most words are."""
 _WORD_PIECE = re.compile(
     r"""(?P<plain>[^ \t\n;&|()<>\\'"$`]++)"""
     r"""|(?P<escape>\\.)"""
@@ -299,7 +301,8 @@ class _Parser:
         start = self.position
         word = self._parse_word()
         source = self._source(start)
-        if _DESCRIPTOR.fullmatch(source) and (self._next_is("<") or self._next_is(">")):
+        is_redirected = self._next_is("<") or self._next_is(">")
+        if is_redirected and _DESCRIPTOR.fullmatch(source):
             self.descriptor = source
             return None
         if not command.words:
@@ -500,6 +503,10 @@ class _Parser:
     # --- words -------------------------------------------------------------------------------
 
     def _parse_word(self) -> Word:
+        plain = _PLAIN_WORD.match(self.text, self.position)
+        if plain is not None:
+            self.position = plain.end()
+            return Word(plain[0], is_vague=False, source=plain[0])
         start = self.position
         outer_expansions, self.expansions = self.expansions, []
         texts: list[str] = []

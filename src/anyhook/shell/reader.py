@@ -14,15 +14,15 @@ from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.options import canonical_program
 from anyhook.shell.parser import UnreadableError, parse_command_line
 from anyhook.shell.programs import base_name
-from anyhook.shell.runners import TEXT_OPTIONS
+from anyhook.shell.runners import PROGRAMS_WITH_TEXTS, TEXT_OPTIONS
 from anyhook.shell.scope import NO_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from anyhook.shell.effects import Redirect
     from anyhook.shell.parser import Step
     from anyhook.shell.scope import Scope
+    from anyhook.shell.subject import Redirect
 
 MAX_LENGTH = 64 * 1024
 """Characters; a longer text is one uncertain command."""
@@ -188,11 +188,12 @@ class Reader:
         values = call.values
         if not values:
             if call.redirects:
-                self.commands.append(self.make(call))
+                self.commands.append(self.make(call._replace(name="")))
             return
         head = values[0]
         if head.kind != LITERAL or len(call.wrappers) >= _MAX_DEPTH:
-            self.commands.append(self.make(call, values, certain=False))
+            unknown = call._replace(name="")
+            self.commands.append(self.make(unknown, values, certain=False))
             return
         text = head.text
         # In zsh `=rm` is the path of `rm`.
@@ -201,7 +202,8 @@ class Reader:
         name = base_name(text).removesuffix(".exe") if "/" in text or "." in text else text
         scope = call.scope
         call = call._replace(name=name)
-        handler = self._handlers.get(name)
+        # To some file systems capitals do not count.
+        handler = self._handlers.get(name) or self._handlers.get(name.lower())
         if handler is not None:
             handler(self, call)
             return
@@ -217,16 +219,26 @@ class Reader:
         inner.aliases = {}
         self.read_joined([Value(body), *call.values[1:]], inner, call.wrappers)
 
-    def read_options(self, command: Command, scope: Scope) -> None:
-        """Add the command lines that options of a command hold."""
+    def read_options(
+        self, command: Command, scope: Scope, options: Mapping[str, Sequence[Value]] | None = None
+    ) -> None:
+        """Add the command lines that options of a command hold.
+
+        Args:
+            command: The command.
+            scope: What the shell knows there.
+            options: Its options, if they are not those that its table reads.
+        """
         program = canonical_program(command.program)
+        if program not in PROGRAMS_WITH_TEXTS:
+            return
         keys = [program]
         if program in {"git", "npm"}:
             keys += [f"{program} {value.text}" for value in command.read.operands[:1]]
         wrappers = (*command.wrappers, command)
         for key in keys:
             for option in TEXT_OPTIONS.get(key, ()):
-                for value in command.read.options.get(option, ()):
+                for value in (options or command.read.options).get(option, ()):
                     text = _text_of_option(key, value)
                     if text:
                         self.read_value(value._replace(text=text), scope, wrappers)

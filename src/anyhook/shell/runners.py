@@ -32,19 +32,19 @@ _CONTAINER = Runner(operands=1, is_shown=True, is_remote=True)
 
 RUNNERS: dict[str, Runner] = {
     **dict.fromkeys(
-        "- builtin busybox bwrap caffeinate catchsegv cgexec choom chronic command"
-        " dbus-run-session doas eatmydata entr exec fakeroot firejail ionice ltrace nice nocorrect noglob nohup npx"
-        " nsenter parallel pkexec prlimit proxychains rlwrap setpriv setsid start-stop-daemon stdbuf"
-        " strace systemd-run time torsocks toybox unbuffer unshare uvx valgrind winpty xargs"
-        " xvfb-run".split(),
+        "- builtin busybox bwrap caffeinate catchsegv cgexec choom chronic command dbus-run-"
+        " session doas eatmydata entr exec fakeroot firejail ionice ltrace nice nocorrect noglob"
+        " nohup npx nsenter parallel pkexec prlimit proxychains rlwrap setpriv setsid start-"
+        " stop-daemon stdbuf strace systemd-run time torsocks toybox unbuffer unshare uvx"
+        " valgrind winpty xargs xvfb-run".split(),
         _PLAIN,
     ),
     **dict.fromkeys(
         (
             "uv run|pipx run|poetry run|pdm run|hatch run|pipenv run|bundle exec|npm exec"
-            "|conda run|mise exec|mise x|op run|doppler run|git bisect run|dotenv run|composer exec|rbenv exec"
-            "|pyenv exec|asdf exec|bun x|yarn exec|pnpm exec|pnpm dlx|yarn dlx|uv tool run|rye run"
-            "|npm x|infisical run"
+            "|conda run|mise exec|mise x|op run|doppler run|git bisect run|dotenv run"
+            "|composer exec|rbenv exec|pyenv exec|asdf exec|bun x|yarn exec|pnpm exec|pnpm dlx"
+            "|yarn dlx|uv tool run|rye run|npm x|infisical run"
         ).split("|"),
         _PLAIN,
     ),
@@ -121,6 +121,7 @@ TEXT_OPTIONS: dict[str, frozenset[str]] = {
     "git": frozenset({"-c"}),
 }
 """Options whose value is a command line."""
+PROGRAMS_WITH_TEXTS = frozenset([name.partition(" ")[0] for name in TEXT_OPTIONS])
 
 CODE_OPTIONS = {
     "python": ("-c",),

@@ -8,6 +8,8 @@ from anyhook.shell.expansions import LITERAL, expand, expand_assignment, expand_
 from anyhook.shell.paths import join_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from anyhook.shell.expansions import Value
     from anyhook.shell.parser import Word
 
@@ -103,6 +105,14 @@ class Scope:
             if not has_both or self.variables[name] != other.variables[name]:
                 self.variables[name] = None
         self.add_directories((other.directory, *other.other_directories))
+
+    def restore_variables(self, other: Scope, names: Iterable[str]) -> None:
+        """Give some variables the values that they have in another scope."""
+        for name in names:
+            if name in other.variables:
+                self.variables[name] = other.variables[name]
+            else:
+                self.variables.pop(name, None)
 
     def set_directories(self, directories: tuple[str | None, ...]) -> None:
         """Go to the first of some directories, or to one of the others."""

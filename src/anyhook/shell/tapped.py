@@ -28,8 +28,8 @@ TAPPED_SHADOW = "tapped-shadow"
 """The sink of a shadow that was recorded before, and is again when it decides."""
 SHADOW_OPTION = "--shadow"
 """Option of hook files."""
-LAUNCHERS = ("anyhook run ", "anyhook-run ", "/worker/client.py ")
-"""Parts of command lines that start hook files."""
+LAUNCHERS = ("anyhook run ", "anyhook' run ")
+"""Parts of command lines that start hook files; the path of the program may be quoted."""
 _LINE = re.compile(
     r"exec (?P<start>[^\n]+) \"\$0\" 9<<'(?P<mark>ANYHOOK_\w+)'\n(?P<line>.*)\n(?P=mark)\n",
     re.DOTALL,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.shell.builtins import SHARED
-from anyhook.shell.effects import Redirect
 from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.reader import Call, Reader
 from anyhook.shell.scope import UNKNOWN_INPUT, Input, Scope
+from anyhook.shell.subject import Redirect
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from anyhook.shell.command import Command
     from anyhook.shell.parser import Step, Word
@@ -25,6 +25,8 @@ _SUBSHELL, _SUBSTITUTION = "(", "$("
 _CHANGES_DIRECTORY = frozenset({"cd", "chdir", "pushd", "popd"})
 _LEAVES = frozenset({"exit", "return"})
 _DUPLICATES = frozenset({">&", "<&"})
+_POSITIONAL = dict.fromkeys("0123456789@*")
+"""The arguments, which are others in a function."""
 _READS = frozenset({"<", "<>", "0<", "0<>"})
 
 Directories = tuple[str | None, ...]
@@ -106,22 +108,12 @@ class _Walk:
 
     def walk(self) -> None:
         """Add the commands of all steps to the reader."""
-        self._look_into_loops()
-        kinds = {
-            "command": self._command,
-            "end": self._end,
-            "redirection": self._redirection,
-            "assignment": self._assignment,
-            "keyword": self._keyword,
-            "open": self._open,
-            "close": self._close_substitution,
-            "function": self._function,
-            "pattern": self._branch,
-        }
+        if any(step.kind == "function" or step.text == "done" for step in self.steps):
+            self._look_into_loops()
         for step in self.steps:
-            handle = kinds.get(step.kind)
+            handle = _HANDLERS.get(step.kind)
             if handle is not None:
-                handle(step)
+                handle(self, step)
         self._flush_redirects()
 
     def _look_into_loops(self) -> None:
@@ -154,10 +146,12 @@ class _Walk:
 
     def _push(self, keyword: str) -> None:
         self.frames.append(_Frame(keyword, self.scope.copy(), self.is_function, self.line))
+        if self.is_function:
+            self.scope.variables.update(_POSITIONAL)
         self.is_function = False
         self.line = _Line()
 
-    def _pop(self, keywords: frozenset[str] | set[str]) -> None:
+    def _pop(self, keywords: Collection[str]) -> None:
         """Leave the innermost compound that one of some keywords opened, and all in it."""
         index = len(self.frames) - 1
         while index >= 0 and self.frames[index].keyword not in keywords:
@@ -173,28 +167,29 @@ class _Walk:
             self.scope.restore(frame.entry)
         elif not is_group:
             self.scope.merge(frame.entry)
+            self.scope.restore_variables(frame.entry, _POSITIONAL)
         self.scope.input = frame.entry.input
         if frame.keyword != _SUBSTITUTION:
             self.line.last_program = last_program if is_group else ""
             self.line.last_output = None
 
-    def _open(self, _step: Step) -> None:
+    def on_open(self, _step: Step) -> None:
         self._push(_SUBSTITUTION)
 
-    def _close_substitution(self, _step: Step) -> None:
+    def on_close(self, _step: Step) -> None:
         self._flush_redirects()
         self._pop({_SUBSTITUTION})
 
-    def _function(self, step: Step) -> None:
+    def on_function(self, step: Step) -> None:
         self.scope.functions = self.scope.functions | {step.text}
         self.is_function = True
 
-    def _branch(self, _step: Step) -> None:
+    def on_branch(self, _step: Step) -> None:
         """Begin another branch: what the last one changed may have happened or not."""
         if self.frames:
             self.scope.merge(self.frames[-1].entry)
 
-    def _keyword(self, step: Step) -> None:
+    def on_keyword(self, step: Step) -> None:
         keyword = step.text
         if keyword in _OPENERS:
             self._push(keyword)
@@ -203,7 +198,7 @@ class _Walk:
         elif keyword in _CLOSERS:
             self._pop(_CLOSERS[keyword])
         elif keyword in _BRANCHES:
-            self._branch(step)
+            self.on_branch(step)
         # `time -f FORMAT` of dash is a program, whose option takes the next word.
         is_option_of_time = self.precedes_time and keyword[:1] == "-"
         self.skips_word = is_option_of_time and keyword[-1:] in {"f", "o"}
@@ -211,10 +206,10 @@ class _Walk:
 
     # --- parts of a command --------------------------------------------------------------------
 
-    def _assignment(self, step: Step) -> None:
+    def on_assignment(self, step: Step) -> None:
         self.line.assignments.append(step.words[0])
 
-    def _redirection(self, step: Step) -> None:
+    def on_redirection(self, step: Step) -> None:
         operator, word = step.text, step.words[0]
         line = self.line
         kind = operator.lstrip("0123456789")
@@ -254,7 +249,7 @@ class _Walk:
 
     # --- commands ------------------------------------------------------------------------------
 
-    def _command(self, step: Step) -> None:
+    def on_command(self, step: Step) -> None:
         words, line, scope = step.words, self.line, self.scope
         if words[0].source in _NAMED_LOOPS:
             self._push(words[0].source)
@@ -291,7 +286,7 @@ class _Walk:
 
     # --- operators -----------------------------------------------------------------------------
 
-    def _end(self, step: Step) -> None:
+    def on_end(self, step: Step) -> None:
         operator, line = step.text, self.line
         if line.assignments:
             self._assign(line.assignments)
@@ -337,6 +332,20 @@ class _Walk:
             scope.set_directories(succeeded)
         elif not scope.exits_on_error:
             scope.add_directories(failed)
+
+
+_HANDLERS = {
+    "command": _Walk.on_command,
+    "end": _Walk.on_end,
+    "redirection": _Walk.on_redirection,
+    "assignment": _Walk.on_assignment,
+    "keyword": _Walk.on_keyword,
+    "open": _Walk.on_open,
+    "close": _Walk.on_close,
+    "function": _Walk.on_function,
+    "pattern": _Walk.on_branch,
+}
+"""Kind of a step to the method that handles it."""
 
 
 def _bodies(steps: Sequence[Step]) -> dict[int, str]:

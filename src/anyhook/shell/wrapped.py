@@ -93,7 +93,7 @@ def _run_inner(reader: Reader, call: Call, runner: Runner, table: Table | None, 
     is_doubtful = _is_doubtful(read, values[start:index])
     reader.doubts += is_doubtful
     reader.remotes += runner.is_remote
-    reader.read_options(own, scope)
+    reader.read_options(own, scope, read.options)
     inner = call._replace(
         scope=scope,
         wrappers=(*call.wrappers, own),
@@ -123,9 +123,9 @@ def _run_without_command(
 ) -> None:
     """Add what a program runs that was given no command: `ssh host < script`, `sudo -s`."""
     starts_shell = own.program == "sudo" and not {"--shell", "--login"}.isdisjoint(own.read.options)
-    if is_doubtful:
+    if is_doubtful or starts_shell:
         reader.add_uncertain(inner.source, inner.scope, inner.wrappers)
-    elif starts_shell or (runner.is_remote and runner.kind == TEXT):
+    elif runner.is_remote and runner.kind == TEXT:
         reader.read_input(inner.scope, inner.wrappers, inner.source)
 
 

@@ -8,7 +8,7 @@ hooks = Hooks()
 
 @hooks.before_tool("shell")
 def guard(event):
-    if "rm -rf" in event.call.command:
+    if event.runs("rm", options={"--recursive"}):
         return deny("not that")
 
 for agent in ("claude", "gemini", "terminai"):

@@ -16,12 +16,12 @@ from anyhook.authoring.process_exit import Deadline
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 from anyhook.model.tools import TOOLS
-from anyhook.testing.promises import open_crashes, refused_advice
+from anyhook.testing.promises import Denial, open_crashes, refused_advice
 from anyhook.testing.running import run_hook
 from anyhook.trust.loaded_code import LoadedCode, noting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.authoring.hooks import Hooks
@@ -90,11 +90,18 @@ def try_file(_run: Run, path: str, agents: Sequence[str]) -> TriedFile:
         hooks = load_hooks(path)
         results = run_examples(hooks, agents)
     warnings = endless_denials(hooks, agents)
-    problems = [*refused_advice(hooks, results), *open_crashes(hooks, agents)]
+    problems = [*refused_advice(hooks, _denials(results)), *open_crashes(hooks, agents)]
     files = code.files()
     return TriedFile(
         hooks.examples, results, warnings, problems, sorted(files.code), sorted(files.data)
     )
+
+
+def _denials(results: Iterable[ExampleResult]) -> Iterator[Denial]:
+    for result in results:
+        is_shell = result.example.fields.get("tool_name") == "shell"
+        if is_shell and result.run and result.run.answer.outcome is Outcome.DENY:
+            yield Denial(result.example.place, result.agent, result.run.reason)
 
 
 def run_examples(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list[ExampleResult]:

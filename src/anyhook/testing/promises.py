@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.model.answers import Outcome
 from anyhook.testing.running import run_hook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from anyhook.authoring.hooks import Example, Hooks
-    from anyhook.testing.examples import ExampleResult
 
 STOPPING = frozenset({"deny", "ask"})
 """Expectations of examples that a guard has."""
@@ -33,6 +32,14 @@ _REFUSES = re.compile(
 _PROGRAM = re.compile(r"[a-z][\w.+-]*(?: |$)")
 
 
+class Denial(NamedTuple):
+    """A denial of a shell command: the place of its example, the agent, and the reason."""
+
+    place: str
+    agent: str
+    reason: str
+
+
 def recommended_commands(reason: str) -> list[str]:
     """Return the commands that a reason recommends: in quotation marks, behind "use", "run", ….
 
@@ -50,28 +57,24 @@ def recommended_commands(reason: str) -> list[str]:
     return list(dict.fromkeys(commands))
 
 
-def refused_advice(hooks: Hooks, results: Sequence[ExampleResult]) -> list[str]:
+def refused_advice(hooks: Hooks, denials: Iterable[Denial]) -> list[str]:
     """Return the denials whose reason recommends a command that the hooks deny, too.
 
     Args:
         hooks: The hooks of a hook file.
-        results: The results of its examples.
+        denials: What they denied in its examples.
     """
     problems: dict[str, None] = {}
     tried: set[tuple[str, str]] = set()
-    for result in results:
-        run = result.run
-        is_denial = run is not None and run.answer.outcome is Outcome.DENY
-        if run is None or not is_denial or result.example.fields.get("tool_name") != "shell":
-            continue
-        for command in recommended_commands(run.reason):
-            if (command, result.agent) in tried:
+    for place, agent, reason in denials:
+        for command in recommended_commands(reason):
+            if (command, agent) in tried:
                 continue
-            tried.add((command, result.agent))
-            if _denies(hooks, result.agent, command):
+            tried.add((command, agent))
+            if _denies(hooks, agent, command):
                 problems[
-                    f"{result.example.place}: the reason recommends {command!r}, and the hooks "
-                    f"deny that, too; let it pass, or recommend another command"
+                    f"{place}: the reason recommends {command!r}, and the hooks deny that, too; "
+                    "let it pass, or recommend another command"
                 ] = None
     return list(problems)
 

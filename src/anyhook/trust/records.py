@@ -196,7 +196,7 @@ class Records:
                     )
             if not names:
                 # The digest also covers directories of packages.
-                yield f"{root}: what belongs to it changed"
+                yield f"{root}: a file in it changed"
 
 
 def _recorded(script: Script) -> RecordedFile:

@@ -12,7 +12,7 @@ import select
 import signal
 import socket
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -49,7 +49,7 @@ from anyhook.worker.protocol import (
 from anyhook.worker.sample import sample_hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import NoReturn
 
@@ -130,7 +130,7 @@ class Child:
 
     def run(self) -> NoReturn:
         """Wait for a connection, do what is asked, and exit."""
-        self._answer_sample()
+        self.rehearse()
         redirect_streams(self._output_file)
         self._link = self._accept()
         fds = [self._link.fileno(), self._output_file]
@@ -147,21 +147,31 @@ class Child:
             self._exit(FINISHED)
         self._answer(request)
 
-    def _answer_sample(self) -> None:
-        """Answer a sample event, without a function of the user.
+    def close(self) -> None:
+        """Close the file of the output: this process runs no hook."""
+        os.close(self._output_file)
 
-        The first event that a process answers writes to pages that it shares with its server, and
-        each of them is copied: without this, an answer takes twice as long.
+    def rehearse(self) -> None:
+        """Answer a sample event over a connection of this process with itself.
+
+        It calls no function of the user. The first event that a process answers writes to pages
+        that it shares with its server, and each of them is copied. Without a rehearsal in each
+        child, an answer takes twice as long.
         """
-        request = parse_request(self._server.sample)
         try:
-            self._reload_reason(request)
-            self._put_in_place(request)
-            output = _Connection(self)
-            answer(sample_hooks, (), request.payload, output)
-            pack_reply(output.reply.replace(err=read_output(self._output_file)))
+            with connected_pair() as (link, client):
+                self._link = link
+                client.sendall(frame(self._server.sample))
+                request = parse_request(read_body(link) or b"")
+                socket.send_fds(link, [self._message(CONNECTED)], [link.fileno()])
+                self._reload_reason(request)
+                self._begin(request)
+                output = _Connection(self)
+                answer(sample_hooks, (), request.payload, output)
+                flush_streams()
+                self.send(output)
             os.chdir("/")
-        except OSError:
+        except (OSError, FrameError):  # the environment is larger than what a socket holds
             return
         finally:
             self.slot.clear()
@@ -184,22 +194,31 @@ class Child:
             send_quietly(self._link, pack_cold(reason))
             self._exit(MUST_END)
         try:
-            self._put_in_place(request)
-            ignore_signals(request.ignored_signals)
-            self._link.sendall(pack_accepted(self._pid))
+            self._begin(request)
         except OSError:  # the client runs the hook itself, or is gone
             self._exit(FINISHED)
-        self.slot.begin(self._pid)
-        self._environ = request.environ
         loaded = self._server.loaded
         arguments = sys.argv[1:] if loaded.arguments is None else loaded.arguments
-        self._files = [file_identity(file) for file in (self._link.fileno(), self._output_file)]
-        lowest_descriptor = _lowest_free_descriptor()
         output = _Connection(self)
         answer(loaded.hooks, arguments, request.payload, output)
         with suppress(BaseException):  # the answer is fixed, and counts
-            end_warm_hook(has_open_files=_lowest_free_descriptor() != lowest_descriptor)
+            has_open_files = _lowest_free_descriptor() != self._lowest_descriptor
+            end_warm_hook(has_open_files=has_open_files)
         self.reply(output)
+
+    def _begin(self, request: Request) -> None:
+        """Take an event.
+
+        Raises:
+            OSError: If the working directory is not there, or the client is gone.
+        """
+        self._put_in_place(request)
+        ignore_signals(request.ignored_signals)
+        self._link.sendall(pack_accepted(self._pid))
+        self.slot.begin(self._pid)
+        self._environ = request.environ
+        self._files = [file_identity(file) for file in (self._link.fileno(), self._output_file)]
+        self._lowest_descriptor = _lowest_free_descriptor()
 
     def _reload_reason(self, request: Request) -> str | None:
         """Return why the hook file must be loaded again for an event; `None` if it need not."""
@@ -357,6 +376,25 @@ def accept(listener: socket.socket) -> socket.socket | None:
         link.close()
         return None
     return link
+
+
+@contextmanager
+def connected_pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Return both ends of a connection of this process with itself, the accepted one first.
+
+    Raises:
+        OSError: If the system has no sockets without a name.
+    """
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as client:
+        listener.bind("")  # Linux chooses a name that is no file
+        listener.listen(1)
+        client.setblocking(False)
+        client.connect(listener.getsockname())
+        link = accept(listener)
+        if link is None:
+            raise ConnectionError
+        with link:
+            yield link, client
 
 
 def read_body(link: socket.socket) -> bytes | None:

@@ -1,10 +1,13 @@
-/* The native client of the workers: run a hook file warm, or else cold.
+/* The program `anyhook`.
  *
- *     anyhook-run PYTHON HOOK.py [ARGUMENT ...]
+ *     anyhook run [--python PYTHON] HOOK.py [ARGUMENT ...]
  *
- * It reads the event, sends it to the server of that hook file, prints the reply and exits with its
- * code. If no server answers, it becomes `PYTHON HOOK.py ARGUMENT ...` with the same event on
- * standard input. `client.py` does the same; its comments give the reasons.
+ * It runs a hook file warm, or else cold: it reads the event, sends it to the server of that hook
+ * file, prints the reply and exits with its code. If no server answers, it becomes
+ * `PYTHON HOOK.py ARGUMENT ...` with the same event on standard input.
+ *
+ * For everything else it becomes `anyhook-python`, which is installed next to it. The interpreter in
+ * the first line of that script is the one that runs hook files.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,6 +31,9 @@
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/mman.h>
+#endif
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
 #endif
 
 extern char **environ;
@@ -53,6 +59,8 @@ extern char **environ;
 #define BUG 70
 #define SERVER_CODE "from anyhook.worker.loader import main; main()"
 #define PROJECT_SUFFIX "_PROJECT_DIR"
+#define SIBLING "anyhook-python"
+#define MAX_LINKS 40 /* links that are followed, as by the kernel */
 
 static const char *const INTERPRETER_PREFIXES[] = {"PYTHON",  "LD_",     "DYLD_",
                                                    "LC_",     "MALLOC_", "__PYVENV"};
@@ -153,20 +161,10 @@ static void check_hook_file(const char *path) {
     }
     if (!result && !access(path, R_OK)) return;
     if (errno == ENOENT || errno == ENOTDIR)
-        fprintf(stderr, "anyhook-run: hook file not found: %s\n", path);
+        fprintf(stderr, "anyhook run: hook file not found: %s\n", path);
     else
-        fprintf(stderr, "anyhook-run: hook file cannot be read: %s: %s\n", path, strerror(errno));
+        fprintf(stderr, "anyhook run: hook file cannot be read: %s: %s\n", path, strerror(errno));
     _exit(FAILED);
-}
-
-static int is_option(const char *word) { return word[0] == '-'; }
-
-/* Other options are refused: the interpreter exits with 2 for those that it does not know. */
-static void check_option(char **words) {
-    int is_text = !strcmp(words[0], "-c") || !strcmp(words[0], "-m");
-    if (is_text && words[1]) return;
-    fprintf(stderr, "anyhook-run: %s: the hook file comes first, its options follow it\n", words[0]);
-    _exit(USAGE);
 }
 
 /* a pipe that a process of its own fills: files may have no room (ulimit -f) */
@@ -198,7 +196,7 @@ static void restore_write_signals(void) {
 }
 
 static void cold(char **argv, const struct bytes *payload) {
-    if (!is_option(argv[1])) check_hook_file(argv[1]);
+    check_hook_file(argv[1]);
     if (payload) {
         int fd = payload->size <= PIPE_ROOM ? pipe_of(payload) : file_of(payload);
         if (fd < 0 && payload->size > PIPE_ROOM) fd = fed_pipe_of(payload);
@@ -207,13 +205,13 @@ static void cold(char **argv, const struct bytes *payload) {
             close(fd);
         }
         if (fd < 0) { /* the hook must not run on half an event */
-            fprintf(stderr, "anyhook-run: the event cannot be handed on: %s\n", strerror(errno));
+            fprintf(stderr, "anyhook run: the event cannot be handed on: %s\n", strerror(errno));
             _exit(BUG);
         }
     }
     restore_write_signals();
     execvp(argv[0], argv);
-    fprintf(stderr, "anyhook-run: %s: %s\n", argv[0], strerror(errno));
+    fprintf(stderr, "anyhook run: %s: %s\n", argv[0], strerror(errno));
     _exit(NOT_FOUND);
 }
 
@@ -340,8 +338,10 @@ static int take_lock(const char *directory, const char *path) {
 }
 
 /* The environment with which the server loads the hook file comes on standard input: a process
- * that stays must not show it in /proc. */
-static void become_server(const char *python, char *base, int lock, const struct bytes *request) {
+ * that stays must not show it in /proc. The event shows the server which agent runs the hook. */
+static void become_server(const char *python, char *base, int lock, struct bytes *request,
+                          const struct bytes *payload) {
+    append(request, payload->data, payload->size);
     int null = open("/dev/null", O_RDWR), kept = dup(lock), input = file_of(request);
     if (input < 0) _exit(NOT_FOUND);
     dup2(input, 0);
@@ -355,7 +355,7 @@ static void become_server(const char *python, char *base, int lock, const struct
 }
 
 static void start_server(const char *python, const char *directory, char *base,
-                         const struct bytes *request) {
+                         struct bytes *request, const struct bytes *payload) {
     char *path = malloc(strlen(base) + 6);
     if (!path) die();
     sprintf(path, "%s.lock", base);
@@ -364,7 +364,7 @@ static void start_server(const char *python, const char *directory, char *base,
     pid_t child = fork();
     if (child == 0) {
         setsid();
-        if (fork() == 0) become_server(python, base, lock, request);
+        if (fork() == 0) become_server(python, base, lock, request, payload);
         _exit(0);
     }
     if (child > 0)
@@ -574,19 +574,13 @@ static void note_elapsed(void) {
     setenv("ANYHOOK_ELAPSED", text, 1);
 }
 
-int main(int argc, char **argv) {
-    if (argc < 3) {
-        fputs("usage: anyhook-run PYTHON HOOK.py [ARGUMENT ...]\n", stderr);
-        return USAGE;
-    }
-    char **words = argv + 1;
-    if (is_option(words[1])) check_option(words + 1);
+static void run(char **words) {
     unsetenv("ANYHOOK_ELAPSED");
     uint64_t ignored = ignored_signals();
     ignore_write_signals();
     char *mode = getenv("ANYHOOK_WORKER");
-    if ((mode && !strcmp(mode, "off")) || is_option(words[1]) || isatty(0) ||
-        fcntl(1, F_GETFD) < 0 || fcntl(2, F_GETFD) < 0)
+    if ((mode && !strcmp(mode, "off")) || isatty(0) || fcntl(1, F_GETFD) < 0 ||
+        fcntl(2, F_GETFD) < 0)
         cold(words, NULL);
     struct bytes payload = {0};
     read_all(0, &payload);
@@ -613,8 +607,91 @@ int main(int argc, char **argv) {
         close(link);
         note_elapsed();
     } else if (is_absent) {
-        pack_request(&request, words + 1, cwd, 0, 0);
-        start_server(python, directory, base, &request);
+        pack_request(&request, words + 1, cwd, 0, payload.size);
+        start_server(python, directory, base, &request, &payload);
     }
     cold(words, &payload);
+}
+
+/* -- the program */
+
+/* The path of this program without links; NULL if the system does not report it. */
+static const char *own_path(void) {
+    static char path[PATH_MAX];
+#ifdef __APPLE__
+    char reported[PATH_MAX];
+    uint32_t size = sizeof reported;
+    return _NSGetExecutablePath(reported, &size) ? NULL : realpath(reported, path);
+#else
+    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (size < 0) return NULL;
+    path[size] = 0;
+    return path;
+#endif
+}
+
+/* The path of a file in the directory of another one. */
+static char *next_to(const char *file, const char *name) {
+    const char *end = strrchr(file, '/');
+    if (name[0] == '/' || !end) return strdup(name);
+    size_t size = (size_t)(end - file) + 1;
+    char *path = malloc(size + strlen(name) + 1);
+    if (!path) die();
+    memcpy(path, file, size);
+    strcpy(path + size, name);
+    return path;
+}
+
+/* Return `anyhook-python`, which is next to this program or to a link by which it was started: an
+ * installer may have linked the program to a file elsewhere. */
+static char *find_sibling(const char *name) {
+    const char *own = own_path();
+    char cwd[PATH_MAX], target[PATH_MAX], *sibling = NULL;
+    if (own && !access(sibling = next_to(own, SIBLING), F_OK)) return sibling;
+    char *path = getcwd(cwd, sizeof cwd) ? which(name, cwd) : strdup(name);
+    for (int i = 0; i < MAX_LINKS && path; i++) {
+        if (!access(sibling = next_to(path, SIBLING), F_OK)) return sibling;
+        ssize_t size = readlink(path, target, sizeof target - 1);
+        if (size < 0) break;
+        target[size] = 0;
+        path = next_to(path, target);
+    }
+    fprintf(stderr,
+            "anyhook: %s is missing, which is installed next to this program; install anyhook "
+            "again: pip install --force-reinstall anyhook\n",
+            own ? next_to(own, SIBLING) : SIBLING);
+    _exit(NOT_FOUND);
+}
+
+/* The interpreter in the first line of a script; NULL if it is not the path of a Python. */
+static char *interpreter_of(const char *script) {
+    static char line[512];
+    int fd = open(script, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+    close(fd);
+    if (size < 0) return NULL;
+    line[size] = 0;
+    if (strncmp(line, "#!", 2)) return NULL;
+    char *path = line + 2 + strspn(line + 2, " \t"), *end = path + strcspn(path, " \t\r\n");
+    if (!*end) return NULL; /* the line is too long, and may be cut */
+    *end = 0;
+    return path[0] == '/' && strstr(strrchr(path, '/'), "python") ? path : NULL;
+}
+
+int main(int argc, char **argv) {
+    int is_run = argc > 2 && !strcmp(argv[1], "run");
+    if (is_run && argc > 4 && !strcmp(argv[2], "--python") && argv[4][0] != '-') run(argv + 3);
+    if (is_run && argc > 3 && !strncmp(argv[2], "--python=", 9) && argv[3][0] != '-') {
+        argv[2] += 9;
+        run(argv + 2);
+    }
+    char *sibling = find_sibling(argc ? argv[0] : SIBLING);
+    char *python = is_run && argv[2][0] != '-' ? interpreter_of(sibling) : NULL;
+    if (python) {
+        argv[1] = python;
+        run(argv + 1);
+    }
+    execv(sibling, argv);
+    fprintf(stderr, "anyhook: %s: %s\n", sibling, strerror(errno));
+    return NOT_FOUND;
 }

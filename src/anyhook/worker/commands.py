@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,37 +13,16 @@ from anyhook.shell.words import split_words
 from anyhook.worker import client
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-NATIVE = "anyhook-run"
-"""The native client: it takes an interpreter, a hook file and arguments."""
 PROGRAM = ("anyhook", "run")
-"""What reaches a worker wherever anyhook is installed, at the price of an interpreter."""
-BARE = "-IS"
-"""Makes an interpreter start fast: without `site`, and so without installed packages."""
-CLIENT = "/worker/client.py"
+"""The words in front of a hook file wherever anyhook is installed."""
+SIBLING = "anyhook-python"
+"""The script next to the native program: its first line names the interpreter."""
+PYTHON = "--python"
+"""Option of `anyhook run`: another interpreter."""
 SHEBANG = b"#!"
-IMPORT = "from anyhook._entry_point import main"
-CALL = "sys.exit(main())"
-INSTALLED_LINES = frozenset(
-    f"""
-# -*- coding: utf-8 -*-
-import re
-import sys
-{IMPORT}
-if __name__ == "__main__":
-sys.argv[0] = re.sub(r"(-script\\.pyw|\\.exe)?$", "", sys.argv[0])
-sys.argv[0] = re.sub(r"(-script\\.pyw?|\\.exe)?$", "", sys.argv[0])
-sys.argv[0] = sys.argv[0].removesuffix(".exe")
-if sys.argv[0].endswith("-script.pyw"):
-sys.argv[0] = sys.argv[0][:-11]
-elif sys.argv[0].endswith(".exe"):
-sys.argv[0] = sys.argv[0][:-4]
-{CALL}
-""".splitlines()
-)
-"""Lines of the program `anyhook` as pip, uv and conda install it, with double quotes. A program
-that has any other line may decide by itself, under any name and with any imports."""
+MAX_LINKS = 40
 
 
 class HookCommand(NamedTuple):
@@ -65,7 +46,7 @@ class HookCommand(NamedTuple):
         """
         program = _find_program(self.program, environ)
         # Something else of that name may decide by itself: it must run.
-        if program is None or not _is_client(program):
+        if program is None or not is_native(program):
             return None
         if self.python is None:
             return _interpreter_of(program)
@@ -73,21 +54,49 @@ class HookCommand(NamedTuple):
 
 
 def native_client() -> str | None:
-    """Return the path of the native client; `None` if none was built."""
-    path = os.path.join(os.path.dirname(client.__file__), NATIVE)
+    """Return the path of the native program in this package; `None` if none was built.
+
+    It has no `anyhook-python` next to it, so it must be given an interpreter.
+    """
+    path = os.path.join(os.path.dirname(client.__file__), PROGRAM[0])
     return path if os.access(path, os.X_OK) else None
 
 
 def prefix(python: str) -> tuple[str, ...]:
-    """Return the words in front of a hook file that run it through the fastest client there is.
+    """Return the words in front of a hook file that run it warm, with absolute paths.
 
     Args:
-        python: Absolute path of an interpreter that has anyhook.
+        python: Absolute path of an interpreter that has anyhook. If there is no native program, it
+            is the only word, and the hook runs cold.
     """
+    programs = [path for path in _installed_programs() if is_native(path)]
     native = native_client()
-    if native is not None:
-        return (native, python)
-    return (python, BARE, client.__file__, python)
+    if native is None:
+        return (python,)
+    program = programs[0] if programs else native
+    own = _interpreter_of(program)
+    if own is not None and _is_same_environment(own, python):
+        return (program, PROGRAM[1])
+    return (program, PROGRAM[1], PYTHON, python)
+
+
+def _installed_programs() -> Iterator[str]:
+    """Yield where an installer may have put the program of this package."""
+    import sysconfig
+
+    schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
+    yield os.path.join(os.path.dirname(sys.executable), PROGRAM[0])
+    for scheme in schemes:
+        yield os.path.join(sysconfig.get_path("scripts", scheme), PROGRAM[0])
+    on_path = shutil.which(PROGRAM[0])
+    if on_path is not None and os.path.isabs(on_path):
+        yield on_path
+
+
+def _is_same_environment(python: str, other: str) -> bool:
+    """Return whether two paths are one interpreter of one environment: `python`, `python3`."""
+    is_same_directory = os.path.dirname(python) == os.path.dirname(other)
+    return is_same_directory and os.path.realpath(python) == os.path.realpath(other)
 
 
 def read_command(argv: Sequence[str]) -> HookCommand | None:
@@ -97,12 +106,12 @@ def read_command(argv: Sequence[str]) -> HookCommand | None:
         argv: Its words.
     """
     match [*argv]:
-        case [program, "run", *words] if _name(program) == PROGRAM[0]:
-            return _command(program, None, words)
-        case [program, python, *words] if _name(program) == NATIVE:
+        case [program, "run", "--python", python, *words] if _name(program) == PROGRAM[0]:
             return _command(program, python, words)
-        case [_, flags, file, python, *words] if flags == BARE and file.endswith(CLIENT):
-            return _command(file, python, words)
+        case [program, "run", option, *words] if _name(program) == PROGRAM[0]:
+            if not option.startswith(f"{PYTHON}="):
+                return _command(program, None, [option, *words])
+            return _command(program, option.removeprefix(f"{PYTHON}="), words)
         case _:
             return None
 
@@ -138,8 +147,8 @@ def _find_program(program: str, environ: Mapping[str, str]) -> str | None:
     return path if path.startswith("/") else None
 
 
-def _is_client(program: str) -> bool:
-    """Return whether a program is a client of this package; its name is not enough."""
+def is_native(program: str) -> bool:
+    """Return whether a file is the native program of this package; its name is not enough."""
     try:
         status = os.stat(program)
     except OSError:
@@ -148,51 +157,56 @@ def _is_client(program: str) -> bool:
     if not stat.S_ISREG(status.st_mode):
         return False
     version = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_size)
-    return _has_content_of_client(program, version)
+    return _has_native_content(program, version)
 
 
 @lru_cache(maxsize=32)
-def _has_content_of_client(program: str, _version: tuple[int, ...]) -> bool:
-    """Return whether a file is a client, by its content.
+def _has_native_content(program: str, _version: tuple[int, ...]) -> bool:
+    """Return whether a file has the content of the native program.
 
     Args:
         program: The file.
         _version: Changes with the file, so that a changed one is read again.
     """
-    name = _name(program)
+    native = native_client()
+    if native is None:
+        return False
     try:
-        with open(program, "rb") as file:
-            content = file.read()
-        if name == PROGRAM[0]:
-            return _is_entry_point(content.decode("utf-8", "replace"))
-        own = native_client() if name == NATIVE else client.__file__
-        if own is None:
-            return False
-        with open(own, "rb") as file:
-            return file.read() == content
+        with open(program, "rb") as file, open(native, "rb") as own:
+            return file.read() == own.read()
     except OSError:
         return False
 
 
-def _is_entry_point(text: str) -> bool:
-    """Return whether a program is the one that an installer writes, and does nothing else."""
-    after_shebang = text.splitlines()[1:]
-    lines = [line.strip().replace("'", '"') for line in after_shebang]
-    is_complete = IMPORT in lines and lines[-1] == CALL
-    return is_complete and INSTALLED_LINES.issuperset(lines)
-
-
-def _interpreter_of(script: str) -> str | None:
-    """Return the interpreter in the first line of an installed program; `None` if it is unclear."""
+def _interpreter_of(program: str) -> str | None:
+    """Return the interpreter that the native program uses (`client.c`); `None` if it is unclear."""
+    script = _find_sibling(program)
+    if script is None:
+        return None
     try:
         with open(script, "rb") as file:
             line = file.readline(512)
     except OSError:
         return None
-    if not line.startswith(SHEBANG):
+    words = line.removeprefix(SHEBANG).split()
+    if not line.startswith(SHEBANG) or not line.endswith(b"\n") or not words:
         return None
-    words = line[len(SHEBANG) :].split()
     # `/usr/bin/env python` finds another interpreter with each `PATH`.
-    if len(words) != 1 or b"python" not in words[0]:
-        return None
-    return os.fsdecode(words[0])
+    python = os.fsdecode(words[0])
+    return python if python.startswith("/") and "python" in _name(python) else None
+
+
+def _find_sibling(program: str) -> str | None:
+    """Return the script next to a program, or to one of the links that lead to it."""
+    paths = [os.path.realpath(program), program]
+    for _ in range(MAX_LINKS):
+        try:
+            target = os.readlink(paths[-1])
+        except OSError:
+            break
+        paths.append(os.path.join(os.path.dirname(paths[-1]), target))
+    for path in paths:
+        script = os.path.join(os.path.dirname(path), SIBLING)
+        if os.path.exists(script):
+            return script
+    return None

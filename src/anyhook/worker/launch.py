@@ -1,8 +1,10 @@
-"""`anyhook run`: a hook file through a worker, by the fastest client that is there."""
+"""`anyhook run` in builds without the native program, and as `python -m anyhook run`."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 
 TYPE_CHECKING = False
@@ -10,25 +12,77 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USAGE = 64
+FAILED = 1
+"""The exit code that blocks nothing in any agent."""
+NOT_FOUND = 127
+PYTHON = "--python"
 
 
 def main(argv: Sequence[str]) -> int:
-    """Become the client that runs a hook file with the interpreter of this program.
+    """Become the native client that runs a hook file, or else the hook itself.
 
     Args:
-        argv: The hook file and its arguments.
+        argv: `[--python PYTHON] HOOK.py [ARGUMENT ...]`; without the option, the interpreter of
+            this program runs the file.
 
     Returns:
         The exit code, if there is nothing to run.
     """
-    if not argv:
-        sys.stderr.write("usage: anyhook run HOOK.py [ARGUMENT ...]\n")
-        return USAGE
-    words = [sys.executable, *argv]
-    native = os.path.join(os.path.dirname(__file__), "anyhook-run")
+    python, words = _split(argv)
+    if not words:
+        return _fail("usage: anyhook run [--python PYTHON] HOOK.py [ARGUMENT ...]", USAGE)
+    if words[0].startswith("-"):  # the interpreter exits with 2 for an option it does not know
+        text = f"anyhook run: {words[0]}: the hook file comes first, its options follow it"
+        return _fail(text, USAGE)
+    native = os.path.join(os.path.dirname(__file__), "anyhook")
     try:
-        os.execv(native, [native, *words])
+        os.execv(native, [native, "run", PYTHON, python, *words])
     except OSError:  # none was built
-        from anyhook.worker.client import main as run
+        return _run_cold(python, words)
 
-        run(words)
+
+def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return the interpreter, and the hook file with its arguments."""
+    match [*argv]:
+        case ["--python", python, *words]:
+            return python, words
+        case [first, *words] if first.startswith(f"{PYTHON}="):
+            return first.removeprefix(f"{PYTHON}="), words
+    return sys.executable, argv
+
+
+def _run_cold(python: str, words: Sequence[str]) -> int:
+    problem = _problem_of(words[0])
+    if problem:
+        return _fail(f"anyhook run: {problem}", FAILED)
+    command = [python, *words]
+    try:
+        if os.name == "posix":
+            os.execvp(python, command)
+        import subprocess  # elsewhere, a program that replaces itself has ended for its parent
+
+        return subprocess.run(command, check=False).returncode
+    except OSError as error:
+        return _fail(f"anyhook run: {python}: {error.strerror}", NOT_FOUND)
+
+
+def _problem_of(path: str) -> str:
+    """Return why a file cannot be opened: the interpreter exits with 2, which means a denial."""
+    try:
+        if stat.S_ISSOCK(os.stat(path).st_mode):
+            reason = os.strerror(errno.ENXIO)
+        elif os.access(path, os.R_OK):
+            return ""
+        else:
+            reason = os.strerror(errno.EACCES)
+    except (FileNotFoundError, NotADirectoryError):
+        return f"hook file not found: {path}"
+    except OSError as error:
+        reason = error.strerror or ""
+    return f"hook file cannot be read: {path}: {reason}"
+
+
+def _fail(message: str, code: int) -> int:
+    if sys.stderr is not None:
+        sys.stderr.write(f"{message}\n")
+    return code

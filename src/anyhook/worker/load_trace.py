@@ -3,7 +3,8 @@
 A cold hook is loaded on every event. A warm one is loaded once, and that means the same only as
 long as everything that loading read is unchanged: the file itself, the modules that it imports, the
 files and directories that it opened, the variables that it looked up, its arguments and its working
-directory. Each of them is recorded here while the file is loaded, and compared before each event.
+directory. Each of them is recorded here while the file is loaded. What belongs to the project is
+compared before each event; what is installed, between events.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ SIDE_EFFECTS = {
     "os.chdir": "changes the working directory",
 }
 """Audit events of what every event of a cold hook would repeat, with the reason to stay cold."""
-CHECK_INTERVAL = 1.0
-"""Seconds between two checks of what is installed: there may be hundreds of files."""
+CHECK_INTERVAL = 0.9
+"""Seconds between two checks of what is installed: there may be hundreds of files. A server that
+waits checks them each time that it wakes up, which is once in a second."""
 EDITED_WHILE_LOADING: FileIdentity = (0, 0, -1, 0, 0)
 """Equals no file, so that the first event notices the edit."""
 
@@ -138,18 +140,25 @@ class LoadTrace:
         return self.changed_file()
 
     def changed_file(self) -> str | None:
-        """Return why the file must be loaded again for any event; `None` if it need not."""
-        changed = next(_changed(self._own), None)
-        now = time.monotonic()
-        if changed is None and now - self._checked > CHECK_INTERVAL:
-            changed = next(_changed(self._installed), None)
-            self._checked = now
-        if changed is not None:
-            remove_doubtful_byte_code(changed)  # the cold run would load it
-            return f"was loaded before {changed} changed"
+        """Return why the file must be loaded again for any event; `None` if it need not.
+
+        Installed files are not compared (`changed_installation`).
+        """
+        for path in _changed(self._own):
+            return _describe_change(path)
         for directory, offer in self._offers.items():
             if offer.has_changed(directory):
                 return f"was loaded before the modules in {directory} changed"
+        return None
+
+    def changed_installation(self) -> str | None:
+        """Return which installed file has changed, at most once in an interval."""
+        now = time.monotonic()
+        if now - self._checked < CHECK_INTERVAL:
+            return None
+        self._checked = now
+        for path in _changed(self._installed):
+            return _describe_change(path)
         return None
 
     def _getcwd(self) -> str:
@@ -274,6 +283,11 @@ def _changed(identities: Mapping[str, FileIdentity]) -> Iterator[str]:
     for path, identity in identities.items():
         if identity_of(path) != identity:
             yield path
+
+
+def _describe_change(path: str) -> str:
+    remove_doubtful_byte_code(path)  # the cold run would load it
+    return f"was loaded before {path} changed"
 
 
 def _is_importing() -> bool:

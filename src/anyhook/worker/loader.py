@@ -81,11 +81,12 @@ class Loader:
 
     def __init__(self, base: str, body: bytes, idle: float) -> None:
         self._base = base
-        self._body = body
         self._idle = idle
         self._pid = os.getpid()
         self._environ = dict(os.environb)
-        self._request = parse_request(body)
+        request = parse_request(body)
+        self._first_event, self._request = request.payload, request.replace(payload=b"")
+        self._body = body.removesuffix(request.payload)
         self._cwd, self._path, *self._arguments = map(os.fsdecode, self._request.words)
         self._hook_file = absolute(self._path, self._cwd)
         self._trace = LoadTrace()
@@ -135,10 +136,7 @@ class Loader:
             endpoint = Endpoint(self._base, self._hook_file, self._cwd, self._idle)
             report = CodeReport(self._hook_file, self._trace.code)
             report.keep_in_background(given)
-            os.chdir("/")
-            gc.collect()
-            gc.freeze()  # children copy the pages that a collection writes
-            Server(
+            server = Server(
                 endpoint,
                 LoadedHookFile(
                     hooks,
@@ -148,8 +146,14 @@ class Loader:
                     {n: value for n, value in loaded.items() if given.get(n) != value},
                     frozenset(given.keys() - loaded.keys()),
                 ),
-                self._body + sample_payload(self._arguments),
-            ).run()
+                self._body + sample_payload(self._arguments, self._first_event, os.environ),
+            )
+            server.rehearse()
+            self._first_event = b""  # a process that stays keeps no event
+            os.chdir("/")
+            gc.collect()
+            gc.freeze()  # children copy the pages that a collection writes
+            server.run()
         except BaseException:  # noqa: BLE001 - nothing may reach the `except` of a hook file
             log_traceback(self._base)
         finally:

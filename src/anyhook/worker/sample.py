@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents import CODING_AGENTS, get_agent, recognize
 from anyhook.agents.payloads import encode_event
 from anyhook.authoring import Hooks, deny
 from anyhook.model.events import BeforeTool
 from anyhook.model.json import dump_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from anyhook.model.answers import Answer
 
@@ -25,10 +26,17 @@ def guard(event: BeforeTool) -> Answer | None:
     return deny("sample") if event.text else None
 
 
-def sample_payload(arguments: Sequence[str]) -> bytes:
-    """Return an event of the agent that the arguments of a hook name, else of the first one."""
-    named = [word for word in arguments if word in CODING_AGENTS]
-    agent = get_agent((*named, *CODING_AGENTS)[0])
+def sample_payload(arguments: Sequence[str], payload: bytes, environ: Mapping[str, str]) -> bytes:
+    """Return an event of the agent that runs a hook.
+
+    Args:
+        arguments: Arguments of the hook, which may name the agent.
+        payload: An event of the agent.
+        environ: Variables of the hook.
+    """
+    names = [word for word in arguments if word in CODING_AGENTS]
+    name = names[0] if names else _agent_of(payload, environ)
+    agent = get_agent(name or CODING_AGENTS[0])
     event = BeforeTool(
         session_id="sample",
         transcript_path="",
@@ -38,3 +46,11 @@ def sample_payload(arguments: Sequence[str]) -> bytes:
         tool_input=agent.vocabulary.arguments("write_file", ARGUMENTS),
     )
     return dump_json(encode_event(agent, event))
+
+
+def _agent_of(payload: bytes, environ: Mapping[str, str]) -> str | None:
+    try:
+        event = json.loads(payload)
+    except (ValueError, RecursionError):
+        return None
+    return recognize(event, environ) if isinstance(event, dict) else None

@@ -42,6 +42,8 @@ MAX_BUSY = 32
 """Children of one server that run hooks; what comes then waits until its client runs it cold."""
 REPLACE_DELAY = 0.02
 """Seconds in which most hooks answer: a fork in that time would only delay them."""
+REHEARSALS = 10
+"""Sample events that a server answers; more of them have no effect on an answer in a child."""
 LATE_CHECK = 0.1
 """Seconds between two checks of whether the time of a hook is over."""
 MAX_FAILURES = 8
@@ -137,6 +139,16 @@ class Server:
         self._poll.register(self._control, select.POLLIN)
         self._poll.register(self._wakeup, select.POLLIN)
 
+    def rehearse(self) -> None:
+        """Answer sample events, so that children find what an interpreter learns from them.
+
+        CPython specializes code that it has executed some times.
+        """
+        child = Child(self, self._slots[0])
+        for _ in range(REHEARSALS):
+            child.rehearse()
+        child.close()
+
     def run(self) -> None:
         """Serve until the server has to end and no hook runs any more."""
         while self._children or not self._is_ending:
@@ -152,8 +164,11 @@ class Server:
             now = time.monotonic()
             self._end_abandoned(now)
             self._end_late()
-            is_idle = now - self._used_at > self.endpoint.idle and not self._busy()
-            if is_idle or self._must_end:
+            if not self._busy():
+                is_idle = now - self._used_at > self.endpoint.idle
+                is_outdated = self.loaded.trace.changed_installation() is not None
+                self._must_end = self._must_end or is_idle or is_outdated
+            if self._must_end:
                 self._end()
 
     def status(self) -> dict[str, Any]:

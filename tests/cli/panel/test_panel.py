@@ -10,7 +10,7 @@ import time
 import pytest
 
 from anyhook.cli.panel.help import STATES
-from anyhook.cli.panel.rows import MARKS, STYLES
+from anyhook.cli.panel.rows import MARKS
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.store import History
 from anyhook.trust.approvals import Approvals, DeniedCall
@@ -112,7 +112,7 @@ async def test_the_list_has_the_hooks_of_every_agent_by_event(hooks):
 
 
 def test_every_state_has_a_mark_and_a_meaning():
-    assert MARKS.keys() == STATES.keys() == STYLES.keys()
+    assert MARKS.keys() == STATES.keys()
 
 
 def test_a_shadow_is_shown_as_one(world, run):

@@ -41,6 +41,8 @@ def _read_error(error: str) -> ToolResult:
 
 def _read_text(call: ToolCall, response: dict[str, Any]) -> str | None:
     """Return the text for the model; `None` if it is in a member of the usual name."""
+    if isinstance(response.get("text"), str):  # of `write_output`: Claude Code sends no such member
+        return None
     path = response.get("filePath") or call.arguments.get("file_path")
     match call.tool:
         case "glob" | "web_search" | "agent":
@@ -72,6 +74,12 @@ def write(call: ToolCall, result: ToolResult) -> Any:
     if call.tool.startswith(MCP_PREFIX):
         return _content_of(result)
     return result.text
+
+
+def write_output(call: ToolCall, result: ToolResult) -> dict[str, Any]:
+    """Return the output of a program's tool that the object of Claude Code's tool cannot hold."""
+    path = _path_of(call, result)
+    return {"filePath": path, "text": result.text} if path else {"text": result.text}
 
 
 def _content_of(result: ToolResult) -> list[dict[str, str]]:
@@ -213,4 +221,4 @@ WRITERS: dict[str, Callable[[ToolCall, ToolResult], Any]] = {
 }
 """Canonical tool to the function that writes its object."""
 
-FORM = ToolResultForm(read=read, write=write)
+FORM = ToolResultForm(read=read, write=write, write_output=write_output)

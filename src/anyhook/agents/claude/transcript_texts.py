@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NOT_CALLED = "<tool_use_error>"
 """Start of the result of a call that did not reach hooks: an unknown tool, wrong arguments."""
+END_OF_NOT_CALLED = "</tool_use_error>"
 REFUSED = re.compile(
     r"PreToolUse:.* hook error: |Hook PreToolUse:\S* denied this tool"
     r"|Permission to use .* has been denied|Permission for this action was denied"

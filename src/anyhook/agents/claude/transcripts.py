@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.claude.transcript_texts import (
     CLASSIFIER,
     COMMAND,
+    END_OF_NOT_CALLED,
     INTERRUPTED,
     NOT_A_PROMPT,
     NOT_CALLED,
@@ -31,6 +32,7 @@ from anyhook.agents.claude.transcript_texts import (
 from anyhook.agents.transcripts import (
     Draft,
     EventQueue,
+    Refusal,
     TranscriptFormat,
     find_lines,
     join_text_blocks,
@@ -203,9 +205,11 @@ class _Reader:
         is_error = block.get("is_error") is True
         text = join_text_blocks(content) if is_error else ""
         if is_error and text.startswith(NOT_CALLED):
-            call.is_dropped = True
+            reason = text.removeprefix(NOT_CALLED).removesuffix(END_OF_NOT_CALLED)
+            call.refusal = Refusal(reason, has_reached_hooks=False)
             return
         if is_error and REFUSED.match(text):
+            call.refusal = Refusal(text)
             self._add_refusal(record, call, text)
             return
         wire = "PostToolUseFailure" if is_error else "PostToolUse"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.transcripts import (
     Draft,
     EventQueue,
+    Refusal,
     TranscriptFormat,
     find_lines,
     join_text_blocks,
@@ -49,17 +50,14 @@ OBJECT_RESULTS = frozenset({"get_goal", "create_goal", "update_goal"})
 """Tools whose result hooks get as an object; the file has its JSON text."""
 NOT_CALLED = ("unsupported call: ", "failed to parse function arguments", "unsupported custom tool")
 """Starts of the output of a call that did not reach hooks."""
-NOT_RUN = (
-    "Command blocked by PreToolUse hook: ",
-    "Tool call blocked by PreToolUse hook: ",
-    "exec_command failed",
-    "apply_patch verification failed",
-    "aborted",
-    "execution error",
-    "patch rejected",
-    "user rejected",
+REFUSED = re.compile(
+    r"Command blocked by PreToolUse hook: |Tool call blocked by PreToolUse hook: "
+    r"|apply_patch verification failed|patch rejected|user rejected"
+    r"|(?:exec_command failed|execution error).*\bRejected\("
 )
-"""Starts of the output of a call that was refused or failed: it has no event after the tool."""
+"""Start of the output of a call that was refused: it has no event after the tool."""
+FAILED = ("exec_command failed", "aborted", "execution error")
+"""Starts of the output of a call that failed: it has no event after the tool, either."""
 EXITED = re.compile(r"(?:Chunk ID: .*\n)?Wall time: .*\nProcess exited with code -?\d+\n")
 RUNNING = re.compile(r"(?:Chunk ID: .*\n)?Wall time: .*\nProcess running with session ID ")
 PATCHED = re.compile(r"Exit code: 0\n")
@@ -236,19 +234,23 @@ class _Reader:
         else:
             tool_input = _read_arguments(arguments)
         if tool_input is None:
-            return  # arguments that do not parse do not reach hooks
+            draft = self._hold(name, {"arguments": arguments}, call_id)
+            draft.refusal = Refusal("failed to parse function arguments", has_reached_hooks=False)
+            return
         if name == "Bash":
             command = tool_input.get("cmd", tool_input.get("command"))
             tool_input = {"command": _join_command(command)}
         self._hold(name, tool_input, call_id)
 
-    def _hold(self, name: str, tool_input: dict[str, Any], call_id: str) -> None:
+    def _hold(self, name: str, tool_input: dict[str, Any], call_id: str) -> Draft:
         payload = self._payload("PreToolUse")
         payload["tool_name"] = name
         payload["tool_input"] = tool_input
         payload["tool_use_id"] = call_id
         key = f"{self.thread_id}/{self._turn_id}/{call_id}/before_tool"
-        self.queue.hold(call_id, self._draft(payload, "before_tool", (), key))
+        draft = self._draft(payload, "before_tool", (), key)
+        self.queue.hold(call_id, draft)
+        return draft
 
     def take_item(self, data: dict[str, Any]) -> None:
         """Read what the interface showed of a prompt, a command or a call of an MCP tool."""
@@ -282,8 +284,11 @@ class _Reader:
             call.is_open = False  # its result comes when the command has ended
         elif text.startswith(NOT_CALLED):
             self.queue.close_call(call_id)
-            call.is_dropped = True
-        elif text.startswith(NOT_RUN) or name in NO_RESULT:
+            call.refusal = Refusal(text, has_reached_hooks=False)
+        elif REFUSED.match(text):
+            self.queue.close_call(call_id)
+            call.refusal = Refusal(text)
+        elif text.startswith(FAILED) or name in NO_RESULT:
             self.queue.close_call(call_id)
         elif name == "Bash":
             # A patch in a shell command has no event after it, a refused command neither.

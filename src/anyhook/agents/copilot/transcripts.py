@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.transcripts import (
     Draft,
     EventQueue,
+    Refusal,
     TranscriptFormat,
     join_text_blocks,
     object_in,
@@ -243,6 +244,7 @@ class _Reader:
         error = object_in(data, "error")
         text = text_in(error, "message") or text_in(data, "error") or text
         if text_in(error, "code") in DENIED_CODES or DENIED.match(text):
+            call.refusal = Refusal(text)
             return
         payload["error"] = text
         key = base + "post_tool_use_failure"

@@ -61,8 +61,8 @@ EVENTS = (
     EventSpec(
         "before_tool_selection",
         "BeforeToolSelection",
-        effective_fields=COMMON | {"tool_config"},
-        denial=Denial.NOTHING,
+        effective_fields=COMMON | {"tool_config", "outcome", "reason"},
+        denial=Denial.EMPTIES,
         plain_text=PlainText.TOOL_NAMES,
         no_opinion_output="",
         reads_all_output=True,
@@ -88,8 +88,7 @@ EVENTS = (
         "PreCompress",
         subject="trigger",
         subjects=("manual", "auto"),
-        effective_fields=COMMON,
-        denial=Denial.NOTHING,
+        effective_fields=COMMON | {"outcome", "reason"},
     ),
     EventSpec(
         "notification",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from anyhook.agents.gemini.events import EVENTS
+from anyhook.agents.gemini.events import COMMON, EVENTS
 from anyhook.agents.gemini.replies import EXITS
 from anyhook.agents.spec import (
+    Denial,
     Differences,
     ExitRule,
     ExitRules,
@@ -48,7 +49,12 @@ OBSERVED_EVENTS: dict[str, dict[str, object]] = {
         "field_policies": {"llm_response": "respond_unless_denied"},
         "chained_fields": {},
     },
-    "before_tool_selection": {"verdict_policy": "none", "any_output_sets": ALL_TOOLS},
+    "before_tool_selection": {
+        "effective_fields": COMMON | {"tool_config"},
+        "denial": Denial.NOTHING,
+        "verdict_policy": "none",
+        "any_output_sets": ALL_TOOLS,
+    },
     "before_tool": {
         "matcher_style": "expression",
         "effective_fields": APPLIED | {"tool_input"},
@@ -60,7 +66,12 @@ OBSERVED_EVENTS: dict[str, dict[str, object]] = {
         "effective_fields": APPLIED | {"context", "tail_tool_call"},
         "field_policies": ALL_CONTEXTS,
     },
-    "before_compress": {"matcher_style": "equal", "verdict_policy": "none"},
+    "before_compress": {
+        "matcher_style": "equal",
+        "effective_fields": COMMON,
+        "denial": Denial.NOTHING,
+        "verdict_policy": "none",
+    },
     "notification": {"subject": None, "subjects": (), "verdict_policy": "none"},
 }
 """Event to what release 0.61 does differently from the reference."""

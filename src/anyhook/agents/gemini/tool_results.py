@@ -134,6 +134,11 @@ def write(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     return response
 
 
+def write_output(call: ToolCall, result: ToolResult) -> dict[str, Any]:
+    """Return the output of a program's tool without the words that Gemini CLI's tool adds."""
+    return write(call.replace(tool=""), result)
+
+
 def _write_shell_report(result: ToolResult) -> str:
     stdout = result.stdout
     if stdout is None:
@@ -151,4 +156,4 @@ def _without_exit_code(error: str) -> str:
     return rest if first.startswith("Exit code ") else error
 
 
-FORM = ToolResultForm(read=read, write=write)
+FORM = ToolResultForm(read=read, write=write, write_output=write_output)

@@ -15,6 +15,7 @@ from anyhook.agents.transcripts import (
     LONGEST_LINE,
     Draft,
     EventQueue,
+    Refusal,
     TranscriptFormat,
     join_text_blocks,
     object_in,
@@ -40,8 +41,13 @@ NOT_CALLED = re.compile(r'Tool "[^"]*" not found|params(?:/| must )')
 """Error of a call that did not reach hooks: an unknown or excluded tool, wrong arguments."""
 BLOCKED = "Tool execution blocked: "
 """Start of the error of a call that a hook blocked: it has no event after the tool."""
+CANCELLED = "cancelled by the user"
+"""Reason of a cancelled call whose record has none."""
 CHANGED = "[System] Tool input parameters were modified by a hook before execution."
 """End of the result of a call whose arguments a hook changed; the file has the changed ones."""
+
+MCP_PREFIX = "mcp_"
+DISPLAYED_MCP_TOOL = re.compile(r"(?P<tool>.+) \((?P<server>.+) MCP Server\)")
 
 NEARLY = ("timestamp",)
 """Members of all payloads that are only close: the record is written before or after the hook."""
@@ -192,24 +198,26 @@ class _Reader:
             response = response or object_in(object_in(result, "functionResponse"), "response")
         is_decided = "status" in call
         error = text_in(response, "error")
-        if error and NOT_CALLED.match(error):
-            return None
         output = text_in(response, "output")
         is_changed = output.endswith(CHANGED)
         payload = self._payload("BeforeTool", record)
         payload["tool_name"] = name
         payload["tool_input"] = object_in(call, "args")
         key = f"{self.session_id}/{place}/before_tool"
-        reconstructed = ("tool_input",) if is_changed else ()
+        reconstructed: tuple[str, ...] = ("tool_input",) if is_changed else ()
+        context = _mcp_context(name, text_in(call, "displayName"))
+        if context:
+            payload["mcp_context"] = context
+            reconstructed += ("mcp_context",)
         time = parse_time(record.get("timestamp"))
         before = self._draft(payload, "before_tool", time, reconstructed, key)
         if not is_decided:
             self.queue.hold(call_id, before)
             return None
         self.queue.add(before)
-        if text_in(call, "status") == "cancelled" or error.startswith(BLOCKED):
-            return None
-        return self._result(before, call, response)
+        is_cancelled = text_in(call, "status") == "cancelled"
+        before.refusal = _refusal_of(error, is_cancelled=is_cancelled)
+        return None if before.refusal else self._result(before, call, response)
 
     def _result(self, before: Draft, call: dict[str, Any], response: dict[str, Any]) -> Draft:
         """Return the event after a call."""
@@ -226,7 +234,10 @@ class _Reader:
             result["error"] = {"message": error}
         payload["tool_response"] = result
         key = before.key.removesuffix("before_tool") + "after_tool"
-        return self._draft(payload, "after_tool", time, ("tool_response",), key)
+        reconstructed: tuple[str, ...] = ("tool_response",)
+        if "mcp_context" in payload:
+            reconstructed += ("mcp_context",)
+        return self._draft(payload, "after_tool", time, reconstructed, key)
 
     def _join_response(self, record: dict[str, Any], part: dict[str, Any]) -> None:
         """Join the result of a call that the file has only in the form of the model's API."""
@@ -235,9 +246,8 @@ class _Reader:
             return
         response = object_in(part, "response")
         error = text_in(response, "error")
-        if NOT_CALLED.match(error):
-            before.is_dropped = True
-        elif not error.startswith(BLOCKED):
+        before.refusal = _refusal_of(error)
+        if before.refusal is None:
             call = {"timestamp": record.get("timestamp")}
             self.queue.add(self._result(before, call, response))
 
@@ -295,6 +305,32 @@ class _Reader:
         key: str,
     ) -> Draft:
         return self.queue.add(self._draft(payload, event, time, reconstructed, key))
+
+
+def _mcp_context(name: str, display_name: str) -> dict[str, str]:
+    """Return the server and the tool of an MCP tool; empty for another tool.
+
+    Args:
+        name: `mcp_SERVER_TOOL`.
+        display_name: `TOOL (SERVER MCP Server)`; empty in the form of the model's API. Without it,
+            the server ends at the first underscore, as Gemini CLI assumes in its policies.
+    """
+    if not name.startswith(MCP_PREFIX):
+        return {}
+    displayed = DISPLAYED_MCP_TOOL.fullmatch(display_name)
+    if displayed is not None and name == f"{MCP_PREFIX}{displayed['server']}_{displayed['tool']}":
+        return {"server_name": displayed["server"], "tool_name": displayed["tool"]}
+    server, _, tool = name.removeprefix(MCP_PREFIX).partition("_")
+    return {"server_name": server, "tool_name": tool} if server and tool else {}
+
+
+def _refusal_of(error: str, *, is_cancelled: bool = False) -> Refusal | None:
+    """Return why a call was not executed, from its error; `None` if it was."""
+    if NOT_CALLED.match(error):
+        return Refusal(error, has_reached_hooks=False)
+    if is_cancelled or error.startswith(BLOCKED):
+        return Refusal(error or CANCELLED)
+    return None
 
 
 def _base_id(message: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.transcripts import (
     Draft,
     EventQueue,
+    Refusal,
     TranscriptFormat,
     find_lines,
     join_text_blocks,
@@ -200,15 +201,16 @@ class _Reader:
         base = call.key.removesuffix("before_tool")
         is_denied_early = kind == DENIED and DENIED_BEFORE_HOOKS.match(error) is not None
         if kind in NOT_CALLED or is_denied_early or (is_cancelled and is_not_run):
-            call.is_dropped = True
+            call.refusal = Refusal(error or text_in(result, "status"), has_reached_hooks=False)
             if error.startswith(CLASSIFIER):
                 payload["hook_event_name"] = "PermissionDenied"
                 payload["reason"] = CLASSIFIER_REASON
                 key = base + "permission_denied"
                 self._add(payload, "permission_denied", record, ("reason",), key)
             return
-        if is_not_run:
-            return  # a hook denied it
+        if is_not_run:  # a hook denied it
+            call.refusal = Refusal(error)
+            return
         reconstructed: tuple[str, ...] = ("tool_use_id",)
         duration = telemetry.get("duration_ms", result.get("durationMs"))
         if isinstance(duration, int | float) and not isinstance(duration, bool):

@@ -52,10 +52,12 @@ class Denial(StrEnum):
     """The action has happened; the agent gets the reason beside the result."""
     ENDS = "ends"
     """The action has happened; the agent ends its turn, and the user gets the reason."""
+    EMPTIES = "empties"
+    """The model is asked, and is offered no tool; the user gets the reason."""
     CONTINUES = "continues"
     """The agent, which was about to end its turn, continues with the reason as its prompt."""
     NOTHING = "nothing"
-    """The event cannot be denied."""
+    """The event cannot be denied: what it is about goes on, and the user gets the reason."""
 
 
 class Continuation(Record):

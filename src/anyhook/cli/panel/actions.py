@@ -8,8 +8,8 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyhook.cli.output import show_place
 from anyhook.cli.panel.snapshot import command_line
+from anyhook.cli.render import show_place
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError

@@ -12,6 +12,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from anyhook.agents import get_agent
+from anyhook.cli.colors import QUIET
 from anyhook.cli.panel.actions import ActionResult
 from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
@@ -99,6 +100,6 @@ def _print_call(out: Console, call: DeniedCall | None) -> None:
         return
     out.print(f"{printable(call.tool)}  {printable(call.arguments)}", markup=False)
     place = f"{get_agent(call.agent).title}, in {show_path(call.cwd)}"
-    out.print(Text(f"{place}, denied by {show_path(call.hook)}:", style="dim"))
+    out.print(Text(f"{place}, denied by {show_path(call.hook)}:", style=QUIET))
     out.print(printable(call.reason), markup=False)
     out.print(Text.assemble(("y  ", "bold"), f"allow it once  (anyhook allow {call.id})"))

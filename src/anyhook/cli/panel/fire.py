@@ -15,6 +15,7 @@ from textual.containers import Horizontal
 from textual.widgets import Input, Label, OptionList
 from textual.widgets.option_list import Option
 
+from anyhook.cli.colors import ACCENT
 from anyhook.cli.event_input import EventOptions, build_event
 from anyhook.cli.panel.actions import ActionResult
 from anyhook.cli.panel.choice_list import ChoiceList
@@ -23,7 +24,7 @@ from anyhook.cli.panel.past_results import read_events
 from anyhook.cli.panel.rows import tool_text
 from anyhook.cli.panel.samples import fire_command, recorded_event, sample_event, takes_tool
 from anyhook.cli.panel.state import PanelScreen
-from anyhook.cli.past import outcome_text
+from anyhook.cli.render import outcome_text
 from anyhook.cli.timeline import print_background_results, print_timeline
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
@@ -213,5 +214,5 @@ def _event_text(event: RecordedEvent) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(f"{show_time(event.time)[5:]}  ", style="dim")
     text.append_text(outcome_text(event.verdict))
-    text.append(f"  {tool_text(event)}  ", style="cyan")
+    text.append(f"  {tool_text(event)}  ", style=ACCENT)
     return text.append(subject_of(event))

@@ -13,8 +13,8 @@ from textual.containers import Container
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
+from anyhook.cli.colors import BAD, CAUTION
 from anyhook.cli.options import print_no_hooks
-from anyhook.cli.output import count_of
 from anyhook.cli.panel.actions import switch, switched_together
 from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
@@ -34,6 +34,7 @@ from anyhook.cli.panel.rows import (
 from anyhook.cli.panel.shadow import ShadowScreen
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
 from anyhook.cli.panel.trust_review import TrustScreen
+from anyhook.cli.render import count_of
 from anyhook.errors import AnyhookError
 from anyhook.manage.paths import show_path
 
@@ -182,9 +183,9 @@ class HookList(PanelScreen):
         problems = len(snapshot.problems)
         text = Text(", ".join(parts))
         if problems:
-            text.append(", ").append(count_of(problems, "problem"), style="yellow")
+            text.append(", ").append(count_of(problems, "problem"), style=CAUTION)
         if self.state.problem:
-            text = Text("the settings cannot be read", style="bold red")
+            text = Text("the settings cannot be read", style=BAD)
         self.show_title("anyhook hooks", text, show_path(str(snapshot.project)))
 
     def _show_details(self) -> None:

@@ -12,13 +12,14 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from anyhook.agents import get_agent
-from anyhook.cli.output import SEVERITY_STYLE, count_of, print_diagnostics, show_place
+from anyhook.cli.colors import GOOD, SEVERITIES
 from anyhook.cli.panel.actions import ActionResult
 from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.snapshot import command_line
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
 from anyhook.cli.panel.trust_review import TrustScreen
+from anyhook.cli.render import count_of, print_diagnostics, show_place
 from anyhook.errors import AnyhookError
 from anyhook.manage.remedies import remedy_for
 
@@ -99,7 +100,7 @@ class ProblemScreen(PanelScreen):
     def _line(self, finding: Finding) -> Text:
         diagnostic = finding.diagnostic
         text = Text(no_wrap=True, overflow="ellipsis")
-        text.append(f"{diagnostic.severity!s:<8}", style=SEVERITY_STYLE[diagnostic.severity])
+        text.append(f"{diagnostic.severity!s:<8}", style=SEVERITIES[diagnostic.severity])
         text.append(f"{diagnostic.code:<{CODE_WIDTH}}  ", style="bold")
         text.append(f"{get_agent(finding.agent).title:<{AGENT_WIDTH}}  ")
         place = show_place(diagnostic.place, self.state.snapshot.project)
@@ -116,7 +117,7 @@ class ProblemScreen(PanelScreen):
 
         def draw(out: Console) -> None:
             if finding is None:
-                out.print("no problems", style="bold green")
+                out.print("no problems", style=GOOD)
                 return
             print_diagnostics(out, [finding.diagnostic], project)
             remedy = self._remedy(finding)

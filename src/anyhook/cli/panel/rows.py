@@ -10,12 +10,16 @@ from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
-from anyhook.cli.health import WORD_STYLE, word_text
-from anyhook.cli.listing import STATE_STYLE
-from anyhook.cli.output import count_of
+from anyhook.cli.colors import ACCENT, BAD, CAUTION, HEADING, RESULTS, STATES
 from anyhook.cli.panel.actions import shadow_command, switch_command
 from anyhook.cli.panel.past_results import DAYS
-from anyhook.cli.past import counts_text, outcome_text, trouble_text
+from anyhook.cli.render import (
+    count_of,
+    counts_text,
+    health_text,
+    outcome_text,
+    status_text,
+)
 from anyhook.history.describe import problem_of, show_span, show_time, subject_of
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
@@ -40,7 +44,6 @@ MARKS = {
     "changed": "!",
 }
 """State, or health of a hook that is on, to its mark, which shows it without colour too."""
-STYLES = {**STATE_STYLE, **{str(word): style for word, style in WORD_STYLE.items()}}
 STATE_WIDTH = 11
 RUNS_WIDTH = 19
 MIN_LABEL_WIDTH = 14
@@ -82,7 +85,7 @@ def columns_of(width: int) -> Columns:
 def row_text(hook: PanelHook, counts: RunCounts | None, columns: Columns) -> Text:
     """Return the line of a hook in the list."""
     row = hook.row
-    style = STYLES[hook.word]
+    style = STATES.get(hook.word) or RESULTS[hook.word][1]
     label_style = "dim" if row.state == "off" else "bold"
     text = Text(no_wrap=True, overflow="crop")
     text.append(f"{MARKS[hook.word]} ", style=style)
@@ -128,13 +131,13 @@ def _runs(counts: RunCounts | None) -> str:
 
 def _runs_style(counts: RunCounts | None) -> str:
     if counts is not None and counts.failures:
-        return "red"
-    return "yellow" if counts is not None and counts.warnings else "dim"
+        return BAD
+    return CAUTION if counts is not None and counts.warnings else "dim"
 
 
 def heading_text(title: str, event: str) -> Text:
     """Return the line above the hooks of an event."""
-    return Text.assemble((title, "bold"), ("  ", ""), (event, "bold cyan"))
+    return Text.assemble((title, "bold"), ("  ", ""), (event, HEADING))
 
 
 # -- the details
@@ -161,10 +164,10 @@ def print_details(
         _print_recorder(out, hook)
         return
     row, handler, engine = hook.row, hook.handler, hook.engine
-    heading = Text.assemble((row.label, "bold"), "  ", (row.state, STATE_STYLE[row.state]))
+    heading = Text.assemble((row.label, "bold"), "  ", (row.state, STATES[row.state]))
     if row.switched_off_by:
         off_by = show_path(row.switched_off_by, engine.project_dir)
-        heading.append(f"  {off_by} switches it off", style="yellow")
+        heading.append(f"  {off_by} switches it off", style=CAUTION)
     out.print(heading)
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
@@ -198,13 +201,13 @@ def _health(health: HookHealth, width: int, *, full: bool) -> Text:
     room = max(width - HEALTH_WIDTH, 20)
     if not full and len(why) > room:
         why = f"{why[: room - 1]}…"
-    return Text.assemble(word_text(health), f"  {why}")
+    return Text.assemble(health_text(health), f"  {why}")
 
 
 def _print_recorder(out: Console, hook: PanelHook) -> None:
     """Print what the row of the recorder stands for, and the commands that switch it."""
     row = hook.row
-    out.print(Text.assemble((row.label, "bold"), "  ", (row.state, STATE_STYLE[row.state])))
+    out.print(Text.assemble((row.label, "bold"), "  ", (row.state, STATES[row.state])))
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -233,7 +236,7 @@ def _cut(text: str, width: int) -> str:
 def _conditions(hook: PanelHook, width: int, *, full: bool) -> Text:
     handler = hook.handler
     matcher = hook.matcher if full else _cut(hook.matcher, width)
-    text = Text.assemble((hook.event, "cyan"), f" {matcher}")
+    text = Text.assemble((hook.event, ACCENT), f" {matcher}")
     parts = [f"timeout {handler.timeout:g} s"]
     if hook.row.definition.sequential:
         parts.append("in order")
@@ -253,9 +256,9 @@ def _history(counts: RunCounts | None, *, has_results: bool) -> Text:
     if counts.outcomes:
         text.append("  ").append_text(counts_text(counts.outcomes))
     if counts.failures:
-        text.append(f"  {counts.failures} failed", style="red")
+        text.append(f"  {counts.failures} failed", style=BAD)
     if counts.warnings:
-        text.append(f"  {counts.warnings} ended with a warning", style="yellow")
+        text.append(f"  {counts.warnings} ended with a warning", style=CAUTION)
     if counts.seconds is not None:
         times = f"mean {show_span(counts.seconds)}, slowest {show_span(counts.slowest or 0.0)}"
         text.append(f"  {times}", style="dim")
@@ -265,7 +268,7 @@ def _history(counts: RunCounts | None, *, has_results: bool) -> Text:
 def _result(event: RecordedEvent, result: RecordedResult) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(f"{show_time(event.time)[5:]}  ", style="dim")
-    text.append_text(trouble_text(result) or outcome_text(result.verdict))
+    text.append_text(status_text(result.trouble) or outcome_text(result.verdict))
     if result.duration is not None:
         text.append(f"  {show_span(result.duration)}")
     text.append(f"  {tool_text(event)} {subject_of(event)}")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.payloads import NOT_IN_PAYLOAD, payload_key
 from anyhook.agents.translate import decode_any_form
-from anyhook.cli.candidates import subject_fields
-from anyhook.cli.event_input import EventOptions, build_event
+from anyhook.cli.event_input import EventOptions, build_event, subject_fields
 from anyhook.cli.panel.snapshot import command_line
 from anyhook.errors import AnyhookError, EventError
 from anyhook.model.events import UnknownEvent, event_class

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.cli.options import HERE
-from anyhook.cli.output import show_place
+from anyhook.cli.render import show_place
 from anyhook.manage.health import health_of
 from anyhook.manage.hooks import hook_rows, split_recorder
 from anyhook.manage.problems import find_problems

@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
+from anyhook.cli.colors import ACCENT, BAD, CAUTION, GOOD
 from anyhook.cli.panel.actions import editor_command
 from anyhook.cli.panel.past_results import PastResults
 from anyhook.manage.paths import show_path
@@ -106,20 +107,20 @@ class PanelScreen(Screen[None]):
 
     def report(self, result: ActionResult) -> None:
         """Show what an action has done, and the command line that does the same."""
-        text = Text(result.text, style="bold red" if result.is_problem else "green")
+        text = Text(result.text, style=BAD if result.is_problem else GOOD)
         if result.warning:
-            text.append(f"\n{result.warning}", style="yellow")
+            text.append(f"\n{result.warning}", style=CAUTION)
         if result.command:
-            text.append(f"\n$ {result.command}", style="cyan")
+            text.append(f"\n$ {result.command}", style=ACCENT)
         self._show_status(text)
 
     def report_problem(self, message: str) -> None:
         """Show why something could not be done."""
-        self._show_status(Text(printable(message), style="bold red"))
+        self._show_status(Text(printable(message), style=BAD))
 
     def report_notice(self, message: str) -> None:
         """Show what the user should know before something is done."""
-        self._show_status(Text(printable(message), style="yellow"))
+        self._show_status(Text(printable(message), style=CAUTION))
 
     def report_text(self, message: str) -> None:
         """Show a text; an empty one removes what was there."""

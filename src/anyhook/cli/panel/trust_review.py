@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import work
 from textual.binding import Binding
 
-from anyhook.cli.output import count_of
+from anyhook.cli.colors import GOOD
 from anyhook.cli.panel.actions import ActionResult
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.snapshot import command_line
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
+from anyhook.cli.render import count_of, print_note
 from anyhook.cli.trust import print_review, review_hooks
 from anyhook.errors import AnyhookError
 from anyhook.trust.store import TrustStore
@@ -80,7 +81,7 @@ class TrustScreen(PanelScreen):
                 "\nTrust these hooks and scripts as they are? y trusts them, Escape does not."
             )
         else:
-            out.print(f"[green]trusted:[/] {count_of(len(review.subjects), 'hook')}")
+            print_note(out, "trusted:", count_of(len(review.subjects), "hook"), GOOD)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to trust only if something is not trusted."""

@@ -10,7 +10,6 @@ import anyio
 from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.sequential_agent import SequentialAgent
-from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.models.llm_response import LlmResponse
@@ -18,6 +17,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
 from anyhook.errors import StoppedError
+from anyhook.integrations.adk.compaction import HookedSummarizer, default_summarizer
 from anyhook.integrations.adk.messages import (
     ShownRequest,
     ShownResponse,
@@ -97,6 +97,7 @@ class AnyhookPlugin(BasePlugin):
         self._owns_engine = False
         self._states: dict[tuple[str, str, str], SessionState] = {}
         self._tool_calls = ToolCalls()
+        self._summarizers: dict[int, HookedSummarizer] = {}
 
     @classmethod
     def load(
@@ -127,6 +128,9 @@ class AnyhookPlugin(BasePlugin):
                     reason = "other" if state.is_running else "exit"
                     group.start_soon(state.session.end, reason)
         finally:
+            for summarizer in self._summarizers.values():
+                summarizer.remove()
+            self._summarizers.clear()
             if self._owns_engine:
                 self.engine.close()
 
@@ -223,6 +227,9 @@ class AnyhookPlugin(BasePlugin):
         if state.is_nested(invocation_context):
             return
         turn, state.turn, state.is_running = state.turn, TurnState(), False
+        if turn.is_denied:
+            # Each later request would hold this turn, and be denied for it.
+            await _rewind(invocation_context, invocation_context.invocation_id)
         is_over = turn.is_finished or turn.error is not None or turn.last_text is None
         if is_over or state.session.stopped is not None:
             return
@@ -242,12 +249,11 @@ class AnyhookPlugin(BasePlugin):
         if config is None:
             return
         self._state_of(context).invocation_ids.add(context.invocation_id)
-        is_wrapped = isinstance(config.summarizer, _Summarizer)
-        if is_wrapped or not self._factory.listens("before_compress"):
+        if id(config) in self._summarizers or not self._factory.listens("before_compress"):
             return
-        inner = config.summarizer or _default_summarizer(context.agent)
+        inner = config.summarizer or default_summarizer(context.agent)
         if inner is not None:
-            config.summarizer = _Summarizer(inner, self)
+            self._summarizers[id(config)] = HookedSummarizer(inner, self.may_compress, config)
 
     async def may_compress(self, events: list[Event]) -> bool:
         """Return whether hooks let events be summarized."""
@@ -283,6 +289,7 @@ class AnyhookPlugin(BasePlugin):
             return await self._end_turn(callback_context, new_response(call.response))
         if call.denied is not None:
             session.messages.send(call.denied)
+            state.turn.is_denied = not state.is_nested(callback_context)
             return error_response(DENIED, call.denied)
         shown.apply(call.request)
         if call.tools is not None:
@@ -397,35 +404,20 @@ class AnyhookPlugin(BasePlugin):
         return None if answer is None else self._tool_calls.answer(tool_context, answer)
 
 
-class _Summarizer(BaseEventsSummarizer):
-    """Lets hooks decide before events are summarized."""
-
-    def __init__(self, inner: BaseEventsSummarizer, plugin: AnyhookPlugin) -> None:
-        self._inner = inner
-        self._plugin = plugin
-
-    async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
-        if not await self._plugin.may_compress(events):
-            return None
-        return await self._inner.maybe_summarize_events(events=events)
-
-
-def _default_summarizer(agent: BaseNode | None) -> BaseEventsSummarizer | None:
-    from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
-
-    return LlmEventSummarizer(llm=agent.canonical_model) if isinstance(agent, LlmAgent) else None
-
-
 async def _next_prompt(context: InvocationContext, event: Event, end: TurnEnd) -> Event:
     """Return the event with the agent's next prompt; forget the conversation if hooks want it."""
-    session = context.session
-    invocation_ids = [e.invocation_id for e in session.events if e.invocation_id]
+    invocation_ids = [e.invocation_id for e in context.session.events if e.invocation_id]
     if end.clear_context and invocation_ids:
-        actions = EventActions(rewind_before_invocation_id=invocation_ids[0])
-        rewind = Event(invocation_id=context.invocation_id, author="user", actions=actions)
-        await context.session_service.append_event(session=session, event=rewind)
+        await _rewind(context, invocation_ids[0])
     content = types.Content(role="user", parts=[types.Part(text=end.next_prompt)])
     return event.model_copy(update={"author": "user", "content": content})
+
+
+async def _rewind(context: InvocationContext, invocation_id: str) -> None:
+    """Forget a run and all that followed it."""
+    actions = EventActions(rewind_before_invocation_id=invocation_id)
+    event = Event(invocation_id=context.invocation_id, author="user", actions=actions)
+    await context.session_service.append_event(session=context.session, event=event)
 
 
 def _is_last_agent(agent: BaseNode | None, first: BaseNode | None) -> bool:

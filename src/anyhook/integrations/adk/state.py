@@ -55,6 +55,7 @@ class TurnState:
     Attributes:
         agent: The agent that began it.
         error: Why it ends without an answer.
+        is_denied: Whether hooks kept a request from the model, so that the run is forgotten.
         is_finished: Whether the end of the turn was reported.
         last_text: The text of the last event that may have been the turn's last.
         model_calls: The calls of models under way.
@@ -63,6 +64,7 @@ class TurnState:
 
     agent: BaseNode | None = None
     error: RunError | None = None
+    is_denied: bool = False
     is_finished: bool = False
     last_text: str | None = None
     model_calls: dict[ModelKey, ModelCallState] = field(default_factory=dict)

@@ -19,6 +19,7 @@ from langgraph.constants import TAG_NOSTREAM
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
+from anyhook.errors import StoppedError
 from anyhook.integrations.langchain.messages import (
     ShownRequest,
     ShownResponse,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
     from langchain_core.language_models import BaseChatModel
 
+    from anyhook.integrations.langchain.sessions import SessionState
     from anyhook.integrations.langchain.waiting import Wait
     from anyhook.integrations.results import ModelCall, ToolReturn
     from anyhook.integrations.session import Session
@@ -47,9 +49,10 @@ if TYPE_CHECKING:
 
 
 async def call_model(
-    session: Session, request: ModelRequest[Any], handler: ModelHandler, wait: Wait[Any]
+    state: SessionState, request: ModelRequest[Any], handler: ModelHandler, wait: Wait[Any]
 ) -> ModelResponse[Any] | AIMessage:
     """Call the model, unless hooks answer in its place, and apply what hooks decide."""
+    session = state.session
     _offer_tools(session, request)
     shown = ShownRequest(request)
     names = [tool_name(tool) for tool in request.tools]
@@ -57,6 +60,7 @@ async def call_model(
     if call.response is not None:
         return response_message(call.response)
     if call.denied is not None:
+        state.is_turn_denied = True
         session.messages.send(call.denied)
         return notice(call.denied)
     request = _changed_request(session, shown, call)
@@ -75,6 +79,12 @@ async def ask_model(
     """Call the model where no hook decides on its requests and responses."""
     _offer_tools(session, request)
     return await handler(request)
+
+
+def raise_if_stopped(session: Session) -> None:
+    """Raise `StoppedError` if a hook ended the agent, in a tool for example."""
+    if session.stopped is not None:
+        raise StoppedError(session.stopped)
 
 
 def _offer_tools(session: Session, request: ModelRequest[Any]) -> None:
@@ -199,7 +209,20 @@ class _ToolResult:
 async def call_tool(
     session: Session, request: ToolCallRequest, handler: ToolHandler, wait: Wait[Any]
 ) -> Any:
-    """Call a tool, and the tail calls of hooks, and apply what hooks decide."""
+    """Call a tool, and the tail calls of hooks, and apply what hooks decide.
+
+    A call during which hooks stop the agent is answered all the same: the thread may go on later,
+    and providers refuse a conversation with an unanswered call. The next node ends the run.
+    """
+    try:
+        return await _call_tool(session, request, handler, wait)
+    except StoppedError as stop:
+        return _error_message(request, request.tool_call["name"], stop.reason)
+
+
+async def _call_tool(
+    session: Session, request: ToolCallRequest, handler: ToolHandler, wait: Wait[Any]
+) -> Any:
     asked = request.tool_call["name"]
     chain = ToolChain(session, asked, request.tool_call["args"], request.tool_call["id"])
     while True:

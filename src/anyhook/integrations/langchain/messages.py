@@ -93,6 +93,18 @@ def unanswered_prompt(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
     return prompt
 
 
+def turn_before_notice(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return the messages of the last turn, from the user's prompt to the notice that ends it."""
+    before = list(messages)
+    while before and is_notice(before[-1]):
+        before.pop()
+    start = len(before)
+    while start and not isinstance(before[start - 1], HumanMessage):
+        start -= 1
+    prompt = unanswered_prompt(before[:start])
+    return before[start - len(prompt) :]
+
+
 def last_answer(messages: Sequence[BaseMessage]) -> str:
     """Return the text of the agent's last message."""
     for message in reversed(messages):

@@ -16,12 +16,18 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from anyhook.integrations.factory import SessionFactory, load_engine
 from anyhook.integrations.framework import Framework
-from anyhook.integrations.langchain.calls import ask_model, call_model, call_tool
+from anyhook.integrations.langchain.calls import (
+    ask_model,
+    call_model,
+    call_tool,
+    raise_if_stopped,
+)
 from anyhook.integrations.langchain.messages import (
     append_texts,
     is_notice,
     last_answer,
     notice,
+    turn_before_notice,
     unanswered_prompt,
 )
 from anyhook.integrations.langchain.sessions import Sessions
@@ -51,6 +57,9 @@ LANGCHAIN = Framework(
         "before_compress": (
             "a SummarizationMiddleware shortens the conversation, and the hooks do not run"
         ),
+        "before_tool.guarding_of_nested_agents": (
+            "an agent that a tool runs is guarded only if it has this middleware, too"
+        ),
     },
 )
 MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
@@ -67,8 +76,8 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
 
     Put it first in `middleware=[…]`: hooks then see what the user and the model really get.
 
-    A run is a session: it ends after the last `after_agent`, and when the model, a tool or a hook
-    ends the run with an error or it is cancelled. In a `with` or `async with` block the sessions of
+    A run is a session: it ends after the last `after_agent`, and when the run fails, is cancelled
+    or is left, wherever in the graph. In a `with` or `async with` block the sessions of
     threads (`thread_id` and a checkpointer) stay open from run to run until the block ends.
 
     What a hook denies is an answer of the agent with the reason, marked with
@@ -97,14 +106,22 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         self.engine = engine
         self._factory = SessionFactory(engine, LANGCHAIN, options)
         self._sessions = Sessions(self._factory)
+        self._owns_engine = False
 
     @classmethod
     def load(
         cls, project_dir: str | os.PathLike[str] | None = None, **options: Unpack[LoadOptions]
     ) -> Self:
-        """Load the hooks of a project: see `load_engine`."""
+        """Load the hooks of a project, see `load_engine`; the end of a block closes the engine."""
         engine, session_options = load_engine(project_dir, options)
-        return cls(engine, **session_options)
+        middleware = cls(engine, **session_options)
+        middleware._owns_engine = True
+        return middleware
+
+    def _close(self) -> None:
+        """Close the engine when the outermost block has ended."""
+        if self._owns_engine and not self._sessions.is_in_block:
+            self.engine.close()
 
     async def __aenter__(self) -> Self:
         self._sessions.enter_block()
@@ -116,7 +133,10 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        await self._sessions.leave_block(error_type, wait_here)
+        try:
+            await self._sessions.leave_block(error_type, wait_here)
+        finally:
+            self._close()
 
     def __enter__(self) -> Self:
         self._sessions.enter_block()
@@ -128,7 +148,10 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        run_without_loop(self._sessions.leave_block(error_type, self._sessions.wait_in_thread))
+        try:
+            run_without_loop(self._sessions.leave_block(error_type, self._sessions.wait_in_thread))
+        finally:
+            self._close()
 
     @property
     def _is_idle(self) -> bool:
@@ -152,9 +175,8 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         if self._is_idle:
             return None
         state = await self._sessions.open(agent_state, runtime, wait)
-        state.has_failed = False
-        work = self._report_prompt(state.session, agent_state, wait)
-        update = await self._sessions.work_in(state, wait, work)
+        state.is_turn_denied = False
+        update = await self._report_prompt(state.session, agent_state, wait)
         return {"anyhook_session": state.key, **update}
 
     async def _report_prompt(
@@ -193,12 +215,18 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         if self._is_idle:
             return None
         state = await self._sessions.find(agent_state, wait)
-        answer = last_answer(agent_state["messages"])
-        end = await self._sessions.work_in(state, wait, wait(state.session.finish(answer)))
+        raise_if_stopped(state.session)
+        messages = agent_state["messages"]
+        answer = last_answer(messages)
+        end = await wait(state.session.finish(answer))
         if end.next_prompt is None:
             if not state.is_kept:
                 await self._sessions.close(state, "exit", wait)
-            return None
+            if not state.is_turn_denied:
+                return None
+            # A later request would hold it again, and be denied for it.
+            denied = turn_before_notice(messages)
+            return {"messages": [RemoveMessage(id=str(message.id)) for message in denied]}
         removed = [RemoveMessage(id=REMOVE_ALL_MESSAGES)] if end.clear_context else []
         prompt = HumanMessage(content=end.next_prompt)
         return {"messages": [*removed, prompt], "jump_to": "model"}
@@ -227,11 +255,10 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         if self._is_idle:
             return await handler(request)
         state = await self._sessions.find(request.state, wait)
+        raise_if_stopped(state.session)
         if self._factory.listens(*MODEL_EVENTS):
-            work = call_model(state.session, request, handler, wait)
-        else:
-            work = ask_model(state.session, request, handler)
-        return await self._sessions.work_in(state, wait, work)
+            return await call_model(state, request, handler, wait)
+        return await ask_model(state.session, request, handler)
 
     def wrap_tool_call(
         self,
@@ -256,6 +283,5 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
             result = await handler(request)
             return result
         state = await self._sessions.find(request.state, wait)
-        work = call_tool(state.session, request, handler, wait)
-        result = await self._sessions.work_in(state, wait, work)
+        result = await call_tool(state.session, request, handler, wait)
         return result

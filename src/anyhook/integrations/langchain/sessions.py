@@ -7,18 +7,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyio.from_thread import BlockingPortalProvider
-from langgraph.errors import GraphBubbleUp
 
 from anyhook.integrations.langchain.messages import unanswered_prompt
+from anyhook.integrations.langchain.runs import watcher
 from anyhook.integrations.langchain.waiting import wait_here, wait_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping
+    from collections.abc import Mapping
+    from uuid import UUID
 
     from langgraph.runtime import Runtime
 
     from anyhook.integrations.factory import SessionFactory
-    from anyhook.integrations.langchain.waiting import T, Wait
+    from anyhook.integrations.langchain.waiting import Wait
     from anyhook.integrations.session import Session
 
 
@@ -31,16 +32,16 @@ class SessionState:
         session: The session.
         is_kept: Whether it stays open until the `with` block ends.
         holds_portal: Whether it keeps the event loop of synchronous agents alive.
-        running: One item for each piece of work under way, in any thread. Lists are thread-safe.
-        has_failed: Whether one of them failed, so that the run is over.
+        runs: The runs of the graph that use it; some may have ended.
+        is_turn_denied: Whether hooks kept the turn's request from the model.
     """
 
     key: str
     session: Session
     is_kept: bool
     holds_portal: bool
-    running: list[None] = field(default_factory=list)
-    has_failed: bool = False
+    runs: set[UUID] = field(default_factory=set)
+    is_turn_denied: bool = False
 
 
 class Sessions:
@@ -59,6 +60,11 @@ class Sessions:
 
     def __bool__(self) -> bool:
         return bool(self._states)
+
+    @property
+    def is_in_block(self) -> bool:
+        """Whether sessions of threads are kept open."""
+        return self._blocks > 0
 
     def enter_block(self) -> None:
         """Keep the sessions of threads open until the block ends."""
@@ -80,7 +86,11 @@ class Sessions:
         namespace = info.checkpoint_ns.rpartition("|")[0] if info is not None else ""
         key = f"{thread}|{namespace}" if thread else str(uuid.uuid4())
         state = self._states.get(key)
+        if state is not None and any(map(watcher.is_running, state.runs)):
+            # Another run of this thread is under way: they do not share a session.
+            thread, key, state = None, str(uuid.uuid4()), None
         if state is not None and state.is_kept:
+            self._watch(state, wait)
             return state
         # The end of the last run of this thread was not seen: it was interrupted.
         if state is not None:
@@ -99,11 +109,12 @@ class Sessions:
         key = key or "|"
         state = self._states.get(key)
         if state is not None:
+            self._watch(state, wait)
             return state
         thread, separator, namespace = key.partition("|")
         session_id = thread if thread and separator and not namespace else None
         state = self._add(key, session_id, wait, has_history=True)
-        await self.work_in(state, wait, wait(state.session.start()))
+        await wait(state.session.start())
         return state
 
     def _add(
@@ -116,7 +127,21 @@ class Sessions:
         if state.holds_portal:
             self._portals.__enter__()
         self._states[key] = state
+        self._watch(state, wait)
         return state
+
+    def _watch(self, state: SessionState, wait: Wait[Any]) -> None:
+        """Close a session when the current run fails, unless it is kept."""
+        run = watcher.current_run()
+        if run is None or run in state.runs:
+            return
+
+        async def on_failure() -> None:
+            if not state.is_kept:
+                await self.close(state, "other", wait)
+
+        state.runs = {run, *filter(watcher.is_running, state.runs)}
+        watcher.watch(run, on_failure)
 
     async def close(self, state: SessionState, reason: str, wait: Wait[Any]) -> None:
         """End a session, unless another thread does."""
@@ -129,18 +154,3 @@ class Sessions:
         finally:
             if state.holds_portal:
                 self._portals.__exit__(None, None, None)
-
-    async def work_in(self, state: SessionState, wait: Wait[Any], work: Awaitable[T]) -> T:
-        """Await work in a session; a failure closes the session, unless it is kept."""
-        state.running.append(None)
-        try:
-            return await work
-        except GraphBubbleUp:  # an interrupt: the run continues later
-            raise
-        except BaseException:
-            state.has_failed = True
-            raise
-        finally:
-            state.running.pop()
-            if state.has_failed and not state.running and not state.is_kept:
-                await self.close(state, "other", wait)

@@ -163,6 +163,7 @@ async def _before_model(
     if call.response is not None:
         request.response = new_response(call.response, response_id)
     elif call.denied is not None:
+        state.denied_requests.add(call.denied)
         refusal = _refuse(state, call.denied)
         request.response = ModelResponse([refusal], Usage(), response_id)
     else:
@@ -203,6 +204,7 @@ def with_refusal_handler(state: SessionState, handlers: Any) -> Any:
         result = program_handler(data) if program_handler is not None else None
         if inspect.isawaitable(result):
             result = await result
+        state.is_turn_denied = data.error.refusal in state.denied_requests
         is_text_agent = data.run_data.last_agent.output_type in (None, str)
         if result is None and is_text_agent and data.error.refusal in state.refusals:
             return RunErrorHandlerResult(final_output="", include_in_history=False)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from agents.run import AgentRunner
 
 from anyhook.integrations.factory import SessionFactory, load_engine
+from anyhook.integrations.kept import KeptSession, session_of_run
 from anyhook.integrations.openai_agents.copies import restore_agents, restore_event
 from anyhook.integrations.openai_agents.state import WITHOUT_HOSTED_TOOLS, SessionState
-from anyhook.integrations.openai_agents.turn import Turn, turn_block
+from anyhook.integrations.openai_agents.turn import Turn, has_history, turn_block
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
     from types import TracebackType
     from typing import Self, Unpack
 
+    from agents.run_config import RunOptions
     from agents.stream_events import StreamEvent
 
     from agents import Agent, RunResult, RunResultStreaming, RunState, TResponseInputItem
@@ -31,7 +34,8 @@ if TYPE_CHECKING:
 class AnyhookRunner:
     """Runs agents as `agents.Runner` does, and lets hooks decide.
 
-    Every run is a session of its own; inside an `async with` block all runs are turns of one.
+    Every run is a session of its own. Inside an `async with` block runs are turns of one session,
+    or of one for each SDK session (`session=`) that they get. Runs at once never share one.
 
     A denied prompt raises `PromptDeniedError`, which is an `InputGuardrailTripwireTriggered`. A
     denied request, or a response that was discarded, ends the turn with an empty `final_output`;
@@ -47,7 +51,8 @@ class AnyhookRunner:
         session_id: See `anyhook.integrations.Session`; by default that of the SDK's session
             (`session=`) that the first run gets.
         cwd: See `Session`.
-        source: How the session begins: `startup`, `resume` or `clear`.
+        source: How sessions begin: `startup`, `resume` or `clear`; by default `resume` if the
+            first run continues a conversation.
         **options: See `SessionOptions`.
     """
 
@@ -57,7 +62,7 @@ class AnyhookRunner:
         *,
         session_id: str | None = None,
         cwd: str | Path | None = None,
-        source: str = "startup",
+        source: str | None = None,
         **options: Unpack[SessionOptions],
     ) -> None:
         self.engine = engine
@@ -68,7 +73,7 @@ class AnyhookRunner:
         self._source = source
         self._owns_engine = False
         self._is_in_block = False
-        self._shared_session: Session | None = None
+        self._kept: dict[str | None, KeptSession] = {}
 
     @classmethod
     def load(
@@ -87,13 +92,14 @@ class AnyhookRunner:
     async def __aexit__(
         self,
         error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
     ) -> None:
-        session, self._shared_session, self._is_in_block = self._shared_session, None, False
+        kept, self._kept, self._is_in_block = self._kept, {}, False
+        reason = "exit" if error_type is None else "other"
         try:
-            if session is not None:
-                await session.__aexit__(error_type, error, traceback)
+            for each in kept.values():
+                await each.session.end(reason)
         finally:
             if self._owns_engine:
                 self.engine.close()
@@ -102,7 +108,7 @@ class AnyhookRunner:
         self,
         starting_agent: Agent[Any],
         input: str | list[TResponseInputItem] | RunState[Any],  # noqa: A002
-        **options: Any,
+        **options: Unpack[RunOptions[Any]],
     ) -> RunResult:
         """Run an agent until hooks, too, agree that it is done.
 
@@ -119,7 +125,7 @@ class AnyhookRunner:
             StoppedError: If a hook ended the agent.
             AgentsException: What `Runner.run` raises.
         """
-        async with self._turn(starting_agent, input, options) as turn:
+        async with self._turn(starting_agent, input, dict(options)) as turn:
             while True:
                 result = await turn.run()
                 if not await turn.continues(result):
@@ -129,7 +135,7 @@ class AnyhookRunner:
         self,
         starting_agent: Agent[Any],
         input: str | list[TResponseInputItem] | RunState[Any],  # noqa: A002
-        **options: Any,
+        **options: Unpack[RunOptions[Any]],
     ) -> RunResult:
         """Run an agent where no event loop runs; see `run`."""
         # The SDK's own runner manages the thread's event loop; it calls our `run` on it.
@@ -141,42 +147,45 @@ class AnyhookRunner:
         self,
         starting_agent: Agent[Any],
         input: str | list[TResponseInputItem] | RunState[Any],  # noqa: A002
-        context: Any = None,
-        **options: Any,
+        **options: Unpack[RunOptions[Any]],
     ) -> HookedStream:
         """Run an agent and stream what happens; it begins when its events are requested.
 
         Args:
             starting_agent: The agent.
             input: See `run`.
-            context: See `Runner.run_streamed`.
             options: Those of `Runner.run_streamed`.
         """
-        turn = self._turn(starting_agent, input, {"context": context, **options})
-        return HookedStream(turn)
+        return HookedStream(self._turn(starting_agent, input, dict(options)))
 
     @asynccontextmanager
-    async def _session(self, memory: Any) -> AsyncIterator[Session]:
-        """Yield a started session: the block's, or one for a single run."""
-        if self._shared_session is not None:
-            yield self._shared_session
-            return
-        memory_id = getattr(memory, "session_id", None)
-        session_id = self._session_id or (memory_id if isinstance(memory_id, str) else None)
-        session = self._factory.new_session(session_id, self._source, cwd=self._cwd)
-        if self._is_in_block:
-            self._shared_session = session
-            await session.start()
-            yield session
-            return
-        async with session:
+    async def _session(self, run_input: Any, options: Mapping[str, Any]) -> AsyncIterator[Session]:
+        """Yield a started session: the block's for this memory, or one for a single run."""
+        memory_id = getattr(options.get("session"), "session_id", None)
+        memory_id = memory_id if isinstance(memory_id, str) else None
+        source = self._source or "startup"
+        if self._source is None and not self._factory.is_idle:
+            source = "resume" if await has_history(run_input, options) else "startup"
+
+        def new_session(session_id: str | None = None) -> Session:
+            return self._factory.new_session(session_id, source, cwd=self._cwd)
+
+        session_id = self._session_id or memory_id
+        kept = self._kept.get(memory_id)
+        if kept is None and self._is_in_block:
+            # Two sessions with one identifier could not be told apart.
+            is_first = not self._kept
+            kept = KeptSession(new_session(session_id if is_first else memory_id))
+            self._kept[memory_id] = kept
+        single = partial(new_session, session_id if kept is None else None)
+        async with session_of_run(kept, single) as session:
             yield session
 
     @asynccontextmanager
     async def _turn(
         self, agent: Agent[Any], run_input: Any, options: dict[str, Any]
     ) -> AsyncIterator[Turn]:
-        async with self._session(options.get("session")) as session:
+        async with self._session(run_input, options) as session:
             state = SessionState(session, self._factory, self._named_tools)
             turn = Turn(state, agent, run_input, options)
             with turn_block(session, is_idle=state.is_idle):
@@ -188,20 +197,48 @@ class AnyhookRunner:
 
 
 class HookedStream:
-    """A run that streams; its further attributes are those of the SDK's result of this run."""
+    """A run that streams."""
 
     def __init__(self, turn: AbstractAsyncContextManager[Turn]) -> None:
         self._turn = turn
         self._result: RunResultStreaming | None = None
+        self._is_cancelled = False
 
-    def __getattr__(self, name: str) -> Any:
-        result = self.__dict__.get("_result")
-        if result is None:
-            raise AttributeError(f"{name} exists when the run has begun: read stream_events()")
-        return getattr(result, name)
+    @property
+    def result(self) -> RunResultStreaming:
+        """The SDK's result of the current run: of the last one, when the stream has ended.
+
+        Raises:
+            AttributeError: If no run has begun yet.
+        """
+        if self._result is None:
+            raise AttributeError("there is a result when the run has begun: read stream_events()")
+        return self._result
+
+    @property
+    def final_output(self) -> Any:
+        """The output of the last agent; see `result`."""
+        return self.result.final_output
+
+    @property
+    def last_agent(self) -> Agent[Any]:
+        """The agent that ran last; see `result`."""
+        return self.result.last_agent
+
+    def to_input_list(self) -> list[TResponseInputItem]:
+        """Return the whole conversation, as the input of a next run; see `result`."""
+        return self.result.to_input_list()
+
+    def cancel(self, mode: Literal["immediate", "after_turn"] = "immediate") -> None:
+        """Cancel the run, as the SDK does it; one that has not begun does not begin."""
+        self._is_cancelled = True
+        if self._result is not None:
+            self._result.cancel(mode)
 
     async def stream_events(self) -> AsyncIterator[StreamEvent]:
         """Run the agent, once, and yield the events of every run; raises what `run` does."""
+        if self._is_cancelled:
+            return
         async with self._turn as turn:
             while True:
                 result = self._result = turn.run_streamed()

@@ -53,6 +53,8 @@ class SessionState:
         function_tools: Function tools, by the names that hooks may use for tail calls.
         decided: What hooks decided for calls that have not run yet, by call and tool.
         refusals: Reasons for which hooks ended a turn without an answer.
+        denied_requests: Those of them that kept a request from the model.
+        is_turn_denied: Whether a denied request ended the turn, which is to be forgotten.
         has_reported_hosted_tools: Whether tools that run without hooks were reported.
     """
 
@@ -65,6 +67,8 @@ class SessionState:
     function_tools: dict[str, FunctionTool] = field(default_factory=dict)
     decided: dict[tuple[str, str], ToolRun] = field(default_factory=dict)
     refusals: set[str] = field(default_factory=set)
+    denied_requests: set[str] = field(default_factory=set)
+    is_turn_denied: bool = False
     has_reported_hosted_tools: bool = False
 
     @property

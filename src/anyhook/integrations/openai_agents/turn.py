@@ -69,6 +69,7 @@ class Turn:
         self._input = run_input
         self._options = options
         self._provider: ModelProvider | None = None
+        self._remembered = 0
 
     async def begin(self) -> None:
         """Report the prompt, and prepare the options of the runs.
@@ -84,6 +85,9 @@ class Turn:
             self._input = append_to_prompt(self._input, [*map(tag_context, prompt.context)])
         if self._state.is_idle:
             return
+        memory = self._options.get("session")
+        if memory is not None and self._state.listens("before_model"):
+            self._remembered = len(await memory.get_items())
         config = self._options.get("run_config")
         if not isinstance(config, RunConfig):
             members = dict(config or {})
@@ -156,10 +160,38 @@ class Turn:
             )
         self._options["previous_response_id"] = None
 
+    async def _forget_turn(self) -> None:
+        """Remove a denied turn from the SDK's session: each later request would hold it."""
+        memory = self._options.get("session")
+        if memory is None:
+            return
+        for _ in range(len(await memory.get_items()) - self._remembered):
+            await memory.pop_item()
+
     async def close(self) -> None:
-        """Close what the SDK's runner would have closed, had it made it."""
+        """Forget a turn that was denied, and close what the SDK's runner would have closed."""
+        if self._state.is_turn_denied:
+            await self._forget_turn()
         if self._provider is not None:
             await self._provider.aclose()
+
+
+async def has_history(run_input: Any, options: Mapping[str, Any]) -> bool:
+    """Return whether a run continues a conversation.
+
+    Args:
+        run_input: The input of the run.
+        options: The further arguments of `Runner.run`.
+    """
+    is_kept = any(options.get(key) for key in ("conversation_id", "previous_response_id"))
+    if is_kept or isinstance(run_input, RunState):
+        return True
+    items = [] if isinstance(run_input, str) else run_input
+    # Items of the model have no role, except its messages.
+    if any(item.get("role", "assistant") == "assistant" for item in items):
+        return True
+    memory = options.get("session")
+    return memory is not None and bool(await memory.get_items(1))
 
 
 def _is_kept_by_server(options: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import (
@@ -27,8 +27,10 @@ from pydantic_graph import End
 from anyhook.integrations.factory import SessionFactory, load_engine
 from anyhook.integrations.framework import Framework
 from anyhook.integrations.host_tools import text_of
+from anyhook.integrations.kept import KeptSession, session_of_run
 from anyhook.integrations.pydantic_ai.messages import to_json
 from anyhook.integrations.pydantic_ai.model import HookedModel
+from anyhook.integrations.pydantic_ai.output import call_output_function
 from anyhook.integrations.pydantic_ai.state import RunState
 from anyhook.integrations.pydantic_ai.tools import HookedTools
 from anyhook.integrations.results import tag_context
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai import RunContext
     from pydantic_ai.models import Model
+    from pydantic_ai.output import OutputContext
     from pydantic_ai.run import AgentRunResult
     from pydantic_ai.toolsets import AbstractToolset
 
@@ -52,24 +55,19 @@ PYDANTIC_AI = Framework(
     package="pydantic-ai",
     missing={
         "before_compress": "the program's own code shortens the history, and the hooks do not run",
+        "before_tool.guarding_of_nested_agents": (
+            "an agent that a tool runs is guarded only if it has this capability, too"
+        ),
     },
 )
 MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
 TOOL_EVENTS = ("before_tool", "after_tool", "permission_request", "notification")
 
 
-@dataclass
-class _SharedSession:
-    """A session that several runs share, one at a time."""
-
-    hooks: AnyhookHooks
-    session: Session
-    is_busy: bool = False
-
-
-_shared_sessions: ContextVar[tuple[_SharedSession, ...]] = ContextVar(
+_kept_sessions: ContextVar[tuple[tuple[AnyhookHooks, KeptSession], ...]] = ContextVar(
     "anyhook_pydantic_ai_sessions", default=()
 )
+"""The sessions of the blocks that the current code is in, each with its hooks."""
 
 
 class AnyhookHooks(AbstractCapability[Any]):
@@ -83,14 +81,24 @@ class AnyhookHooks(AbstractCapability[Any]):
     def __init__(self, engine: Engine, **options: Unpack[SessionOptions]) -> None:
         self.engine = engine
         self.sessions = SessionFactory(engine, PYDANTIC_AI, options)
+        self._owns_engine = False
 
     @classmethod
     def load(
         cls, project_dir: str | os.PathLike[str] | None = None, **options: Unpack[LoadOptions]
     ) -> Self:
-        """Load the hooks of a project: see `load_engine`."""
+        """Load the hooks of a project, see `load_engine`; the end of a block closes the engine."""
         engine, session_options = load_engine(project_dir, options)
-        return cls(engine, **session_options)
+        hooks = cls(engine, **session_options)
+        hooks._owns_engine = True
+        return hooks
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        if self._owns_engine:
+            self.engine.close()
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
@@ -111,11 +119,11 @@ class AnyhookHooks(AbstractCapability[Any]):
             source: How it begins: `startup`, `resume` or `clear`.
         """
         async with self.sessions.new_session(session_id, source) as session:
-            token = _shared_sessions.set((*_shared_sessions.get(), _SharedSession(self, session)))
+            token = _kept_sessions.set((*_kept_sessions.get(), (self, KeptSession(session))))
             try:
                 yield session
             finally:
-                _shared_sessions.reset(token)
+                _kept_sessions.reset(token)
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:  # noqa: ARG002
         """Return the capability of one run."""
@@ -132,23 +140,21 @@ class _HookedRun(AbstractCapability[Any]):
     async def wrap_run(
         self, ctx: RunContext[Any], *, handler: Callable[[], Awaitable[AgentRunResult[Any]]]
     ) -> AgentRunResult[Any]:
-        shared = self._find_shared_session()
-        if shared is None or shared.is_busy:
-            source = "resume" if ctx.messages else "startup"
-            session_id = ctx.conversation_id if shared is None else None
-            async with self._hooks.sessions.new_session(session_id, source) as self._run.session:
-                return await handler()
-        shared.is_busy = True
-        self._run.session = shared.session
-        try:
-            return await handler()
-        finally:
-            shared.is_busy = False
+        kept = self._kept_session()
 
-    def _find_shared_session(self) -> _SharedSession | None:
-        for shared in reversed(_shared_sessions.get()):
-            if shared.hooks is self._hooks:
-                return shared
+        def new_session() -> Session:
+            # Next to a kept session this is a run inside of another one.
+            session_id = ctx.conversation_id if kept is None else None
+            source = "resume" if ctx.messages else "startup"
+            return self._hooks.sessions.new_session(session_id, source)
+
+        async with session_of_run(kept, new_session) as self._run.session:
+            return await handler()
+
+    def _kept_session(self) -> KeptSession | None:
+        for hooks, kept in reversed(_kept_sessions.get()):
+            if hooks is self._hooks:
+                return kept
         return None
 
     async def before_node_run(self, ctx: RunContext[Any], *, node: Any) -> Any:
@@ -213,6 +219,18 @@ class _HookedRun(AbstractCapability[Any]):
         if not self._listens_to_tools():
             return None
         return HookedTools(toolset, self._run)
+
+    async def wrap_output_process(
+        self,
+        ctx: RunContext[Any],
+        *,
+        output_context: OutputContext,
+        output: Any,
+        handler: Callable[[Any], Awaitable[Any]],
+    ) -> Any:
+        if not output_context.has_function or not self._listens_to_tools():
+            return await handler(output)
+        return await call_output_function(self._run, ctx, output_context, output, handler)
 
     def _listens_to_tools(self) -> bool:
         failure_event = self._hooks.engine.agent.tool_failure_event or "after_tool"

@@ -1,18 +1,19 @@
 """The options of programs: one name for all spellings of an option.
 
-A table is a text with one row for each option: its names, separated by `|`, one letter without its
-dash, longer ones without theirs. `=` behind it means that it takes a value, `?` that a value may be
-attached. The canonical name is the last of the names that are longer than a letter, else the first.
+A table is a text with one row for each option: its names, separated by `|`, without their dashes.
+`=` behind it means that it takes a value, `?` that a value may be attached, `~` that one may be
+attached to its long names only. The canonical name is the last of the names that are longer than a
+letter, else the first.
+
 Words that start with `%` describe how the program reads its words:
 
 - `%stop`: options end at the first operand.
 - `%exact`: long options cannot be abbreviated.
 - `%single`: long options have one dash.
-- `%mode`, `%signal`, `%number`: `-x`, `-KILL` and `-5` are not clusters of options.
+- `%mode`, `%signal`: `-x` and `-KILL` are not clusters of options.
 - `%old`: the first word may hold letters without a dash (`tar xf`).
 - `%assignments`: operands are `name=value` (`dd`).
 - `%expression`: the words are the expression of `find`.
-- `%code`: the value of `-c` is code, and the words behind it belong to the code.
 
 The tables were written from the manuals of the programs.
 """
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _FLAG, _VALUED, _ATTACHED = 0, 1, 2
-_ROW = re.compile(r"([^=?\s]+)([=?]?)")
+_SUFFIXES = {"": _FLAG, "=": _VALUED, "?": _ATTACHED, "~": _ATTACHED}
+_ROW = re.compile(r"([^=?~\s]+)([=?~]?)")
 _SIGNAL = re.compile(r"-(?:\d+|(?:SIG)?[A-Z][A-Z0-9+-]{2,})")
 _MODE = re.compile(r"-[rwxXstugo,+=-]+")
 _NUMBER = re.compile(r"-\d+")
@@ -94,11 +96,14 @@ def _all_tables() -> tuple[dict[str, str], dict[str, str]]:
     return tables, {**files.ALIASES, **remote.ALIASES, **work.ALIASES}
 
 
+@lru_cache(maxsize=512)
 def canonical_program(program: str) -> str:
     """Return the name of a program in the tables: `egrep` is a `grep`, `python3.12` a `python`."""
     tables, aliases = _all_tables()
     if program in tables:
         return program
+    # To some file systems capitals do not count.
+    program = program.lower()
     if program in aliases:
         return aliases[program]
     without_version = program.rstrip("0123456789.")
@@ -131,12 +136,13 @@ def _compile(text: str) -> Table:
         row = _ROW.fullmatch(word)
         if row is None or word[0] == "%":
             continue
-        kind = {"=": _VALUED, "?": _ATTACHED}.get(row[2], _FLAG)
+        kind = _SUFFIXES[row[2]]
         spelled = [_with_dashes(name, prefix) for name in row[1].split("|")]
         long = [name for name in spelled if len(name) > 2]
         canonical = long[-1] if long else spelled[0]
         for name in spelled:
-            names.setdefault(name, (canonical, kind))
+            is_flag = row[2] == "~" and len(name) == 2
+            names.setdefault(name, (canonical, _FLAG if is_flag else kind))
     return Table(names, style)
 
 

@@ -34,10 +34,10 @@ TABLES = {
     "cat": "A|show-all b|number-nonblank e E|show-ends n|number s|squeeze-blank t T|show-tabs u"
     " v|show-nonprinting",
     "head": "c|bytes= n|lines= q|quiet|silent v|verbose z|zero-terminated",
-    "tail": "c|bytes= F f follow? n|lines= max-unchanged-stats= pid= q|quiet|silent retry"
+    "tail": "c|bytes= F f|follow~ n|lines= max-unchanged-stats= pid= q|quiet|silent retry"
     " s|sleep-interval= v|verbose z|zero-terminated r",
     "sed": "n|silent|quiet debug e|expression= f|file= E|r|regexp-extended follow-symlinks"
-    " i|in-place? l|line-length= null-data posix s|separate sandbox u|unbuffered z",
+    " i|in-place? l|line-length= z|null-data posix s|separate sandbox u|unbuffered",
     "grep": "E|extended-regexp F|fixed-strings G|basic-regexp P|perl-regexp e|regexp= f|file="
     " i|y|ignore-case no-ignore-case v|invert-match w|word-regexp x|line-regexp c|count"
     " color? colour? L|files-without-match l|files-with-matches m|max-count= o|only-matching"
@@ -59,7 +59,7 @@ TABLES = {
     ),
     "sort": "b|ignore-leading-blanks d|dictionary-order f|ignore-case g|general-numeric-sort"
     " i|ignore-nonprinting M|month-sort h|human-numeric-sort n|numeric-sort R|random-sort"
-    " random-source= r|reverse sort= V|version-sort batch-size= c check? C compress-program="
+    " random-source= r|reverse sort= V|version-sort batch-size= c|check~ C compress-program="
     " debug files0-from= k|key= m|merge o|output= s|stable S|buffer-size= t|field-separator="
     " T|temporary-directory= parallel= u|unique z|zero-terminated",
     "uniq": "c|count d|repeated D all-repeated? f|skip-fields= group? i|ignore-case s|skip-chars="
@@ -68,8 +68,8 @@ TABLES = {
     " output-delimiter= z|zero-terminated",
     "wc": "c|bytes m|chars l|lines files0-from= L|max-line-length w|words total=",
     "ls": "a|all A|almost-all author b|escape block-size= B|ignore-backups c C color? d|directory"
-    " D|dired f F classify? file-type format= full-time g group-directories-first G|no-group"
-    " h|human-readable si H dereference-command-line hide= hyperlink? indicator-style= i|inode"
+    " D|dired f F|classify~ file-type format= full-time g group-directories-first G|no-group"
+    " h|human-readable si H|dereference-command-line hide= hyperlink? indicator-style= i|inode"
     " I|ignore= k|kibibytes l L|dereference m n|numeric-uid-gid N|literal o p q|hide-control-chars"
     " show-control-chars Q|quote-name quoting-style= r|reverse R|recursive s|size S sort= time="
     " time-style= t T|tabsize= u U v w|width= x X Z|context zero 1",
@@ -79,20 +79,27 @@ TABLES = {
     " X|exclude-from= exclude= x|one-file-system",
     "dd": "%assignments",
     "find": "%expression",
-    "tar": "%old A|catenate|concatenate c|create d|compare|diff delete r|append t|list u|update"
-    " x|get|extract f|file= C|directory= z|gzip|gunzip|ungzip j|bzip2 J|xz Z|compress|uncompress"
-    " lzip lzma lzop zstd a|auto-compress I|use-compress-program= v|verbose p|preserve-permissions"
-    " same-owner no-same-owner same-permissions k|keep-old-files overwrite U|unlink-first"
-    " recursive-unlink remove-files O|to-stdout to-command= checkpoint? checkpoint-action="
-    " exclude= X|exclude-from= T|files-from= strip-components= transform= xform= owner= group="
-    " mode= mtime= h|dereference l|check-links m|touch n|seek o w|interactive|confirmation"
-    " W|verify P|absolute-names S|sparse s b|blocking-factor= g|listed-incremental="
-    " G|incremental L|tape-length= M|multi-volume F|info-script= new-volume-script= rsh-command="
-    " rmt-command= K|starting-file= N|newer= V|label= H|format= numeric-owner wildcards"
-    " no-recursion one-file-system index-file= record-size= suffix= backup? warning= totals?"
-    " null no-overwrite-dir skip-old-files keep-newer-files sort= R|block-number B i",
-    "gzip": "c|to-stdout|stdout d|uncompress|decompress f|force k|keep l|list n|no-name N|name"
-    " q|quiet r|recursive S|suffix= t|test v|verbose 1|fast 2 3 4 5 6 7 8 9|best rsyncable",
+    "tar": (
+        "%old A|catenate|concatenate c|create d|compare|diff delete r|append t|list u|update"
+        " x|get|extract f|file= C|directory= z|gunzip|ungzip|gzip j|bzip2 J|xz"
+        " Z|compress|uncompress lzip lzma lzop zstd a|auto-compress I|use-compress-program="
+        " v|verbose p|preserve-permissions same-owner no-same-owner same-permissions"
+        " k|keep-old-files overwrite U|unlink-first recursive-unlink remove-files O|to-stdout"
+        " to-command= checkpoint? checkpoint-action= exclude= X|exclude-from= T|files-from="
+        " strip-components= transform= xform= owner= group= mode= mtime= h|dereference"
+        " l|check-links m|touch n|seek o w|interactive|confirmation W|verify P|absolute-names"
+        " S|sparse s|preserve-order b|blocking-factor= g|listed-incremental= G|incremental"
+        " L|tape-length= M|multi-volume F|info-script= new-volume-script= rsh-command="
+        " rmt-command= K|starting-file= N|newer= V|label= H|format= numeric-owner wildcards"
+        " no-recursion one-file-system index-file= record-size= suffix= backup? warning= totals?"
+        " null no-overwrite-dir skip-old-files keep-newer-files sort= R|block-number"
+        " B|read-full-records i|ignore-zeros"
+    ),
+    "gzip": (
+        "c|to-stdout|stdout d|uncompress|decompress f|force k|keep l|list n|no-name N|name"
+        " q|quiet r|recursive S|suffix= t|test v|verbose h|help L|license V|version 1|fast 2 3 4"
+        " 5 6 7 8 9|best rsyncable"
+    ),
     "gunzip": "c|to-stdout|stdout f|force k|keep l|list n|no-name N|name q|quiet r|recursive"
     " S|suffix= t|test v|verbose",
     "unzip": "%exact p l t v f u x= d= n o j q a b C L M V X K Z",
@@ -113,20 +120,20 @@ TABLES = {
     " F|fuzz= g|get= i|input= l|ignore-whitespace n|normal N|forward o|output= p|strip="
     " r|reject-file= R|reverse s|quiet|silent t|batch T u|unified v V|version-control="
     " Y|basename-prefix= z|suffix= Z dry-run posix verbose",
-    "perl": "%stop %code e= E= n p i? l? a F= w W c v x? M= m= I= s t T u U X 0? d? D? C? h S V?",
-    "ruby": "%stop %code e= n p i? l a F= w W? c v x? r= I= s S T? 0? d h y C= E= K=",
+    "perl": "%stop e= E= n p i? l? a F= w W c v x? M= m= I= s t T u U X 0? d? D? C? h S V?",
+    "ruby": "%stop e= n p i? l a F= w W? c v x? r= I= s S T? 0? d h y C= E= K=",
     "node": "%stop %exact e|eval= p|print= c|check i|interactive r|require= import= input-type="
     " v|version h|help C|conditions= loader= experimental-loader= env-file= test watch inspect?"
     " inspect-brk? max-old-space-size= stack-size= title= openssl-config= no-warnings",
     "php": "%stop %exact r= f= d= c= n a B= R= F= E= S= t= i l m v w s z= h",
-    "python": "%stop %code c= m= b B d E h i I O P q s S u v V x W= X? check-hash-based-pycs=",
+    "python": "%stop c= m= b B d E h i I O P q s S u v V x W= X? check-hash-based-pycs=",
     "awk": (
         "%stop f|file= v|assign= F|field-separator= e|source= i|include= E|exec= l|load="
         " n|non-decimal-data o|pretty-print? p|profile? d|dump-variables? D|debug? c|traditional"
         " P|posix r|re-interval s|no-optimize O|optimize S|sandbox t|lint-old"
         " b|characters-as-bytes h L|lint?"
     ),
-    "xargs": "%stop 0|null a|arg-file= d|delimiter= E= e|eof? I= i|replace? J= L= l|max-lines?"
+    "xargs": "%stop 0|null a|arg-file= d|delimiter= E= e|eof? I= i|replace? J= l? L|max-lines="
     " n|max-args= o|open-tty P|max-procs= p|interactive process-slot-var= r|no-run-if-empty"
     " s|max-chars= t|verbose x|exit show-limits R= S=",
     "crontab": "%exact u= l e r i s c n= T= V",

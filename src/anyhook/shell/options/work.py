@@ -154,9 +154,7 @@ TABLES = {
     "git remote": (
         "%stop v|verbose t= m= f tags no-tags mirror? push all add delete d|delete a|auto n prune"
     ),
-    "git reflog": (
-        f"%stop expire= expire-unreachable= all updateref rewrite dry-run n stale-fix{_LOG}"
-    ),
+    "git reflog": (f"expire= expire-unreachable= all updateref rewrite dry-run n stale-fix{_LOG}"),
     "git gc": "q|quiet prune? aggressive auto force keep-largest-pack cruft max-cruft-size=",
     "git filter-branch": (
         "f|force d= setup= subdirectory-filter= env-filter= tree-filter= index-filter="
@@ -261,7 +259,7 @@ TABLES = {
         " block-signal? default-signal? ignore-signal? list-signal-handling argv0= a= P="
     ),
     "timeout": "%stop f|foreground k|kill-after= p|preserve-status s|signal= v|verbose",
-    "nice": "%stop %number n|adjustment=",
+    "nice": "%stop n|adjustment=",
     "nohup": "%stop",
     "setsid": "%stop c|ctty f|fork w|wait",
     "stdbuf": "%stop i|input= o|output= e|error=",
@@ -391,7 +389,7 @@ TABLES = {
         " shuffle?"
     ),
     "sh": (
-        "%stop %code c s o= O= i l r x v e u n m a b f h k p t B C E H P T D norc noprofile"
+        "%stop c s o= O= i l r x v e u n m a b f h k p t B C E H P T D norc noprofile"
         " posix login verbose restricted rcfile= init-file= debugger dump-strings noediting"
     ),
     "trap": "%stop %exact l p",

@@ -1,20 +1,20 @@
-"""What `anyhook bench` measures: hooks cold and warm, and what no hook can be faster than."""
+"""What `anyhook bench` calls: each hook of a file or of a project, cold and warm."""
 
 from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.payloads import payload_key
 from anyhook.authoring.load import load_hooks
 from anyhook.cli.doctor import hook_files, warm_command
-from anyhook.cli.timing import MAX_TIMEOUT, Command
+from anyhook.cli.event_input import SAMPLE_INPUT, SAMPLE_TOOL, subject_fields
+from anyhook.cli.timing import Command
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UnknownNameError, UsageError
@@ -36,64 +36,35 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.events import Event
 
-FLOOR, WRITTEN, COLD, WARM = "floor", "as written", "cold", "warm"
 TOOL_CALL = ("before_tool", "after_tool")
 """Events that every call of a tool has."""
-SAMPLE_TOOL, SAMPLE_INPUT = "shell", {"command": "ls"}
-INTERPRETER = ("-c", "import json, sys")
-"""What any hook in Python costs before its first line."""
 
 
-class Candidate(Record):
-    """Something that is measured.
+class MeasuredHook(Record):
+    """A hook on one event of an agent.
 
     Attributes:
-        kind: `floor`; `as written`: no hook file of anyhook; `cold`: an interpreter for every
-            event; `warm`: through a worker.
         name: The hook, for people.
-        command: What is called.
-        agent: Name of the agent of the payload; empty for a floor.
-        event: Canonical name of the event; empty for a floor.
+        agent: Name of the agent.
+        event: Canonical name of the event.
         wire: The agent's name of it.
-        is_written: Whether the settings have it like this.
-        worker: Address of the worker that serves it; empty unless it is warm.
-        file: The hook file; empty if there is none.
+        cold: Starts it with an interpreter or a program of its own.
+        warm: Runs it through a worker; `None` if it is not a hook file of anyhook.
+        worker: Address of that worker; empty if it is not known.
     """
 
-    kind: str
     name: str
-    command: Command
-    agent: str = ""
-    event: str = ""
-    wire: str = ""
-    is_written: bool = False
+    agent: str
+    event: str
+    wire: str
+    cold: Command
+    warm: Command | None = None
     worker: str = ""
-    file: str = ""
 
-
-class Candidates(NamedTuple):
-    """What the settings of a project run.
-
-    Attributes:
-        measured: What is measured.
-        left_out: Which hooks are not, with the reason, for people.
-    """
-
-    measured: list[Candidate]
-    left_out: list[str]
-
-
-def floors(command: Command) -> list[Candidate]:
-    """Return what no hook can be faster than, in the environment of a hook."""
-    nothing = (shutil.which("true") or "/bin/true",)
-    python = (sys.executable, *INTERPRETER)
-    base = command.replace(timeout=MAX_TIMEOUT)
-    return [
-        Candidate(
-            kind=FLOOR, name="a program that does nothing", command=base.replace(argv=nothing)
-        ),
-        Candidate(kind=FLOOR, name="a bare interpreter", command=base.replace(argv=python)),
-    ]
+    @property
+    def title(self) -> str:
+        """The event and the hook."""
+        return f"{self.wire} {self.name}"
 
 
 def _with_worker(command: Command, argv: Sequence[str], switch: str) -> Command:
@@ -104,8 +75,8 @@ def _with_worker(command: Command, argv: Sequence[str], switch: str) -> Command:
 # -- a hook file
 
 
-def of_file(file: Path, agent: str | None, event: str | None, project: Path) -> list[Candidate]:
-    """Return a hook file, cold and warm, for each of its events.
+def of_file(file: Path, agent: str | None, event: str | None, project: Path) -> list[MeasuredHook]:
+    """Return a hook file for each of its events.
 
     Args:
         file: The hook file.
@@ -114,30 +85,29 @@ def of_file(file: Path, agent: str | None, event: str | None, project: Path) -> 
         project: Where it runs.
 
     Raises:
-        UsageError: If the file is no hook file, or has no function for the event.
+        UsageError: If the file is not a hook file, or has no function for the event.
         UnknownNameError: If there is no such agent.
     """
     with redirect_stdout(sys.stderr):  # what hooks print is not the result
         hooks = load_hooks(file)
     names = tuple(dict.fromkeys(function.event for function in hooks.functions))
     agents = [get_agent(name) for name in ((agent,) if agent else CODING_AGENTS)]
-    candidates: list[Candidate] = []
+    path = str(file.resolve())
+    measured: list[MeasuredHook] = []
     for agent_spec, spec in _events_of_file(agents, names, event, file):
         command = _command_of_file(hooks, agent_spec, spec, project)
-        base = Candidate(
-            kind=COLD,
-            name=file.name,
-            command=_with_worker(command, (sys.executable, str(file.resolve())), "off"),
-            agent=agent_spec.name,
-            event=spec.canonical,
-            wire=spec.wire,
-            file=str(file.resolve()),
+        measured.append(
+            MeasuredHook(
+                name=file.name,
+                agent=agent_spec.name,
+                event=spec.canonical,
+                wire=spec.wire,
+                cold=_with_worker(command, (sys.executable, path), "off"),
+                warm=_with_worker(command, (*prefix(sys.executable), path), "on"),
+                worker=_address(sys.executable, path, command.env),
+            )
         )
-        argv = (*prefix(sys.executable), base.file)
-        worker = _address(sys.executable, base.file, command.env)
-        warm_command = _with_worker(command, argv, "on")
-        candidates += [base, base.replace(kind=WARM, command=warm_command, worker=worker)]
-    return candidates
+    return measured
 
 
 def _events_of_file(
@@ -226,8 +196,8 @@ class _Engine(Engine):
 
 def of_project(
     project: Path, agents: Sequence[str], event: str | None, *, trust_once: bool
-) -> Candidates:
-    """Return the commands of a project's settings, and hook files among them warm and cold.
+) -> tuple[list[MeasuredHook], list[str]]:
+    """Return the commands of a project's settings, and why others are not measured.
 
     Args:
         project: Directory of the project.
@@ -235,45 +205,28 @@ def of_project(
         event: The only event; `None` for all.
         trust_once: Measure the project's own hooks without asking the trust store.
     """
-    candidates = Candidates([], [])
+    measured: list[MeasuredHook] = []
+    left_out: list[str] = []
     for agent in agents:
         engine = _Engine.load(project, agent=agent, trust_once=trust_once, on_message=discard)
-        wanted = _canonical(engine.agent, event) if event else None
+        only = _canonical(engine.agent, event) if event else None
         # Several files may have the same hook.
         handlers: dict[tuple[str, object], tuple[HookDefinition, HandlerSpec]] = {}
         for definition in engine.definitions:
-            if wanted in (None, definition.event):
+            if only in (None, definition.event):
                 for handler in definition.handlers:
                     key = definition.event, handler.identity
                     handlers.setdefault(key, (definition, handler))
         for definition, handler in handlers.values():
-            _add_handler(engine, definition, handler, candidates)
-    return candidates
-
-
-def _add_handler(
-    engine: _Engine, definition: HookDefinition, handler: HandlerSpec, candidates: Candidates
-) -> None:
-    """Add a hook to what is measured, or to what is left out."""
-    spec = engine.agent.by_canonical[definition.event]
-    reason = _why_left_out(engine, handler)
-    command = None if reason else _command_of_handler(engine, definition, handler, spec)
-    if command is None:
-        reason = reason or "cannot be started: no event reaches it, or there is no shell"
-        text = f"{engine.agent.title}, {spec.wire}: {handler.label} {reason}"
-        candidates.left_out.append(text)
-        return
-    base = Candidate(
-        kind=WRITTEN,
-        name=handler.label,
-        command=command,
-        agent=engine.agent.name,
-        event=spec.canonical,
-        wire=spec.wire,
-        is_written=True,
-    )
-    files = hook_files(engine, handler)
-    candidates.measured.extend(_cold_and_warm(base, handler, files[0]) if files else [base])
+            spec = engine.agent.by_canonical[definition.event]
+            reason = _why_left_out(engine, handler)
+            command = None if reason else _command_of_handler(engine, definition, handler, spec)
+            if command is not None:
+                measured.append(_measured_hook(engine, handler, spec, command))
+                continue
+            reason = reason or "cannot be started: no event reaches it, or there is no shell"
+            left_out.append(f"{engine.agent.title}, {spec.wire}: {handler.label} {reason}")
+    return measured, left_out
 
 
 def _why_left_out(engine: _Engine, handler: HandlerSpec) -> str:
@@ -325,42 +278,38 @@ def _matching_event(
     return None
 
 
-def subject_fields(
-    agent: AgentSpec, definition: HookDefinition, spec: EventSpec
-) -> Iterator[dict[str, Any]]:
-    """Yield the fields of events with different subjects, the usual ones first."""
-    in_matcher = [word for word in (definition.matcher or "").split("|") if word]
-    if spec.subject == "tool_name":
-        shell = agent.vocabulary.name(SAMPLE_TOOL)
-        for tool in (shell, *agent.tools, *in_matcher):
-            yield {"tool": tool, "input": SAMPLE_INPUT if tool == shell else {}}
-        return
-    if spec.subject:
-        for subject in (*spec.subjects, *in_matcher):
-            yield {spec.subject: subject}
-    yield {}
-
-
-def _cold_and_warm(base: Candidate, handler: HandlerSpec, file: Path) -> list[Candidate]:
-    """Return a hook file as the settings run it, and the other way, if it can be determined."""
-    base = base.replace(file=str(file))
-    command = base.command
+def _measured_hook(
+    engine: Engine, handler: HandlerSpec, spec: EventSpec, command: Command
+) -> MeasuredHook:
+    """Return a hook as the settings run it, and the other way if it is a hook file."""
+    hook = MeasuredHook(
+        name=handler.label,
+        agent=engine.agent.name,
+        event=spec.canonical,
+        wire=spec.wire,
+        cold=command,
+    )
+    files = hook_files(engine, handler)
+    if not files:
+        return hook
     words = _split_command(handler, command.env)
     warm_words = read_command(words)
     if warm_command(handler) is not None and warm_words is not None:
         python = warm_words.interpreter(command.env)
-        cold_command = _with_worker(command, command.argv, "off")
-        return [
-            base.replace(kind=COLD, command=cold_command, is_written=False),
-            _make_warm(base, python, warm_words.words[0]),
-        ]
-    if _starts_file(words, file, command.cwd):
+        cold = _with_worker(command, command.argv, "off")
+        return _warm(hook.replace(cold=cold), command, python, warm_words.words[0])
+    if _starts_file(words, files[0], command.cwd):
         python = client.which(words[0], command.env)
-        argv = (*prefix(python), *words[1:])
-        warm = _make_warm(base, python, words[1])
-        warm = warm.replace(command=_with_worker(command, argv, "on"), is_written=False)
-        return [base.replace(kind=COLD), warm]
-    return [base]
+        warm = _with_worker(command, (*prefix(python), *words[1:]), "on")
+        return _warm(hook, warm, python, words[1])
+    return hook
+
+
+def _warm(hook: MeasuredHook, command: Command, python: str | None, file: str) -> MeasuredHook:
+    if not python:
+        return hook.replace(warm=command)
+    path = client.absolute(file, command.cwd)
+    return hook.replace(warm=command, worker=_address(python, path, command.env))
 
 
 def _starts_file(words: Sequence[str], file: Path, cwd: str) -> bool:
@@ -368,14 +317,6 @@ def _starts_file(words: Sequence[str], file: Path, cwd: str) -> bool:
     if len(words) < 2 or not Path(words[0]).name.startswith("python"):
         return False
     return os.path.realpath(Path(cwd, words[1])) == os.path.realpath(file)
-
-
-def _make_warm(base: Candidate, python: str | None, hook_file: str) -> Candidate:
-    worker = ""
-    if python:
-        path = client.absolute(hook_file, base.command.cwd)
-        worker = _address(python, path, base.command.env)
-    return base.replace(kind=WARM, worker=worker)
 
 
 def _address(python: str, hook_file: str, environ: Mapping[str, str]) -> str:

@@ -1,0 +1,425 @@
+"""How commands and the panel show what several of them show: each thing looks the same everywhere.
+
+Colours are in `colors`; what the words mean is decided below `cli`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, RESULTS, SEVERITIES, STATUSES
+from anyhook.cli.output import console
+from anyhook.errors import UsageError
+from anyhook.history.verdicts import NO_VERDICT
+from anyhook.manage.paths import show_path
+from anyhook.model.diagnostics import Severity
+from anyhook.model.text import printable, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from rich.console import Console
+
+    from anyhook.manage.health import Health, HookHealth
+    from anyhook.model.diagnostics import Diagnostic, Place
+
+WIDE = 100
+"""Columns from which on tables show all of their columns."""
+BAR_WIDTH = 24
+NARROW_BAR_WIDTH = 8
+MAX_PROBLEMS = 10
+"""Problems that are shown before the rest is counted."""
+STATUS_WORDS = {
+    "warned": "warning",
+    "failed": "failed",
+    "timed_out": "timed out",
+    "withheld": "not trusted",
+    "skipped": "skipped",
+    "started": "in the background",
+}
+EFFECTS = {
+    "tool_input": "rewrites the input",
+    "context": "adds context",
+    "system_messages": "shows the user a message",
+    "llm_request": "changes the request",
+    "llm_response": "changes the response",
+    "tool_config": "filters tools",
+    "clear_context": "clears the context",
+    "tail_tool_call": "calls a tool",
+    "tool_output": "replaces the result",
+    "suppress_output": "hides its output",
+    "extra": "sets other fields",
+}
+"""Fields of an answer besides its outcome (`anyhook.journal.records.answer_record`)."""
+
+
+# -- texts
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun, like `1 hook` or `2,000 hooks`."""
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def name_text(text: str) -> str:
+    """Return a name as one line; it may come from anywhere."""
+    return printable(" ".join(text.split()))
+
+
+def one_line(value: object) -> str:
+    """Return the beginning of a text as one line."""
+    return shorten(" ".join(str(value).split()))
+
+
+def show_place(place: Place | None, project: Path | None = None, *, short: bool = False) -> str:
+    """Return a place as `file:line` for people; `short` leaves the directories out."""
+    if place is None:
+        return ""
+    path = printable(Path(place.file).name) if short else show_path(place.file, project)
+    return f"{path}:{place.line}" if place.line else path
+
+
+def print_quoted(out: Console, text: str, style: str = "") -> None:
+    """Print text of strangers with a mark before every line, wrapped lines included.
+
+    Without the mark, a line of a script could look like a line of ours.
+    """
+    prefix = "    | "
+    for line in text.splitlines():
+        quoted = Text(printable(line), style=style)
+        parts = quoted.wrap(out, max(out.width - len(prefix), 1), overflow="fold")
+        for part in parts or [Text()]:
+            out.print(Text(prefix, style=style).append_text(part))
+
+
+def print_note(out: Console, label: str, text: str, style: str = CAUTION) -> None:
+    """Print a text behind a label in colour."""
+    out.print(Text.assemble((label, style), f" {printable(text)}"), soft_wrap=True)
+
+
+def make_table(*headings: str, no_wrap: Collection[str] = ()) -> Table:
+    """Return a table without borders.
+
+    Args:
+        headings: The headings of its columns.
+        no_wrap: Headings of columns that keep their width in a narrow terminal.
+    """
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, no_wrap=heading in no_wrap, overflow="fold")
+    return table
+
+
+# -- questions
+
+
+def require_terminal(instead: str, *, is_quiet: bool = False) -> None:
+    """Require a terminal to ask at.
+
+    Args:
+        instead: What to do where there is none.
+        is_quiet: Whether the command writes for programs, so that it does not ask.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    if is_quiet or sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError(f"there is no terminal to ask at; {instead}")
+
+
+def confirm(
+    question: str, *, is_agreed: bool, instead: str, is_quiet: bool = False, err: bool = False
+) -> bool:
+    """Ask a question, which the key `y` answers; any other key is no.
+
+    Args:
+        question: The question.
+        is_agreed: Whether an option answers it already.
+        instead: What to do where nobody can be asked.
+        is_quiet: Whether the command writes for programs, so that it does not ask.
+        err: Ask on standard error.
+
+    Raises:
+        UsageError: If there is no terminal to ask at.
+    """
+    if is_agreed:
+        return True
+    require_terminal(instead, is_quiet=is_quiet)
+    out = console(stderr=err)
+    out.print(f"{question} y/N ", end="", markup=False, soft_wrap=True)
+    try:
+        is_agreed = typer.getchar().lower().startswith("y")
+    except EOFError:
+        is_agreed = False
+    out.print("y" if is_agreed else "n")
+    return is_agreed
+
+
+# -- progress
+
+
+class ProgressBar:
+    """Shows how far a command is."""
+
+    def __init__(self, bar: Any, task: Any) -> None:
+        self._bar = bar
+        self._task = task
+
+    def show(self, done: float | None = None, total: float | None = None, text: str = "") -> None:
+        """Show a state.
+
+        Args:
+            done: What is done.
+            total: All that there is to do; `None` if it is not known.
+            text: What stands behind the bar.
+        """
+        self._bar.update(self._task, completed=done, total=total, text=printable(text))
+
+    def advance(self, step: float = 1.0) -> None:
+        """Show that something more is done."""
+        self._bar.advance(self._task, step)
+
+
+@contextmanager
+def progress(
+    title: str, total: float | None = None, *, is_quiet: bool = False
+) -> Iterator[ProgressBar]:
+    """Show on standard error how far a command is, if that is a terminal.
+
+    Args:
+        title: What is done.
+        total: All that there is to do; `None` if it is not known.
+        is_quiet: Whether to show nothing.
+    """
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    out = console(stderr=True)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[text]}", markup=False),
+    )
+    # What is written to standard output is the result and must not pass through the display.
+    with Bar(
+        *columns,
+        console=out,
+        transient=True,
+        redirect_stdout=False,
+        disable=is_quiet or not out.is_terminal,
+    ) as bar:
+        yield ProgressBar(bar, bar.add_task(title, total=total, text=""))
+
+
+# -- outcomes
+
+
+def outcome_text(outcome: str) -> Text:
+    """Return a verdict in its colour; a dot for no opinion."""
+    if outcome == NO_VERDICT:
+        return Text("·", style="dim")
+    return Text(outcome, style=OUTCOMES.get(outcome, ""))
+
+
+def counts_text(counts: Mapping[str, int]) -> Text:
+    """Return verdicts with their numbers, `2 deny  1 ask`, without those of no opinion."""
+    text = Text()
+    for outcome, style in OUTCOMES.items():
+        if outcome != NO_VERDICT and counts.get(outcome):
+            text.append(f"{'  ' if text else ''}{counts[outcome]} {outcome}", style=style)
+    return text
+
+
+def answer_text(answer: Mapping[str, Any]) -> Text:
+    """Return what a hook answered: its verdict, its other effects, and the reason.
+
+    Args:
+        answer: The answer without its empty fields (`anyhook.journal.records.answer_record`).
+    """
+    words: list[str] = []
+    outcome = str(answer.get("outcome", NO_VERDICT))
+    if answer.get("stop"):
+        words.append("stop")
+    if outcome != NO_VERDICT:
+        words.append("approve" if answer.get("approve") else outcome)
+    decisive = "stop" if answer.get("stop") else outcome
+    # A record of a stranger may have another word.
+    style = OUTCOMES.get(decisive, "") if words else ACCENT
+    words += [text for field, text in EFFECTS.items() if answer.get(field)]
+    if not words:
+        return Text("no opinion", style="dim")
+    text = Text.assemble((", ".join(words), style), no_wrap=True, overflow="ellipsis")
+    reason = answer.get("reason") or answer.get("stop_reason")
+    if reason:
+        text.append(f"  {one_line(reason)}")
+    return text
+
+
+def status_text(status: str, detail: str = "") -> Text:
+    """Return how a hook ended that gave no answer.
+
+    Args:
+        status: A member of `anyhook.model.status.Status`; empty for one that did.
+        detail: What is known besides.
+    """
+    text = Text(STATUS_WORDS.get(status, printable(status)), style=STATUSES.get(status, ""))
+    return text.append(f"  {one_line(detail)}", style="default") if detail else text
+
+
+# -- runs of hooks
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One hook on one event.
+
+    Attributes:
+        hook: Its name.
+        place: Where it is configured.
+        result: What it answered, or how it ended.
+        started: Seconds after the event began.
+        duration: Seconds; `None` if it did not run.
+        style: Style of its bar.
+    """
+
+    hook: str
+    place: str
+    result: Text
+    started: float = 0.0
+    duration: float | None = None
+    style: str = "dim"
+
+
+def runs_table(out: Console, rows: Sequence[RunRow], *, has_header: bool = True) -> Table:
+    """Return the timeline of an event: when each hook ran, and what it answered."""
+    width = BAR_WIDTH if out.width >= WIDE else NARROW_BAR_WIDTH
+    table = make_table("hook", "place", "time", "", "answer", no_wrap=("hook", "place", "time", ""))
+    table.show_header = has_header
+    table.columns[0].overflow = "ellipsis"
+    table.columns[3].justify = "right"
+    total = max((row.started + (row.duration or 0.0) for row in rows), default=0.0)
+    for row in rows:
+        style = "" if row.duration is not None else "dim"
+        duration = "" if row.duration is None else f"{row.duration * 1000:.0f} ms"
+        table.add_row(
+            Text(f"  {name_text(row.hook)}", style=style),
+            Text(name_text(row.place), style="dim"),
+            _bar(row, total or 1.0, width),
+            Text(duration, style="dim"),
+            row.result,
+        )
+    return table
+
+
+def _bar(row: RunRow, total: float, width: int) -> Text:
+    """Return when a hook ran, from the start of the event to the end of its last hook."""
+    if row.duration is None:
+        return Text("·" * width, style="dim")
+    # A hook that ends at once still gets one column.
+    start = min(round(row.started / total * width), width - 1)
+    length = min(max(round(row.duration / total * width), 1), width - start)
+    rest = width - start - length
+    return Text.assemble(("─" * start, "dim"), ("━" * length, row.style), ("─" * rest, "dim"))
+
+
+# -- health
+
+
+def health_text(health: HookHealth | None) -> Text:
+    """Return the word for a hook with its colour; empty of the recorder."""
+    if health is None:
+        return Text()
+    mark, style = RESULTS[health.word]
+    return Text(f"{mark} {health.word}", style=style)
+
+
+def print_health(out: Console, project: Path, healths: Sequence[Health]) -> None:
+    """Print which hooks do not surely work, why, and how many of them there are."""
+    from anyhook.manage.health import Word
+
+    counts: Counter[Word] = Counter()
+    for health in healths:
+        counts.update(health.counts)
+        for hook in health.hooks:
+            if hook.word is not Word.WORKS:
+                _print_hook_health(out, project, hook)
+    if counts:
+        parts = [f"{counts[word]} {word}" for word in Word if counts[word]]
+        out.print(f"hooks: {', '.join(parts)}", style="bold")
+
+
+def _print_hook_health(out: Console, project: Path, hook: HookHealth) -> None:
+    row = hook.row
+    line = health_text(hook)
+    line.append(f"  {row.label}", style="bold")
+    line.append(f"  {row.agent.title} {row.event}", style=ACCENT)
+    line.append(f"  {show_place(hook.place, project)}", style="dim")
+    out.print(line, soft_wrap=True)
+    out.print(Text(f"    {hook.evidence}"), soft_wrap=True)
+    for text in hook.old:
+        out.print(Text(f"    {text}", style="dim"), soft_wrap=True)
+    if hook.settle:
+        out.print(Text(f"    to settle it: {hook.settle}", style="dim"), soft_wrap=True)
+
+
+# -- diagnostics and problems
+
+
+def print_diagnostics(
+    out: Console, diagnostics: Iterable[Diagnostic], project: Path | None = None
+) -> None:
+    """Print diagnostics as compilers do, so that editors and terminals link their places."""
+    for diagnostic in diagnostics:
+        place = diagnostic.place
+        location = ""
+        if place is not None:
+            parts = [show_path(place.file, project), place.line, place.column]
+            location = ":".join(str(part) for part in parts if part is not None) + ": "
+        severity = diagnostic.severity
+        line = Text.assemble(
+            (location, ACCENT),
+            (str(severity), SEVERITIES[severity]),
+            (f"[{diagnostic.code}]", "dim"),
+            f": {diagnostic.message}",
+        )
+        out.print(line)
+
+
+def print_settings_problems(
+    out: Console, diagnostics: Iterable[Diagnostic], project: Path | None = None
+) -> None:
+    """Print the errors in settings, and how many warnings there are."""
+    by_severity: dict[Severity, list[Diagnostic]] = {severity: [] for severity in Severity}
+    for diagnostic in diagnostics:
+        by_severity[diagnostic.severity].append(diagnostic)
+    print_diagnostics(out, by_severity[Severity.ERROR], project)
+    warnings = len(by_severity[Severity.WARNING])
+    if warnings:
+        count = (count_of(warnings, "warning"), CAUTION)
+        out.print(Text.assemble(count, " about the settings; see: anyhook check"))
+
+
+def print_problems(problems: Sequence[str], number: int | None = None) -> None:
+    """Print what could not be read to standard error.
+
+    Args:
+        problems: The first problems.
+        number: Number of all of them; by default there are no more.
+    """
+    out = console(stderr=True)
+    rest = (len(problems) if number is None else number) - MAX_PROBLEMS
+    for problem in problems[:MAX_PROBLEMS]:
+        out.print(Text.assemble(("warning ", CAUTION), printable(problem)), soft_wrap=True)
+    if rest > 0:
+        out.print(f"        and {count_of(rest, 'more problem')}")

@@ -1,0 +1,119 @@
+"""`anyhook redteam` as a user gives it."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from anyhook.cli import OK, PROBLEMS, USAGE
+from anyhook.redteam import search
+from tests.redteam.guards import TUTORIAL, write_configured
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are those of Linux")
+
+FEW = ("--class", "option", "--class", "quotes")
+
+
+@pytest.fixture
+def guard(project, monkeypatch):
+    monkeypatch.chdir(project)
+    file = project / "guard.py"
+    file.write_text(TUTORIAL)
+    return file
+
+
+def test_a_report_names_the_escape_the_example_and_what_closes_it(run, guard):
+    code, output, _ = run("redteam", "guard.py", *FEW)
+    assert code == OK
+    assert "rm -r src" in output
+    example = 'hooks.example(tool="shell", input={"command": "rm -r src"}, expect="deny")'
+    assert example in output
+    assert 'if event.deletes("src/**"): return deny("…")' in output
+    assert 'event.runs("git", "push", options={"--force"})' in output
+
+
+def test_an_escape_fails_if_it_is_asked_for(run, guard):
+    code, output, _ = run("redteam", "guard.py", *FEW, "--fail-on", "escape", "--json")
+    assert code == PROBLEMS
+    report = json.loads(output)
+    escape = next(entry for entry in report["escapes"] if entry["command"] == "rm -r src")
+    assert escape["of"] == "rm -rf src"
+    assert escape["class"] == "option"
+    assert escape["shell"] == "bash"
+    assert escape["hook"] == "guard.py"
+    assert escape["proved"] is True
+
+
+def test_accepted_escapes_do_not_fail(run, guard, project):
+    accepted = project / ".anyhook" / "accepted-escapes.toml"
+    accepted.parent.mkdir()
+    entries = [f'[[accepted]]\nclass = "{name}"\nreason = "known"\n' for name in FEW[1::2]]
+    accepted.write_text("\n".join(entries))
+    code, output, _ = run("redteam", "guard.py", *FEW, "--fail-on", "escape", "--json")
+    report = json.loads(output)
+    assert code == OK
+    assert report["escapes"] == []
+    assert {entry["reason"] for entry in report["accepted"]} == {"known"}
+
+
+@pytest.mark.parametrize(
+    "entry", ['class = "quotes"', 'reason = "all"', 'clas = "quotes"\nreason = "x"']
+)
+def test_an_accepted_escape_needs_a_reason_and_a_mark(run, guard, project, entry):
+    (project / "accepted.toml").write_text(f"[[accepted]]\n{entry}\n")
+    code, _, errors = run("redteam", "guard.py", "--accepted", "accepted.toml")
+    assert code == USAGE
+    assert "[[accepted]]" in errors
+
+
+def test_a_hook_that_denies_nothing_known_is_a_problem(run, guard):
+    guard.write_text(TUTORIAL.replace("rm\\s+-rf|git push --force", "never-heard-of"))
+    code, output, _ = run("redteam", "guard.py")
+    assert code == PROBLEMS
+    assert "--command LINE" in output
+
+
+def test_a_line_of_the_user_is_tried(run, guard):
+    guard.write_text(TUTORIAL.replace("rm\\s+-rf|git push --force", "^frobnicate all$"))
+    code, output, _ = run(
+        "redteam", "guard.py", "--command", "frobnicate all", "--class", "quotes", "--json"
+    )
+    assert code == OK
+    assert {entry["of"] for entry in json.loads(output)["escapes"]} == {"frobnicate all"}
+
+
+def test_hooks_of_the_settings_run_when_they_are_trusted(run, project, monkeypatch):
+    monkeypatch.chdir(project)
+    write_configured(project)
+    code, output, _ = run("redteam", *FEW)
+    assert code == PROBLEMS
+    assert "--trust-once" in output
+    code, output, _ = run("redteam", *FEW, "--trust-once")
+    assert code == OK
+    assert "rm -r ~" in output
+    assert "[[case]]" in output
+
+
+def test_options_are_checked(run, guard):
+    for arguments, message in (
+        (("--class", "quote"), "quotes"),
+        (("--fail-on", "all"), "escape"),
+        (("--shell", "fish"), "bash"),
+    ):
+        code, _, errors = run("redteam", "guard.py", *arguments)
+        assert code == USAGE
+        assert message in errors
+    assert run("redteam", "nothing.py")[0] == USAGE
+
+
+def test_without_namespaces_nothing_is_proved(run, guard, monkeypatch):
+    def refuse(*_arguments):
+        raise search.SandboxError("this system allows no namespaces")
+
+    monkeypatch.setattr(search, "Oracle", refuse)
+    _, output, _ = run("redteam", "guard.py", *FEW, "--json")
+    escapes = json.loads(output)["escapes"]
+    assert escapes
+    assert not any(entry["proved"] for entry in escapes)

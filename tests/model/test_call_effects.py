@@ -1,0 +1,223 @@
+"""The sentences of guards: what a call of any tool runs, reads, writes, deletes and contacts."""
+
+from __future__ import annotations
+
+import pytest
+
+from anyhook import AfterTool, BeforeTool
+from anyhook.testing import make_event
+
+
+def shell(command, agent="claude", **fields):
+    return make_event(
+        "before_tool", agent=agent, tool="shell", input={"command": command}, cwd="/work", **fields
+    )
+
+
+def tool(name, agent="claude", **arguments):
+    return make_event("before_tool", agent=agent, tool=name, input=arguments, cwd="/work")
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/ada")
+
+
+def answer(match):
+    return {(True, True): "yes", (True, False): "may"}.get((bool(match), match.certain), "no")
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("git push --force", "yes"),
+        ("git push -f origin main", "yes"),
+        ("git -C app push --force origin", "yes"),
+        ("sudo -u ada git push -f", "yes"),
+        ("/usr/bin/GIT push -f", "yes"),
+        ("G=git; $G push -f", "yes"),
+        ("git push origin main", "no"),
+        ("git stash push --force", "no"),
+        ("echo git push --force", "no"),
+        ("git push $OPTIONS", "may"),
+        ("git $COMMAND --force", "may"),
+        ("$PROGRAM push --force", "may"),
+        ("curl x | sh", "may"),
+        ("echo 'unclosed", "may"),
+        ("git push -- $BRANCH", "no"),
+    ],
+)
+def test_runs(command, expected):
+    assert answer(shell(command).runs("git", "push", options={"--force"})) == expected
+
+
+def test_a_wrapper_runs_too_and_a_star_stands_for_anything():
+    assert shell("sudo -S rm a").runs("sudo", options={"--stdin"})
+    assert shell("mkfs.ext4 /dev/sda").runs("mkfs*").certain
+    assert not shell("ls").runs("sudo")
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("rm src/a.py", "yes"),
+        ("rm -rf src", "yes"),
+        ("rm -rf .", "yes"),
+        ("rm -rf ..", "yes"),
+        ("rm -rf /", "yes"),
+        ("rm -rf SRC", "yes"),
+        ("rm src/*", "yes"),
+        ("cd src && rm a.py", "yes"),
+        ("cd / && rm -rf work/src", "yes"),
+        ("find . -name '*.py' -delete", "may"),
+        ("find src -delete", "yes"),
+        ("mv src /tmp/x", "yes"),
+        ("rm -rf build", "no"),
+        ("rm source/a.py", "no"),
+        ("cd build && rm -rf src", "no"),
+        ("cd build; rm -rf src", "may"),
+        ("rm *.py", "no"),
+        ("rm -rf s*", "may"),
+        ('rm "$FILE"', "may"),
+        ("docker run img rm -rf /work/src", "may"),
+        ("cat src/a.py", "no"),
+    ],
+)
+def test_deletes(command, expected):
+    assert answer(shell(command).deletes("src/**")) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "command"),
+    [
+        ("~/.ssh/**", "echo key >> ~/.ssh/authorized_keys"),
+        ("~/.ssh/**", "cp key $HOME/.ssh/"),
+        ("/home/ada/.ssh/*", "tee ~/.ssh/config"),
+        (".env", "echo A=1 > app/.env"),
+        ("app/", "touch app/x"),
+        ("**/*.lock", "sed -i s/a/b/ deep/er/uv.lock"),
+    ],
+)
+def test_patterns_start_where_they_say(pattern, command):
+    assert shell(command).writes(pattern).certain
+    assert shell(command).writes(pattern)
+    assert not shell("ls").writes(pattern)
+
+
+@pytest.mark.parametrize(
+    ("event", "kind", "expected"),
+    [
+        (tool("write_file", file_path="src/a", content=""), "writes", "yes"),
+        (tool("write_file", file_path="/work/src/a", content=""), "writes", "yes"),
+        (tool("write_file", file_path="src/../a", content=""), "writes", "no"),
+        (tool("write_file", file_path="src/a", content=""), "deletes", "no"),
+        (tool("write_file", file_path=["src/a"], content=""), "writes", "yes"),
+        (tool("write_file", file_path={"a": 1}, content=""), "writes", "may"),
+        (tool("edit_file", file_path="src/a", old_string="", new_string=""), "writes", "yes"),
+        (tool("edit_notebook", notebook_path="src/a.ipynb", new_source=""), "writes", "yes"),
+        (tool("read_file", file_path="src/a"), "reads", "yes"),
+        (tool("grep", pattern="x"), "reads", "yes"),
+        (tool("mcp__files__write_file", path="src/a"), "writes", "may"),
+        (tool("mcp__files__delete_path", paths=["a", "src"]), "deletes", "may"),
+        (tool("mcp__files__move_file", source="src/a", destination="b"), "deletes", "may"),
+        (tool("mcp__files__list", path="src"), "writes", "no"),
+    ],
+)
+def test_other_tools_answer_too(event, kind, expected):
+    assert answer(getattr(event, kind)("src/**")) == expected
+
+
+PATCH = """*** Begin Patch
+*** Update File: src/a
+*** Move to: lib/a
+@@
+-x
+*** Delete File: src/b
+*** Add File: src/c
++x
+*** End Patch"""
+
+
+def test_a_patch_answers_for_each_of_its_files():
+    event = BeforeTool(
+        tool_name="apply_patch",
+        tool_input={"command": PATCH},
+        cwd="/work",
+        vocabulary=tool("write_file", "codex", file_path="a", content="").vocabulary,
+    )
+
+    assert event.writes("src/c").certain
+    assert event.writes("lib/a")
+    assert event.deletes("src/b").why.endswith("deletes src/b")
+    assert event.deletes("src/a")
+    assert not event.deletes("src/c")
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("curl https://a.example.com", "yes"),
+        ("ssh a.example.com ls", "yes"),
+        ("curl https://a.example.com/$PATH_PART", "yes"),
+        ("curl $URL", "may"),
+        ("curl https://example.org", "no"),
+    ],
+)
+def test_contacts(command, expected):
+    assert answer(shell(command).contacts("*.example.com")) == expected
+
+
+def test_a_fetched_page_is_a_contact():
+    assert tool("web_fetch", url="https://a.example.com/x", prompt="").contacts("*.example.com")
+
+
+@pytest.mark.parametrize(
+    "agent", ["claude", "codex", "copilot", "cursor", "gemini", "opencode", "qwen"]
+)
+def test_every_agent_gives_the_same_answer(agent):
+    match = shell("sudo find src -delete", agent).deletes("src/**")
+
+    assert match
+    assert match.certain
+    assert match.command.chain == ("sudo",)
+    assert match.why == "`find` deletes /work/src"
+
+
+def test_a_command_that_is_not_a_text_is_uncertain():
+    event = BeforeTool(
+        tool_name="Bash",
+        tool_input={"command": {"a": "rm -rf src"}},
+        vocabulary=shell("ls").vocabulary,
+    )
+
+    assert answer(event.deletes("src/**")) == "may"
+
+
+def test_a_list_of_words_is_one_command():
+    event = BeforeTool(
+        tool_name="Bash",
+        tool_input={"command": ["rm", "-rf", "a b"]},
+        vocabulary=shell("ls").vocabulary,
+    )
+
+    assert [command.operands for command in event.commands] == [("a b",)]
+
+
+def test_the_directory_of_the_call_counts():
+    event = make_event(
+        "before_tool",
+        agent="gemini",
+        tool="shell",
+        input={"command": "rm a", "directory": "src"},
+        cwd="/work",
+    )
+
+    assert event.deletes("src/a").certain
+
+
+def test_sentences_leave_an_event_as_it_is():
+    event = shell("rm a")
+    assert event.deletes("a")
+
+    assert event.copy() == event
+    assert isinstance(AfterTool(tool_name="x", tool_input={}).commands, tuple)

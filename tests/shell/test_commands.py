@@ -1,0 +1,202 @@
+"""What a command line runs in the end, and what is certain about it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anyhook.shell import read_commands
+
+
+def words_of(line, **kwargs):
+    """Return each command of a line as words; one that is not certain ends with a question mark."""
+    return [
+        " ".join([command.program, *command.arguments]) + ("" if command.certain else "?")
+        for command in read_commands(line, home="/home/ada", cwd="/work", **kwargs)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "commands"),
+    [
+        ("sudo -u www -- rm a", ["rm a"]),
+        ("sudo --user www rm a", ["rm a"]),
+        ("env -i A=1 B=2 rm a", ["rm a"]),
+        ("env -S 'rm a'", ["rm a", "env -S rm a"]),
+        ("timeout --signal KILL 5s nice -n 5 nohup rm a", ["rm a"]),
+        ("stdbuf -oL rm a", ["rm a"]),
+        ("flock /tmp/lock -c 'rm a'", ["rm a", "flock /tmp/lock -c rm a"]),
+        ("su - ada -c 'rm a'", ["su - ada -c rm a", "rm a"]),
+        ("ssh -p 22 host 'rm a; ls'", ["ssh -p 22 host rm a; ls", "rm a", "ls"]),
+        ("docker run --rm -v /:/host img rm a", ["docker run --rm -v /:/host img rm a", "rm a"]),
+        (
+            "docker compose -f x.yml exec web rm a",
+            ["docker compose -f x.yml exec web rm a", "rm a"],
+        ),
+        (
+            "kubectl -n web exec pod -c app -- rm a",
+            ["kubectl -n web exec pod -c app -- rm a", "rm a"],
+        ),
+        ("npx rimraf@5 a", ["rimraf a"]),
+        ("uv run --with x rm a", ["rm a"]),
+        (
+            "find . -exec rm {} + -o -exec ls ';'",
+            ["find . -exec rm {} + -o -exec ls ;", "rm ./**", "ls"],
+        ),
+        ("find . | xargs -n 1 rm -f", ["find .", "rm -f {}"]),
+        ("xargs -I % sh -c 'rm %'", ["rm %?"]),
+        ("parallel rm ::: a b", ["rm {}?"]),
+        ("watch -n 1 'rm a | cat'", ["rm a", "cat"]),
+        ("command -v rm", ["command -v rm"]),
+        ("busybox rm a", ["rm a"]),
+        (
+            "python3 -c 'import os; os.system(\"rm a\")'",
+            ['python3 -c import os; os.system("rm a")', "rm a"],
+        ),
+        (
+            "python3 - <<'E'\nimport subprocess\nsubprocess.run(['rm', 'a'])\nE",
+            ["python3 -", "rm a"],
+        ),
+        ("perl -e 'system(\"rm a\")'", ['perl -e system("rm a")', "rm a"]),
+        ("awk 'BEGIN { system(\"rm a\") }'", ['awk BEGIN { system("rm a") }', "rm a"]),
+        ("git -c alias.x='!rm a' x", ["git -c alias.x=!rm a x", "rm a"]),
+        ("git -c core.pager='rm a' log", ["git -c core.pager=rm a log", "rm a"]),
+        ("tar xf a.tar --to-command 'rm a'", ["tar xf a.tar --to-command rm a", "rm a"]),
+        ("ssh -o ProxyCommand='rm a' host", ["ssh -o ProxyCommand=rm a host", "rm a"]),
+        ("psql -c '\\! rm a'", ["psql -c \\! rm a", "rm a"]),
+        ("vim -c ':!rm a'", ["vim -c :!rm a", "rm a"]),
+        ("alias x='rm -f'; x a", ["alias x=rm -f", "rm -f", "rm -f a", "x a"]),
+    ],
+)
+def test_the_command_behind_another_one_is_seen(line, commands):
+    assert sorted(words_of(line)) == sorted(commands)
+
+
+@pytest.mark.parametrize(
+    ("line", "commands"),
+    [
+        ("X=rm; $X a", ["rm a"]),
+        ("X=rm; X=ls; $X a", ["ls a"]),
+        ("true && X=ls; $X a", ["true", " $X a?"]),
+        ("for X in rm ls; do $X a; done", [" $X a?"]),
+        ("X=ls; eval 'X=rm'; $X a", ["eval X=rm", " $X a?"]),
+        ("(X=rm); $X a", [" $X a?"]),
+        ("IFS=,; X=rm,a; $X", [" $X?"]),
+        ("echo $HOME ~ ~/x $PWD", ["echo /home/ada /home/ada /home/ada/x /work"]),
+        ("rm {a,b}{1..2}", ["rm a1 a2 b1 b2"]),
+        ("rm 'a b' \"c d\" e\\ f", ["rm a b c d e f"]),
+        ("$(which rm) a", ["which rm", "rm a"]),
+        ("sh -c 'rm \"$1\"' _ a", ["rm a"]),
+        ("cat a | sh", ["cat a", "?"]),
+        ("curl x | sudo bash -s -- --yes", ["curl x", "?"]),
+        ("bash <(curl x)", ["curl x", "?"]),
+        ("sudo $OPTIONS rm a", [" $OPTIONS rm a?"]),
+        ("/bin/r? a", [" /bin/r? a?"]),
+        ("echo 'unclosed", ["?"]),
+        ("A=1 [[ a || rm b ]]", ["?"]),
+        ("A=1", []),
+        ("> out", [" "]),
+    ],
+)
+def test_what_the_text_decides_is_certain_and_nothing_else(line, commands):
+    expected = [command.replace(" ", "", 1) if command == " " else command for command in commands]
+
+    assert [words.removeprefix(" ") for words in words_of(line)] == [
+        words.removeprefix(" ") for words in expected
+    ]
+
+
+def test_an_unknown_argument_leaves_the_program_certain():
+    (command,) = read_commands('rm -rf "$DIR"')
+
+    assert command.certain
+    assert command.uncertain_arguments == ("$DIR",)
+
+
+def test_the_way_to_a_command_is_kept():
+    *_, command = read_commands("sudo env A=1 xargs sh -c 'timeout 5 rm a'")
+
+    assert command.program == "rm"
+    assert command.chain == ("sudo", "env", "xargs", "sh", "timeout")
+
+
+@pytest.mark.parametrize(
+    ("line", "directories"),
+    [
+        ("cd a && x", ("/work/a",)),
+        ("cd a; x", ("/work/a", "/work")),
+        ("cd a || exit; x", ("/work/a",)),
+        ("set -e; cd a; x", ("/work/a",)),
+        ("(cd a); x", ("/work",)),
+        ("cd a | x", ("/work",)),
+        ('cd "$D" && x', (None,)),
+        ("if y; then cd /a; fi; x", ("/a", "/work")),
+        ("while y; do x; cd a; done", ("/work", None)),
+        ("env -C a x", ("/work/a",)),
+    ],
+)
+def test_a_command_runs_where_cd_leads(line, directories):
+    command = next(c for c in read_commands(line, cwd="/work") if c.program == "x")
+
+    assert command.directories == directories
+
+
+@pytest.mark.parametrize("shell", ["powershell", "fish", "cmd"])
+def test_a_shell_with_its_own_syntax_is_one_uncertain_command(shell):
+    (command,) = read_commands("Remove-Item a", shell=shell)
+
+    assert (command.program, command.source, command.certain) == ("", "Remove-Item a", False)
+
+
+def test_zsh_finds_a_program_behind_an_equals_sign():
+    assert words_of("=rm a", shell="zsh") == ["rm a"]
+    assert words_of("=rm a", shell=None) == ["rm a"]
+
+
+@given(st.text(alphabet="ab rm'\"\\$(){}[]<>|&;\n`~*#=!-/x0", max_size=60))
+def test_no_text_raises(line):
+    assert isinstance(read_commands(line, home="/home/ada", cwd="/work"), tuple)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "$(",
+        "(",
+        "sh -c '",
+        "sudo ",
+        "{a,b}",
+        "X=$X$X;",
+        "eval $X;",
+        "a|",
+        "<<A\n",
+        "if ",
+        '"$(',
+        "`",
+    ],
+)
+def test_the_work_grows_with_the_length_and_not_faster(unit):
+    """Count the lines that Python runs: no clock, so that a busy machine changes nothing."""
+
+    def work(count):
+        lines = 0
+
+        def trace(*_):
+            nonlocal lines
+            lines += 1
+            return trace
+
+        import sys
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            read_commands(f"X=a; {unit * count}", home=f"/{count}")
+        finally:
+            sys.settrace(before)
+        return lines
+
+    small, large = work(100), work(400)
+
+    assert large < 8 * small + 20_000
