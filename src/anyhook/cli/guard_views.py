@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from anyhook.cli.colors import ACCENT, QUIET
 from anyhook.cli.output import console, print_error, print_json
 from anyhook.cli.render import health_text, make_table, print_quoted
 from anyhook.manage.paths import show_path
@@ -97,9 +98,9 @@ def print_conflicts(updates: Sequence[GuardUpdate]) -> None:
         )
         for conflict in update.conflicts:
             place = f"{path}:{conflict.line}" if conflict.line is not None else path
-            out.print(Text(f"{place}: yours", style="cyan"))
+            out.print(Text(f"{place}: yours", style=ACCENT))
             print_quoted(out, "\n".join(conflict.yours) or "(removed)")
-            out.print(Text(f"version {update.guard.version}", style="cyan"))
+            out.print(Text(f"version {update.guard.version}", style=ACCENT))
             print_quoted(out, "\n".join(conflict.released) or "(removed)")
 
 
@@ -136,4 +137,4 @@ def print_added(out: Console, hooks: Sequence[HookHealth]) -> None:
         out.print(table)
     for settle in dict.fromkeys(hook.settle for hook in hooks):
         if settle:
-            out.print(f"to settle it: {settle}", markup=False, style="dim", soft_wrap=True)
+            out.print(f"to settle it: {settle}", markup=False, style=QUIET, soft_wrap=True)

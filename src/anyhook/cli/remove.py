@@ -10,6 +10,7 @@ from anyhook.agents import get_agent
 from anyhook.cli import OK, USAGE
 from anyhook.cli.add import SettingsScope, changes_json
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
+from anyhook.cli.colors import CAUTION
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, print_error, print_json
 from anyhook.manage.additions import finish_removal, plan_removal
@@ -58,7 +59,7 @@ def remove(
             if copy.is_edited:
                 path = show_path(str(copy.path))
                 text = f"{path} has changes of yours, which are removed with it"
-                console().print(text, style="yellow", markup=False, soft_wrap=True)
+                console().print(text, style=CAUTION, markup=False, soft_wrap=True)
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
     written = apply_changes(removal.changes, options)
     if written:
