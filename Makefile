@@ -4,7 +4,7 @@ VENV   := .venv
 RUN    := $(VENV)/bin/
 STAMP  := $(VENV)/.synced
 
-.PHONY: help demo agent test test-slow test-all e2e drift test-ray differential bench check fix coverage docs stubs picture redteam-table clean
+.PHONY: help demo agent test test-slow test-all e2e drift test-ray differential bench check fix coverage docs guards-table stubs picture redteam-table clean
 
 help:           ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -70,6 +70,10 @@ stubs: $(STAMP)  ## the types of lazily imported names, what shells complete, an
 	@$(RUN)python tools/stubs.py
 	@$(RUN)python tools/completion.py
 	@$(RUN)python tools/help_text.py
+
+# Another set of benign calls, some guards: make guards-table CORPUS=DIR GUARDS="files git"
+guards-table: $(STAMP)  ## the measurements in docs/guards.md
+	@$(RUN)python -m tools.guards_table $(if $(CORPUS),--corpus $(CORPUS)) $(GUARDS)
 
 picture: $(STAMP) ## draw the pictures in docs/ from real runs; the page needs chromium
 	@$(RUN)python examples/demo.py --svg docs/demo.svg

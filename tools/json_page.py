@@ -36,7 +36,7 @@ UNSEEN = {
     **dict.fromkeys(WORDS.split(), "array of text"),
     **dict.fromkeys(OBJECTS.split(), "array of objects"),
     **dict.fromkeys(("llm_request", "llm_response", "tool_config", "tail_tool_call"), "object"),
-    **dict.fromkeys(("signal", "error", "unknown_tool", "switched_off_by", "if"), "text"),
+    **dict.fromkeys(("signal", "error", "unknown_tool", "switched_off_by", "if", "settle"), "text"),
     **dict.fromkeys(("native_trust", "traceback", "description", "extension", "refused"), "text"),
     "used": "number",
     "tool_output": "any value",

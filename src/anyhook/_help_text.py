@@ -3,10 +3,10 @@
 COLUMNS = 80
 COMMANDS = (
     "init",
+    "add",
+    "remove",
     "test",
     "score",
-    "install",
-    "uninstall",
     "fire",
     "list",
     "hooks",
@@ -49,11 +49,14 @@ HELP = """\
 │ --help     -h      <bool>  Show this message and exit.                       │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Write hooks ────────────────────────────────────────────────────────────────╮
-│ init             Write a first hook file and configure it for your agents.   │
+│ init             Guard your agents in this project: choose guards, add them, │
+│                  see that they work.                                         │
+│ add              Add guards that come with anyhook, or hook files of yours,  │
+│                  to the settings of your agents.                             │
+│ remove           Remove guards and hook files from the settings of your      │
+│                  agents.                                                     │
 │ test             Try the examples of a hook file, or a file of cases.        │
 │ score            Measure what guards stop, and what they stop by mistake.    │
-│ install          Configure a hook file in the settings of your agents.       │
-│ uninstall        Remove a hook file from the settings of your agents.        │
 ╰──────────────────────────────────────────────────────────────────────────────╯
 ╭─ Inspect and control hooks ──────────────────────────────────────────────────╮
 │ fire             Fire an event and show what the hooks decide. They run for  │

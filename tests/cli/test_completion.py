@@ -85,7 +85,7 @@ def test_agents_events_and_tools_are_completed():
 
 def test_words_of_options_are_completed():
     assert words("check", "--format", "s") == ["sarif"]
-    assert words("install", "hook.py", "--scope", "") == ["project", "local", "user"]
+    assert words("add", "hook.py", "--scope", "") == ["project", "local", "user"]
     assert words("history", "search", "--outcome", "d") == ["deny", "defer"]
 
 

@@ -82,6 +82,7 @@ expect = "deny"
 TRUST = ("trust", "--yes")
 COMMANDS = {
     "allow": ["allow", "--list"],
+    "add": ["add", "guard.py", "--agent", "gemini", "--yes"],
     "backtest": ["backtest", "guard.py", "--yes"],
     "backtest-against": ["backtest", "guard.py", "--against", "recorded", "--yes"],
     "capabilities": ["capabilities", "before_tool"],
@@ -99,8 +100,7 @@ COMMANDS = {
     "history-search": ["history", "search"],
     "history-show": ["history", "show", "last"],
     "history-stats": ["history", "stats"],
-    "init": ["init", "--agent", "claude", "--yes"],
-    "install": ["install", "guard.py", "--agent", "gemini", "--yes"],
+    "init": ["init", "--bare", "--agent", "claude", "--yes"],
     "list": ["list"],
     "migrate": ["migrate", "--from", "claude", "--to", "gemini", "--yes"],
     "migrate-proof": ["migrate", "--from", "claude", "--to", "gemini", "--prove", "--yes"],
@@ -108,6 +108,7 @@ COMMANDS = {
     "record-off": ["record", "off", "--yes"],
     "record-on": ["record", "on", "--agent", "claude", "--yes"],
     "record-status": ["record", "status"],
+    "remove": ["remove", "guard.py", "--yes"],
     "replay": ["replay", "last", "--hook", "guard.py", "--yes"],
     "shadow": ["shadow", "guard.py", "--yes"],
     "test": ["test", "guard.py", "--agent", "claude", "--yes"],
@@ -115,7 +116,6 @@ COMMANDS = {
     "trust": ["trust", "--yes"],
     "trust-revoke": ["trust", "--revoke"],
     "trust-show": ["trust", "--show"],
-    "uninstall": ["uninstall", "guard.py", "--yes"],
     "worker-status": ["worker", "status"],
     "worker-stop": ["worker", "stop"],
 }
@@ -134,7 +134,7 @@ BEFORE = {
     "migrate": [TRUST],
     "migrate-proof": [TRUST],
     "trust-revoke": [TRUST],
-    "uninstall": [("install", "guard.py", "--agent", "claude", "--yes")],
+    "remove": [("add", "guard.py", "--agent", "claude", "--yes")],
 }
 """File to the commands that are run before it."""
 VOLATILE = re.compile(

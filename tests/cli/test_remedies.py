@@ -101,7 +101,7 @@ def test_a_missing_companion_is_written(world, run):
         "@hooks.before_tool()\ndef guard(event):\n    return None\n\n\n"
         'if __name__ == "__main__":\n    hooks.run()\n',
     )
-    assert run("install", str(hook), "--agent", "opencode", "--scope", "project", "--yes")[0] == 0
+    assert run("add", str(hook), "--agent", "opencode", "--scope", "project", "--yes")[0] == 0
     missing = [
         item["file"]
         for item in json.loads(run("check", "--agent", "opencode", "--json")[1])["diagnostics"]

@@ -77,7 +77,7 @@ def installed(tmp_path, project, home, monkeypatch):
     hook = tmp_path / "guard.py"
     hook.write_text(HOOK, encoding="utf-8")
     monkeypatch.chdir(project)
-    assert main(["install", str(hook), "--agent", "opencode", "--scope", "user", "--yes"]) == 0
+    assert main(["add", str(hook), "--agent", "opencode", "--scope", "user", "--yes"]) == 0
     return hook
 
 

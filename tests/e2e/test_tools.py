@@ -73,7 +73,7 @@ def test_an_installed_hook_file_guards_the_agent(agent, project, home, hook_file
     shutil.copy(hook, inside)
     subprocess.run(
         [
-            *(sys.executable, "-m", "anyhook", "install", str(inside), "--project", str(project)),
+            *(sys.executable, "-m", "anyhook", "add", str(inside), "--project", str(project)),
             *("--agent", agent.name, "--python", sys.executable, "--yes"),
         ],
         check=True,

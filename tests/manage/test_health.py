@@ -118,7 +118,7 @@ def only(project, name, **options):
 @pytest.mark.parametrize("name", [name for name in CODING_AGENTS if name != "codex"])
 def test_a_hook_file_whose_examples_pass_works(here, run, name):
     (here / "guard.py").write_text(HOOK_FILE)
-    assert run("install", "guard.py", "--agent", name, "--yes")[0] == 0
+    assert run("add", "guard.py", "--agent", name, "--yes")[0] == 0
     assert run("trust", "--agent", name, "--yes")[0] == 0
     before = run("check", "--agent", name, "--strict", "--json")
     run("test", "guard.py", "--agent", name, "--yes")

@@ -26,7 +26,7 @@ if __name__ == "__main__":
     hooks.run()
 """
 WEAKENING = {
-    "uninstall": ["uninstall", "guard.py", "--yes"],
+    "remove": ["remove", "guard.py", "--yes"],
     "disable": ["disable", "guard.py"],
     "shadow": ["shadow", "guard.py", "--yes"],
     "trust": ["trust", "--yes"],
@@ -40,17 +40,17 @@ HARMLESS = {
     "check": ["check"],
     "trust --show": ["trust", "--show"],
     "trust --json": ["trust", "--json"],
-    "uninstall --dry-run": ["uninstall", "guard.py", "--dry-run"],
+    "remove --dry-run": ["remove", "guard.py", "--dry-run"],
     "shadow --dry-run": ["shadow", "guard.py", "--dry-run"],
     "record off --dry-run": ["record", "off", "--dry-run"],
     "record on": ["record", "on", "--yes"],
     "enable": ["enable", "guard.py"],
-    "install": ["install", "guard.py", "--yes"],
+    "add": ["add", "guard.py", "--yes"],
 }
 OTHERS = frozenset(
-    "init test install fire list hooks check probe enable promote ui history backtest replay "
-    "report run serve dispatch worker doctor bench migrate shim convert-payload capabilities "
-    "schema completion".split()
+    "init add test score redteam fire list hooks check probe enable promote ui history backtest "
+    "replay report run serve dispatch worker doctor bench migrate shim convert-payload "
+    "capabilities schema completion".split()
 )
 """Commands that weaken no guard."""
 
@@ -59,7 +59,7 @@ OTHERS = frozenset(
 def guarded(world, run):
     """Return a project with a guard that is installed, trusted and recorded."""
     (world.project / "guard.py").write_text(GUARD)
-    for command in (["install", "guard.py"], ["trust"], ["record", "on"]):
+    for command in (["add", "guard.py"], ["trust"], ["record", "on"]):
         assert run(*command, "--agent", "claude", "--yes") == (0, ANY, ANY)
     return world
 

@@ -150,7 +150,7 @@ def test_an_agent_of_two_files_is_installed_and_checked(sample, run):
     file = sample.write(sample.project / "guard.py", HOOK)
     arguments = ("--agent", "acme", "--yes", "--python", sys.executable)
 
-    installed, _, err = run("install", str(file), *arguments)
+    installed, _, err = run("add", str(file), *arguments)
     settings = json.loads((sample.project / ".acme" / "hooks.json").read_text(encoding="utf-8"))
     checked, out, _ = run("check", "--agent", "acme")
 

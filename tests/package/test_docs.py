@@ -84,7 +84,7 @@ def test_the_program_of_the_readme_is_guarded_by_its_guard(
 ):
     monkeypatch.chdir(project)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    assert main(["init", "--agent", "claude", "--yes"]) == 0
+    assert main(["init", "--bare", "--agent", "claude", "--yes"]) == 0
     readme = (ROOT / "README.md").read_text("utf-8")
     code = re.search(r"^## Hooks in a program of yours\n+```python\n(.*?)^```", readme, FLAGS)[1]
     code = code.replace('"Write"', f'"{tool}"').replace('"x"', '"AKIAIOSFODNN7EXAMPLE"')

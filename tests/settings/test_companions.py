@@ -49,7 +49,7 @@ def plugin_of(world, layer="project"):
 
 
 def install(run, hook_file, *arguments):
-    return run("install", str(hook_file), "--agent", "opencode", "--yes", *arguments)
+    return run("add", str(hook_file), "--agent", "opencode", "--yes", *arguments)
 
 
 def test_install_writes_the_file_and_uninstall_removes_it(world, run, hook_file):
@@ -58,7 +58,7 @@ def test_install_writes_the_file_and_uninstall_removes_it(world, run, hook_file)
     assert "anyhook.js" in out
     assert find_companion(PLUGIN, world.files["project"]).state is State.CURRENT
 
-    code, out, _ = run("uninstall", str(hook_file), "--agent", "opencode", "--yes")
+    code, out, _ = run("remove", str(hook_file), "--agent", "opencode", "--yes")
     assert code == 0
     assert "removed" in out
     assert not plugin_of(world).exists()
@@ -68,7 +68,7 @@ def test_it_stays_while_another_hook_needs_it(world, run, hook_file):
     other = world.write(world.project / "other.py", HOOK)
     install(run, hook_file)
     install(run, other)
-    run("uninstall", str(hook_file), "--agent", "opencode", "--yes")
+    run("remove", str(hook_file), "--agent", "opencode", "--yes")
 
     assert plugin_of(world).exists()
 
@@ -88,7 +88,7 @@ def test_the_users_own_file_names_the_interpreter(world, run, hook_file):
 
 
 def test_a_dry_run_shows_it_and_writes_nothing(world, run, hook_file):
-    code, out, _ = run("install", str(hook_file), "--agent", "opencode", "--dry-run")
+    code, out, _ = run("add", str(hook_file), "--agent", "opencode", "--dry-run")
 
     assert code == 0
     assert "+const COMMAND" in out
@@ -113,7 +113,7 @@ def test_an_edited_file_is_reported_kept_by_uninstall_and_renewed_by_install(wor
     plugin_of(world).write_text(text.replace("throw new Error", "new Error"), encoding="utf-8")
 
     assert "companion-changed" in run("check", "--agent", "opencode")[1]
-    _, _, err = run("uninstall", str(hook_file), "--agent", "opencode", "--yes")
+    _, _, err = run("remove", str(hook_file), "--agent", "opencode", "--yes")
     assert "remove it yourself" in err
     assert plugin_of(world).exists()
     install(run, hook_file)

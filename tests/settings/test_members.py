@@ -8,9 +8,8 @@ import pytest
 
 from anyhook import BeforeTool
 from anyhook.agents import AGENTS, get_agent
-from anyhook.authoring.load import load_hooks as load_hook_file
 from anyhook.errors import SettingsError
-from anyhook.manage.adding import Installation, add_hook_file, remove_hook_file
+from anyhook.manage.adding import Place, add_hook_files, load_hook_file, remove_hook_files
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import plan_migration
 from anyhook.settings.sources import Location
@@ -122,47 +121,52 @@ def test_hooks_without_the_member_still_run(world):
 
 
 @pytest.fixture
-def installation(world):
+def hook_file(world):
     file = world.write(
         world.project / "guard.py",
         "from anyhook.authoring import Hooks\n\nhooks = Hooks()\n\n"
-        "@hooks.before_tool\ndef guard(event): ...\n",
+        "@hooks.before_tool\ndef guard(event): ...\n\n"
+        "if __name__ == '__main__':\n    hooks.run()\n",
     )
-    return Installation(
-        file, world.project, "project", ("anyhook", "run"), ("anyhook",), load_hook_file(file)
-    )
+    return load_hook_file(file)
 
 
-def test_installing_writes_the_member_first(world, installation):
-    edit = add_hook_file(get_agent("sample"), installation)
+def add(world, hook_file):
+    place = Place(world.project, "project", ("anyhook", "run"), ("anyhook",))
+    return add_hook_files(get_agent("sample"), place, [hook_file]).settings
+
+
+def test_adding_hooks_writes_the_member_first(world, hook_file):
+    edit = add(world, hook_file)
 
     assert list(json.loads(edit.after)) == ["version", "hooks"]
     assert json.loads(edit.after)["version"] == 1
 
 
-def test_installing_keeps_a_member_that_is_there(world, installation):
+def test_adding_hooks_keeps_a_member_that_is_there(world, hook_file):
     before = '{\n  // ours\n  "version": 1\n}\n'
     world.settings("project", before)
 
-    edit = add_hook_file(get_agent("sample"), installation)
+    edit = add(world, hook_file)
 
     assert edit.after.startswith('{\n  // ours\n  "version": 1,\n')
 
 
-def test_installing_into_a_file_of_another_version_is_refused(world, installation):
+def test_adding_hooks_to_a_file_of_another_version_is_refused(world, hook_file):
     world.settings("project", {"version": 2})
 
     with pytest.raises(SettingsError, match="version has another value"):
-        add_hook_file(get_agent("sample"), installation)
+        add(world, hook_file)
 
 
-def test_uninstalling_leaves_the_member(world, installation):
+def test_removing_hooks_from_a_shared_file_leaves_the_member(world, hook_file):
+    """What the file was like before is known only where the hooks were added."""
     agent = get_agent("sample")
-    world.settings("project", add_hook_file(agent, installation).after)
+    world.settings("project", add(world, hook_file).after)
 
-    (change,) = remove_hook_file(agent, world.project, "project", installation.file)
+    removed = remove_hook_files(agent, world.project, "project", [hook_file.path])
 
-    assert json.loads(change.after) == {"version": 1}
+    assert json.loads(removed.settings.after) == {"version": 1}
 
 
 def test_migrated_hooks_get_the_member(world):

@@ -105,7 +105,7 @@ def test_installs_at_the_same_time_all_succeed(world):
     processes = []
     for number in range(8):
         file = world.write(world.project / "hooks" / f"guard{number}.py", HOOK)
-        line = [sys.executable, "-m", "anyhook", "install", str(file), "--agent", "claude", "--yes"]
+        line = [sys.executable, "-m", "anyhook", "add", str(file), "--agent", "claude", "--yes"]
         processes.append(
             subprocess.Popen(
                 line,

@@ -310,7 +310,7 @@ def test_a_rehearsal_leaves_nothing_and_uses_nothing(agent_side, guard, world, r
     agent_side.env["ANYHOOK_DATA_DIR"] = os.environ["ANYHOOK_DATA_DIR"]
     shutil.copy(guard, world.project / "guard.py")
     words = ("--agent", "claude", "--yes", "--python", sys.executable)
-    assert run("install", "guard.py", *words)[0] == 0
+    assert run("add", "guard.py", *words)[0] == 0
 
     fired = ("--tool", "Bash", "--input", '{"command": "rm x"}', "--agent", "claude")
     _, out, err = run("fire", "PreToolUse", *fired, "--json", "--trust-once")

@@ -12,7 +12,7 @@ from anyhook.model.events import event_class
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec
@@ -131,7 +131,7 @@ STOP_FLAG = "stop_hook_active"
 """Field of an event that is true when a hook has already continued the agent in this turn."""
 
 
-def gaps(uses: list[Use], agent: AgentSpec) -> list[tuple[Use, str]]:
+def gaps(uses: Sequence[Use], agent: AgentSpec) -> list[tuple[Use, str]]:
     """List what an agent cannot do of what a hook file asks for.
 
     Args:

@@ -38,7 +38,7 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
             f"{path} is not an anyhook hook file, and was not run; a hook file starts with\n"
             "  from anyhook.authoring import Hooks\n"
             "  hooks = Hooks()\n"
-            "and `anyhook init` writes one"
+            "and `anyhook init --bare` writes one"
         )
     module = _module_for(file)
     sys.path.insert(0, str(file.parent))
@@ -73,7 +73,7 @@ def _hooks_of(module: ModuleType, file: Path) -> Hooks:
     own = [h for h in values.values() if any(Path(f.file) == file for f in h.functions)]
     candidates = own or list(values.values())
     if not candidates:
-        raise UsageError(f"{file} has no Hooks(); see: anyhook init")
+        raise UsageError(f"{file} has no Hooks(); see: anyhook init --bare")
     if len(candidates) > 1:
         raise UsageError(f"{file} has {len(candidates)} Hooks(); keep one in a file")
     return candidates[0]

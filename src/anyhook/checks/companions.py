@@ -20,7 +20,7 @@ def companion_files(engine: Engine) -> Iterator[Diagnostic]:
     for file in engine.hooks.files:
         for companion in agent.companions if file.definitions else ():
             scope = "user" if file.source.layer is Layer.USER else "project"
-            command = f"anyhook install HOOK.py --agent {agent.name} --scope {scope}"
+            command = f"anyhook add HOOK.py --agent {agent.name} --scope {scope}"
             installed = find_companion(companion, file.source.path)
             name, place = installed.path.name, Place(str(installed.path))
             match installed.state:

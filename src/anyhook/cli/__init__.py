@@ -30,7 +30,7 @@ MAX_TERMINAL_SIZE = 1000
 """Columns or lines; typer and rich fill lines up to the width that the environment asks for."""
 SIZE_VARIABLES = ("COLUMNS", "LINES", "TERMINAL_WIDTH")
 REHEARSING_COMMANDS = frozenset(
-    {"test", "fire", "bench", "probe", "migrate", "check", "init", "install", "backtest", "redteam"}
+    {"test", "fire", "bench", "probe", "migrate", "check", "init", "add", "backtest", "redteam"}
 )
 """Commands whose events no agent has sent: hook files do not record them."""
 INTERRUPTING_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")

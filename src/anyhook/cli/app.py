@@ -12,11 +12,11 @@ from anyhook import __version__
 
 GROUPS = {
     "Write hooks": {
-        "init": "install:init",
+        "init": "init:init",
+        "add": "add:add",
+        "remove": "remove:remove",
         "test": "test:test",
         "score": "score:score",
-        "install": "install:install",
-        "uninstall": "install:uninstall",
     },
     "Inspect and control hooks": {
         "fire": "fire:fire",

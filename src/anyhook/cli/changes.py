@@ -119,10 +119,14 @@ def _show_changes(changes: Sequence[Change]) -> None:
     out = console()
     for change in changes:
         path = show_path(str(change.path))
+        if not change.is_shown:
+            continue
         if not change.has_effect:
-            out.print(f"{path} stays as it is", markup=False)
-        elif change.agent is None:
+            out.print(f"{path}: nothing to change", markup=False)
+        elif change.agent is None and change.before is None:
             out.print(f"a new file {path}", markup=False)
+        elif change.agent is None and change.after is None:
+            out.print(f"remove {path}", markup=False)
         else:
             print_difference(out, change)
 

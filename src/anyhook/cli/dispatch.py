@@ -26,7 +26,7 @@ def dispatch(
 ) -> int:
     """Answer events on standard input with the hooks of the settings.
 
-    The plugin that `anyhook install` generates for an agent without hooks of its own starts this
+    The plugin that `anyhook add` generates for an agent without hooks of its own starts this
     once for a session. One line is one event; each reply is a line of standard output. Settings
     that are edited are read again. It ends with its input, or after a quarter of an hour without
     events. To try hooks by hand, use `anyhook fire`.

@@ -372,7 +372,7 @@ def _install(file: Path, engine: Engine, handler: HandlerSpec) -> str:
     """Write the command that wires a hook file in anew."""
     scope = " --scope user" if handler.layer is Layer.USER else ""
     shown = show_path(str(file), engine.project_dir)
-    return f"anyhook install {shown} --agent {engine.agent.name}{scope}"
+    return f"anyhook add {shown} --agent {engine.agent.name}{scope}"
 
 
 def hook_files(engine: Engine, handler: HandlerSpec) -> list[Path]:

@@ -228,8 +228,8 @@ def _show_entry(
         out.print(f"{agent.title} needs the same {ENV_VARIABLE} in its environment.")
     if unsupported:
         out.print(
-            f"{agent.title} runs no {KIND} hooks on {', '.join(unsupported)}; there, install the "
-            f"file as a command: anyhook install FILE --agent {agent.name}",
+            f"{agent.title} runs no {KIND} hooks on {', '.join(unsupported)}; there, add the "
+            f"file as a command: anyhook add FILE --agent {agent.name}",
             soft_wrap=True,
         )
 

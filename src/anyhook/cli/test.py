@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,12 +26,10 @@ from anyhook.cli.sandboxed import confirm_limits
 from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
 from anyhook.errors import UsageError
 from anyhook.manage.scope import existing_project
-from anyhook.manage.tried import keep_examples
+from anyhook.manage.tried import keep_examples, try_hook_file
 from anyhook.model.text import printable, shorten
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.testing.cases import is_case_file, read_cases
-from anyhook.testing.examples import try_file
-from anyhook.trust.observed import add_observed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -144,12 +141,7 @@ def test(
 
 def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int:
     with Sandbox.for_project(Path()) as sandbox:
-        path = sandbox.inside(str(file.resolve()))
-        tried = sandbox.run(try_file, path, agent_names)
-        code, data = sandbox.outside(tried.code), sandbox.outside(tried.data)
-    # A data directory that cannot be written is no reason not to test.
-    with suppress(OSError):
-        add_observed(str(file.resolve()), code, data)
+        tried = try_hook_file(sandbox, file, agent_names)
     results, warnings, problems = tried.results, tried.warnings, tried.problems
     with evidence_may_be_lost():
         keep_examples(file.resolve(), results)

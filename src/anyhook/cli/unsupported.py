@@ -1,4 +1,4 @@
-"""What agents cannot do of what a hook file asks for, as `install` and `test` report it."""
+"""What agents cannot do of what a hook file asks for, as `add` and `test` report it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,33 @@ from anyhook.authoring.inspect import gaps, scan
 from anyhook.cli.colors import CAUTION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from rich.console import Console
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.authoring.inspect import Use
 
 
 def unsupported_by_agent(file: Path, agents: Iterable[AgentSpec]) -> dict[str, list[str]]:
     """Return, for each agent, what it cannot do, as `FILE:LINE: TEXT`; the file is not run."""
-    uses = scan(file)
+    return unsupported_uses(file.name, scan(file), agents)
+
+
+def unsupported_uses(
+    name: str, uses: Sequence[Use], agents: Iterable[AgentSpec]
+) -> dict[str, list[str]]:
+    """Return, for each agent, what it cannot do of what the functions of a hook file ask for.
+
+    Args:
+        name: Name of the file.
+        uses: The functions.
+        agents: The agents.
+    """
     texts: dict[str, list[str]] = {}
     for agent in agents:
-        texts[agent.name] = [f"{file.name}:{use.line}: {text}" for use, text in gaps(uses, agent)]
+        texts[agent.name] = [f"{name}:{use.line}: {text}" for use, text in gaps(uses, agent)]
     return texts
 
 

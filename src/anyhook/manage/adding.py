@@ -1,93 +1,198 @@
-"""Hook files in the settings of agents: how they are added and removed, and what starts them."""
+"""Hook files in the settings of agents: how they are added and removed."""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
-import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from anyhook.authoring.inspect import NEVER_RUNS, calls_run, scan
+from anyhook.authoring.load import load_hooks as load_hooks_of_file
 from anyhook.engine.guard import Guard
+from anyhook.errors import SettingsError, UsageError
+from anyhook.manage.paths import show_path
 from anyhook.matching.matchers import EXPRESSION_STYLES
+from anyhook.settings.added import find_before, note_before
 from anyhook.settings.changes import Change, parsed, read_text, settings_file
-from anyhook.settings.companions import SHARED_PROGRAM, companion_changes, program_words
+from anyhook.settings.companions import companion_changes, program_words
 from anyhook.settings.directories import find_root
 from anyhook.settings.entries import add_definitions, remove_handlers
 from anyhook.settings.hookset import load_hooks
+from anyhook.settings.layout import iter_definitions
 from anyhook.settings.sources import Location
 from anyhook.shell.tapped import SHADOW_OPTION
 from anyhook.trust.store import TrustStore
-from anyhook.worker.commands import PROGRAM, PYTHON, prefix, read_command
+from anyhook.worker.commands import read_command
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.authoring.functions import HookFunction
     from anyhook.authoring.hooks import Hooks
+    from anyhook.authoring.inspect import Use
     from anyhook.settings.layout import WrittenDefinition, WrittenHandler
     from anyhook.trust.subjects import Subject
 
     Definition = dict[str, Any]
 
-SHARED_PYTHON = "python3"
-"""The interpreter in settings that are shared by all users of a project."""
 TIMEOUT_MARGIN = 5.0
 """Seconds that the agent waits longer than the hook may run, so that the hook can answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Installation:
-    """A hook file and how settings start it.
+class Place:
+    """Where hook files are added, and how the settings start them.
 
     Attributes:
-        file: The hook file.
         project: Directory of the project.
         scope: Whose settings: a key of `SCOPES`.
         launcher: The words of the command before the hook file.
         program: The words that start anyhook itself.
-        hooks: The hooks of the file.
     """
 
-    file: Path
     project: Path
     scope: str
     launcher: tuple[str, ...]
     program: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HookFile:
+    """A hook file that is added.
+
+    Attributes:
+        path: Where it is.
+        hooks: Its hooks.
+        uses: Its functions, with what they ask of an agent.
+        change: The change that writes it; `None` if it is a file of the user.
+    """
+
+    path: Path
     hooks: Hooks
+    uses: tuple[Use, ...]
+    change: Change | None = None
 
 
-def add_hook_file(agent: AgentSpec, installation: Installation) -> Change:
-    """Return the change that adds a hook file, one definition for each of its events.
+@dataclass(frozen=True, slots=True)
+class SettingsChanges:
+    """What changes for an agent when hook files are added or removed.
+
+    Attributes:
+        agent: The agent.
+        settings: The change of its settings.
+        companions: The changes of the files that it needs next to them.
+        note: The change of what anyhook notes about the settings before; `None` for none.
+        directories: Directories that are removed afterwards if they are empty.
+    """
+
+    agent: AgentSpec
+    settings: Change
+    companions: tuple[Change, ...] = ()
+    note: Change | None = None
+    directories: tuple[Path, ...] = ()
+
+    @property
+    def shown(self) -> tuple[Change, ...]:
+        """The changes that people see."""
+        return (self.settings, *self.companions)
+
+    @property
+    def all(self) -> tuple[Change, ...]:
+        """The changes in the order in which they are written."""
+        return self.shown if self.note is None else (self.note, *self.shown)
+
+
+def load_hook_file(path: Path, change: Change | None = None) -> HookFile:
+    """Load a hook file.
+
+    Args:
+        path: The file.
+        change: The change that writes it. Its hooks are read from a copy then, because the user
+            has not agreed yet.
+
+    Raises:
+        UsageError: If it is not a hook file, or never runs its hooks.
+    """
+    if change is None or not change.has_effect:
+        return _load(path, path, change)
+    with TemporaryDirectory() as scratch:
+        copy = Path(scratch) / path.name
+        copy.write_text(change.after or "", encoding="utf-8")
+        return _load(path, copy, change)
+
+
+def _load(path: Path, source: Path, change: Change | None) -> HookFile:
+    hooks = load_hooks_of_file(source)
+    if not calls_run(source.read_bytes()):
+        raise UsageError(f"{show_path(str(path))}: {NEVER_RUNS}")
+    return HookFile(path, hooks, tuple(scan(source)), change)
+
+
+def add_hook_files(agent: AgentSpec, place: Place, files: Sequence[HookFile]) -> SettingsChanges:
+    """Return the changes that add hook files, one definition for each event of each file.
 
     Raises:
         UsageError: If the agent has no settings of the scope.
         SettingsError: If its settings cannot be edited.
     """
-    path = settings_file(agent, installation.project, installation.scope)
+    path = settings_file(agent, place.project, place.scope)
     before = read_text(path)
+    after = before or ""
+    for file in files:
+        after = _with_hook_file(agent, after, path, place, file)
+    names = ", ".join(file.path.name for file in files)
+    settings = Change(path, before, after, f"Add {names}", agent)
+    companions = companion_changes(agent, settings, place.project, place.scope, place.program)
+    note = _note_before(agent, place, files, settings, companions)
+    return SettingsChanges(agent, settings, tuple(companions), note)
+
+
+def _with_hook_file(agent: AgentSpec, text: str, path: Path, place: Place, file: HookFile) -> str:
     functions: dict[str, list[HookFunction]] = {}
-    for function in installation.hooks.functions:
+    for function in file.hooks.functions:
         functions.setdefault(function.event, []).append(function)
     definitions: dict[str, list[Definition]] = {}
     for event, event_functions in functions.items():
         spec = agent.by_canonical.get(event)
         if spec is not None:
-            definitions[spec.wire] = [_definition(agent, spec, event_functions, installation)]
-    arguments = file_arguments(agent, installation.project, installation.file)
-    after = _without_hook_file(agent, before or "", path, arguments, keep=definitions)
-    after = add_definitions(agent, after, str(path), definitions)
-    return Change(path, before, after, f"Add {installation.file.name}", agent)
+            definitions[spec.wire] = [_definition(agent, spec, event_functions, place, file)]
+    arguments = file_arguments(agent, place.project, file.path)
+    text = _without_hook_file(agent, text, path, arguments, keep=definitions)
+    return add_definitions(agent, text, str(path), definitions)
 
 
-def remove_hook_file(agent: AgentSpec, project: Path, scope: str, file: Path) -> list[Change]:
-    """Return the changes that remove a hook file, and companions that no hook needs any more.
+def _note_before(
+    agent: AgentSpec,
+    place: Place,
+    files: Sequence[HookFile],
+    settings: Change,
+    companions: Sequence[Change],
+) -> Change | None:
+    """Return the change that notes what the settings were like before the files were added."""
+    before, after, path = settings.before or "", settings.after or "", settings.path
+    first = before
+    for file in files:
+        arguments = file_arguments(agent, place.project, file.path)
+        first = _without_hook_file(agent, first, path, arguments, keep={})
+        after = _without_hook_file(agent, after, path, arguments, keep={})
+    if first != before or not settings.has_effect:  # they are added again
+        return None
+    return note_before(settings, after, [change.path for change in companions])
+
+
+def remove_hook_files(
+    agent: AgentSpec, project: Path, scope: str, paths: Sequence[Path]
+) -> SettingsChanges:
+    """Return the changes that remove hook files, and companions that no hook needs any more.
+
+    The settings get the text that they had before the files were added, unless something else
+    changed in them.
 
     Raises:
         UsageError: If the agent has no settings of the scope.
@@ -95,13 +200,39 @@ def remove_hook_file(agent: AgentSpec, project: Path, scope: str, file: Path) ->
     """
     path = settings_file(agent, project, scope)
     before = read_text(path)
-    arguments = file_arguments(agent, project, file)
-    after = _without_hook_file(agent, before or "", path, arguments, keep={})
-    change = Change(path, before, after, f"Remove {file.name}", agent)
-    if not change.has_effect:
-        return [change]
-    program = program_words(scope)
-    return [change, *companion_changes(agent, change, project, scope, program)]
+    after: str | None = before or ""
+    for file in paths:
+        arguments = file_arguments(agent, project, file)
+        after = _without_hook_file(agent, after or "", path, arguments, keep={})
+    why = f"Remove {', '.join(file.name for file in paths)}"
+    settings = Change(path, before, after, why, agent)
+    if not settings.has_effect:
+        return SettingsChanges(agent, settings)
+    noted = find_before(path, after or "")
+    if noted is not None:
+        settings = Change(path, before, noted.text, why, agent)
+    companions = companion_changes(agent, settings, project, scope, program_words(scope))
+    if noted is None:
+        return SettingsChanges(agent, settings, tuple(companions))
+    return SettingsChanges(agent, settings, tuple(companions), noted.forgetting, noted.directories)
+
+
+def agents_that_run(
+    agents: Iterable[AgentSpec], project: Path, scope: str, file: Path
+) -> list[AgentSpec]:
+    """Return the agents whose settings of a scope run a hook file; unreadable ones do not."""
+    running: list[AgentSpec] = []
+    for agent in agents:
+        arguments = file_arguments(agent, project, file)
+        try:
+            path = settings_file(agent, project, scope)
+            definitions = [*iter_definitions(agent, parsed(read_text(path) or "", path))]
+        except (SettingsError, UsageError):
+            continue
+        handlers = [handler for definition in definitions for handler in definition.handlers]
+        if any(runs_file(handler.value, arguments) for handler in handlers):
+            running.append(agent)
+    return running
 
 
 def _without_hook_file(
@@ -124,16 +255,16 @@ def _without_hook_file(
 
 
 def _definition(
-    agent: AgentSpec, spec: EventSpec, functions: list[HookFunction], installation: Installation
+    agent: AgentSpec, spec: EventSpec, functions: list[HookFunction], place: Place, file: HookFile
 ) -> Definition:
-    argument = _file_argument(agent, installation.project, installation.scope, installation.file)
+    argument = _file_argument(agent, place.project, place.scope, file.path)
     handler: Definition = {
         "type": "command",
-        "command": f"{shlex.join(installation.launcher)} {argument}",
+        "command": f"{shlex.join(place.launcher)} {argument}",
     }
     if {"name", "env"} <= agent.handler_fields:
-        handler["name"] = installation.file.stem
-    timeout = installation.hooks.timeout
+        handler["name"] = file.path.stem
+    timeout = file.hooks.timeout
     if timeout is not None:
         handler["timeout"] = agent.write_timeout(timeout + TIMEOUT_MARGIN)
     matcher = _matcher(agent, spec, functions)
@@ -202,13 +333,13 @@ def _file_argument(agent: AgentSpec, project: Path, scope: str, file: Path) -> s
 
 
 def file_arguments(agent: AgentSpec, project: Path, file: Path) -> set[str]:
-    """Return every form of the hook file that `install` writes, without shell quotes."""
+    """Return every form of the hook file that `anyhook add` writes, without shell quotes."""
     arguments = [_file_argument(agent, project, scope, file) for scope in ("project", "user")]
     return {shlex.split(argument)[0] for argument in arguments}
 
 
 def runs_file(handler: Any, arguments: set[str]) -> bool:
-    """Return whether a handler is one of `install`: a launcher, the hook file, and nothing else."""
+    """Return whether a handler is one of `anyhook add`: a launcher and the hook file alone."""
     command = handler.get("command") if isinstance(handler, dict) else None
     if not isinstance(command, str) or "args" in handler:
         return False
@@ -223,22 +354,22 @@ def runs_file(handler: Any, arguments: set[str]) -> bool:
     return len(rest) == 1 and rest[0] in arguments
 
 
-# -- after it was added
+# -- trust
 
 
-def trust_hook_file(agent: AgentSpec, path: Path, installation: Installation) -> None:
+def trust_hook_files(changes: SettingsChanges, place: Place, files: Sequence[HookFile]) -> None:
     """Trust the written hooks, which the user has seen and confirmed, and no other new ones."""
-    project = installation.project
-    hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
+    agent, project = changes.agent, place.project
     store = TrustStore()
-    subjects = Guard(agent, project, store, tuple(hooks.definitions)).subjects()
-    changes, _ = store.changes(project, subjects)
-    untrusted = {id(change.subject) for change in changes}
-    arguments = file_arguments(agent, project, installation.file)
+    subjects = _subjects(agent, project, store)
+    untrusted = {id(change.subject) for change in store.changes(project, subjects)[0]}
+    arguments: set[str] = set()
+    for file in files:
+        arguments |= file_arguments(agent, project, file.path)
 
     def is_trusted(subject: Subject) -> bool:
         handler = subject.handler
-        is_in_file = handler.place.file == str(path)
+        is_in_file = handler.place.file == str(changes.settings.path)
         is_written = is_in_file and runs_file({"command": handler.command}, arguments)
         return is_written or id(subject) not in untrusted
 
@@ -246,47 +377,13 @@ def trust_hook_file(agent: AgentSpec, path: Path, installation: Installation) ->
     store.trust(project, trusted, agent=agent.name)
 
 
-# -- the command
+def forget_hook_files(agent: AgentSpec, project: Path, paths: Iterable[Path]) -> None:
+    """Remove what is recorded in the trust store about hook files that no settings run any more."""
+    store = TrustStore()
+    configured = {subject.key for subject in _subjects(agent, project, store)}
+    store.forget(project, agent.name, configured, [os.path.realpath(path) for path in paths])
 
 
-def choose_launcher(python: str | None, scope: str, *, cold: bool) -> tuple[str, ...]:
-    """Return the words of the command before the hook file.
-
-    In shared settings they mean the same on every machine. In the user's own settings they are
-    absolute paths, because an agent need not have the `PATH` of this shell.
-    """
-    is_cold = cold or os.name != "posix"
-    if scope == "project" and python is None:
-        return (SHARED_PYTHON,) if is_cold else PROGRAM
-    interpreter = python or sys.executable
-    if is_cold:
-        return (interpreter,)
-    if Path(interpreter).is_absolute():
-        return prefix(interpreter)
-    # A program in the environment of this interpreter is not on the PATH of the agent.
-    program = shutil.which(PROGRAM[0])
-    is_global = program is not None and not Path(program).is_relative_to(sys.prefix)
-    return (*PROGRAM, PYTHON, interpreter) if is_global else (interpreter,)
-
-
-def launcher_problem(launcher: tuple[str, ...]) -> str | None:
-    """Return what the command needs and this machine lacks."""
-    if launcher[:1] == SHARED_PROGRAM and not shutil.which(PROGRAM[0]):
-        return (
-            "the command starts anyhook, but anyhook is not on the PATH here; install it where the "
-            "agent finds it, for example with: pipx install anyhook"
-        )
-    if launcher == (SHARED_PYTHON,) and not _has_anyhook(SHARED_PYTHON):
-        return (
-            f"the {SHARED_PYTHON} on the PATH here has no anyhook; install it there, for example "
-            f"with: {SHARED_PYTHON} -m pip install anyhook"
-        )
-    return None
-
-
-def _has_anyhook(python: str) -> bool:
-    program = shutil.which(python)
-    if program is None:
-        return False
-    command = [program, "-c", "import anyhook.authoring"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+def _subjects(agent: AgentSpec, project: Path, store: TrustStore) -> list[Subject]:
+    hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
+    return Guard(agent, project, store, tuple(hooks.definitions)).subjects()

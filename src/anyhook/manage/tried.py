@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from anyhook.history.store import History
 from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
 from anyhook.manage.evidence import DECIDING, digest_of_files, identity_of
 from anyhook.probe.report import Verdict
+from anyhook.testing.examples import try_file
+from anyhook.trust.observed import add_observed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +23,8 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.diagnostics import Place
     from anyhook.probe.report import AgentReport, HookReport
-    from anyhook.testing.examples import ExampleResult
+    from anyhook.sandbox.sandbox import Sandbox
+    from anyhook.testing.examples import ExampleResult, TriedFile
 
 JUDGED = frozenset({"ok", "failed"})
 """Results of examples that say something about the hook: the others are about the agent."""
@@ -92,6 +96,25 @@ def _probe_trial(
         has_decided=has_held,
         detail=detail,
     )
+
+
+def try_hook_file(sandbox: Sandbox, file: Path, agents: Sequence[str]) -> TriedFile:
+    """Run the examples of a hook file in a sandbox, and note which files it loads.
+
+    Args:
+        sandbox: The sandbox.
+        file: The hook file.
+        agents: Names of the agents for examples that name none.
+
+    Raises:
+        UsageError: If it is not a hook file, or cannot be imported.
+    """
+    path = str(file.resolve())
+    tried = sandbox.run(try_file, sandbox.inside(path), list(agents))
+    # A data directory that cannot be written is no reason not to test.
+    with suppress(OSError):
+        add_observed(path, sandbox.outside(tried.code), sandbox.outside(tried.data))
+    return tried
 
 
 def keep_examples(file: Path, results: Iterable[ExampleResult]) -> None:

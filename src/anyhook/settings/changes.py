@@ -47,6 +47,7 @@ class Change:
         why: What the change does, for people: `Add guard.py`.
         agent: The agent whose settings it holds; `None` for another file, like a new hook file.
         is_private: Whether only the user may read the file.
+        is_shown: Whether people see it: not for what anyhook notes for itself.
     """
 
     path: Path
@@ -55,6 +56,7 @@ class Change:
     why: str
     agent: AgentSpec | None = None
     is_private: bool = False
+    is_shown: bool = True
 
     @property
     def has_effect(self) -> bool:
@@ -82,8 +84,8 @@ class WrittenChanges:
     """What was written.
 
     Attributes:
-        written: The files with a new text.
-        removed: The files that are gone.
+        written: The files with a new text, that people are to see.
+        removed: The files that are gone, likewise.
         backups: Copies of files as they were.
     """
 
@@ -118,8 +120,9 @@ def write_changes(changes: Iterable[Change], *, backup: bool = False) -> Written
             with suppress(SettingsError):
                 _write(change, change.after, change.before)
         raise
-    written = tuple(dict.fromkeys(change.path for change in done if change.after is not None))
-    removed = tuple(change.path for change in done if change.after is None)
+    shown = [change for change in done if change.is_shown]
+    written = tuple(dict.fromkeys(change.path for change in shown if change.after is not None))
+    removed = tuple(change.path for change in shown if change.after is None)
     return WrittenChanges(written, removed, tuple(backups))
 
 

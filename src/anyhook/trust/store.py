@@ -10,7 +10,7 @@ import json
 import os
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyhook.atomic_write import replace_file
 from anyhook.errors import SettingsError
@@ -19,7 +19,7 @@ from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.trust.records import Change, Records, object_member, record_subjects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from anyhook.files import FileIdentity
     from anyhook.trust.subjects import Subject
@@ -88,15 +88,38 @@ class TrustStore:
             for key, entry in recorded.entries.items():
                 if _agent_of(entry) != agent:
                     entries[key] = entry
-            # Texts of directories that no entry names any more are dropped.
-            used_digests: set[str] = set()
-            for entry in entries.values():
-                used_digests.update(map(str, object_member(entry, "trees").values()))
-            for digest, files in recorded.trees.items():
-                if digest in used_digests:
-                    trees[digest] = files
-            content = {"project": str(project), "version": 2, "hooks": entries, "trees": trees}
-            replace_file(file, json.dumps(content, indent=1).encode(), mode=0o600)
+            _write(file, project, entries, {**trees, **recorded.trees})
+
+    def forget(
+        self, project: Path, agent: str, configured: Collection[str], paths: Collection[str]
+    ) -> None:
+        """Remove what is recorded about hooks that are gone, and name one of some files.
+
+        Args:
+            project: Directory of the project.
+            agent: Whose hooks they were.
+            configured: Keys of the hooks that its settings have now.
+            paths: The files.
+
+        Raises:
+            OSError: If the store cannot be written, or another process holds it.
+        """
+        file = self._file(project)
+        if not file.exists():
+            return
+        with locked(file):
+            recorded = self.records(project)
+            entries: dict[str, Any] = {}
+            for key, entry in recorded.entries.items():
+                is_gone = _agent_of(entry) == agent and key not in configured
+                if not is_gone or object_member(entry, "scripts").keys().isdisjoint(paths):
+                    entries[key] = entry
+            if len(entries) == len(recorded.entries):
+                return
+            if entries:
+                _write(file, project, entries, dict(recorded.trees))
+            else:
+                file.unlink(missing_ok=True)
 
     def revoke(self, project: Path) -> bool:
         """Remove what is recorded about a project. Returns whether there was anything."""
@@ -151,6 +174,16 @@ class TrustStore:
                 problem = "can be written by other users, so nothing in it is trusted"
                 return f"{path} {problem}; run: chmod go-w {path}"
         return None
+
+
+def _write(file: Path, project: Path, entries: dict[str, Any], trees: dict[str, Any]) -> None:
+    """Write the file about a project, without directories that no entry names any more."""
+    used_digests: set[str] = set()
+    for entry in entries.values():
+        used_digests.update(map(str, object_member(entry, "trees").values()))
+    used = {digest: files for digest, files in trees.items() if digest in used_digests}
+    content = {"project": str(project), "version": 2, "hooks": entries, "trees": used}
+    replace_file(file, json.dumps(content, indent=1).encode(), mode=0o600)
 
 
 def _agent_of(entry: object) -> str:

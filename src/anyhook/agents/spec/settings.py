@@ -135,7 +135,7 @@ class SettingsFile(Record, kw_only=False):
 class Companion(Record):
     """A file that the agent needs beside a settings file to run the hooks in it.
 
-    `anyhook install` generates it, and `anyhook uninstall` removes it with the last hook.
+    `anyhook add` generates it, and `anyhook remove` removes it with the last hook.
 
     Attributes:
         path: The file, relative to the directory of the settings file.

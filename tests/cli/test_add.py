@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -68,12 +69,12 @@ def value(path):
     return parse(path.read_text(encoding="utf-8"), str(path)).value
 
 
-# -- install and uninstall
+# -- add and remove
 
 
-def test_install_writes_each_agents_own_words(world, run, hook_file):
+def test_add_writes_each_agents_own_words(world, run, hook_file):
     arguments = [f"--agent={name}" for name in ("claude", "gemini", "terminai")]
-    code, out, _ = run("install", str(hook_file), *arguments, "--yes", "--python", "py thon")
+    code, out, _ = run("add", str(hook_file), *arguments, "--yes", "--python", "py thon")
 
     claude = value(world.project / ".claude" / "settings.json")["hooks"]
     gemini = value(world.project / ".gemini" / "settings.json")["hooks"]
@@ -105,8 +106,8 @@ def test_install_writes_each_agents_own_words(world, run, hook_file):
 
 
 @pytest.mark.parametrize("agent", ["claude", "gemini", "terminai"])
-def test_what_was_installed_runs(world, run, hook_file, agent):
-    run("install", str(hook_file), "--agent", agent, "--yes", "--python", sys.executable)
+def test_what_was_added_runs(world, run, hook_file, agent):
+    run("add", str(hook_file), "--agent", agent, "--yes", "--python", sys.executable)
     wire = get_agent(agent).event("before_tool").wire
     tool = get_agent(agent).vocabulary.name("shell")
 
@@ -126,7 +127,7 @@ def test_what_was_installed_runs(world, run, hook_file, agent):
 def test_shared_settings_get_a_command_that_means_the_same_on_every_machine(
     world, run, hook_file, agent
 ):
-    run("install", str(hook_file), "--agent", agent, "--yes")
+    run("add", str(hook_file), "--agent", agent, "--yes")
 
     event = get_agent(agent).event("before_tool").wire
     written = (world.project / f".{agent}" / "settings.json").read_text()
@@ -139,7 +140,7 @@ def test_shared_settings_get_a_command_that_means_the_same_on_every_machine(
 
 
 def test_shared_settings_get_a_portable_interpreter_for_cold_hooks(world, run, hook_file):
-    run("install", str(hook_file), "--agent", "gemini", "--cold", "--yes")
+    run("add", str(hook_file), "--agent", "gemini", "--cold", "--yes")
 
     (definition,) = value(world.files["project"])["hooks"]["BeforeTool"]
     command = definition["hooks"][0]["command"]
@@ -152,7 +153,7 @@ def test_a_program_that_is_missing_here_is_reported(world, run, hook_file, monke
     monkeypatch.setenv("PATH", str(empty))
 
     for option, name in (((), "anyhook"), (("--cold",), "python3")):
-        code, _, err = run("install", str(hook_file), "--agent", "gemini", "--yes", *option)
+        code, _, err = run("add", str(hook_file), "--agent", "gemini", "--yes", *option)
         assert code == 0
         assert f"{name} " in err
         assert "install it" in " ".join(err.split())
@@ -160,7 +161,7 @@ def test_a_program_that_is_missing_here_is_reported(world, run, hook_file, monke
 
 @pytest.mark.parametrize("scope", ["user", "local"])
 def test_settings_of_one_user_name_whole_paths(world, run, hook_file, scope):
-    run("install", str(hook_file), "--agent", "claude", "--scope", scope, "--yes")
+    run("add", str(hook_file), "--agent", "claude", "--scope", scope, "--yes")
 
     base = world.home if scope == "user" else world.project
     name = "settings.json" if scope == "user" else "settings.local.json"
@@ -171,7 +172,7 @@ def test_settings_of_one_user_name_whole_paths(world, run, hook_file, scope):
 
 def test_a_portable_command_runs_warm_where_anyhook_is_on_the_path(world, run, hook_file):
     """The engine recognizes our own program, which it finds through `PATH`."""
-    run("install", str(hook_file), "--agent", "gemini", "--yes")
+    run("add", str(hook_file), "--agent", "gemini", "--yes")
     program = Path(sys.executable).with_name("anyhook")
     (definition,) = value(world.files["project"])["hooks"]["BeforeTool"]
 
@@ -187,11 +188,11 @@ def first_line(file):
     return Path(file).read_text().splitlines()[0]
 
 
-def test_what_was_installed_at_the_users_request_is_trusted(world, run, hook_file):
+def test_what_was_added_at_the_users_request_is_trusted(world, run, hook_file):
     other = {"type": "command", "name": "other", "command": "true"}
     world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [other]}]}})
 
-    run("install", str(hook_file), "--agent", "gemini", "--yes")
+    run("add", str(hook_file), "--agent", "gemini", "--yes")
     states = {row["name"]: row["state"] for row in json.loads(run("list", "--json")[1])}
     assert states == {"other": "not trusted", "my guard": "on"}
 
@@ -201,49 +202,48 @@ def test_what_was_installed_at_the_users_request_is_trusted(world, run, hook_fil
 
 
 def test_a_dry_run_trusts_nothing(world, run, hook_file):
-    run("install", str(hook_file), "--agent", "gemini", "--dry-run")
+    run("add", str(hook_file), "--agent", "gemini", "--dry-run")
 
     assert not Path(os.environ["ANYHOOK_DATA_DIR"], "trust").exists()
 
 
-def test_init_trusts_what_it_wrote_and_names_the_next_command(world, run, monkeypatch):
+def test_init_trusts_what_it_wrote_and_shows_that_it_works(world, run, anyhook_on_the_path):
     (world.project / ".claude").mkdir()
-    code, out, _ = run("init", "--yes")
+    code, out, _ = run("init", "--bare", "--yes")
 
     assert code == 0
     assert run("trust", "--show", "--agent", "claude")[0] == 0
-    (following,) = [line for line in out.splitlines() if line.strip().startswith("anyhook ")]
-    monkeypatch.chdir(world.project)
-    assert run(*shlex.split(following)[1:])[0] == 0
+    assert re.search(r"^✓ works .* guard.py  PreToolUse ", out, re.MULTILINE)
+    assert re.search(r"^✓ works .* guard.py  SessionStart ", out, re.MULTILINE)
 
 
-def test_installing_twice_changes_nothing_and_comments_stay(world, run, hook_file):
+def test_adding_twice_changes_nothing_and_comments_stay(world, run, hook_file):
     before = '{\n  // mine\n  "model": "x", // keep\n}\n'
     path = world.settings("project", before)
-    run("install", str(hook_file), "--agent", "gemini", "--yes")
+    run("add", str(hook_file), "--agent", "gemini", "--yes")
     once = path.read_text()
-    _, out, _ = run("install", str(hook_file), "--agent", "gemini", "--yes")
+    _, out, _ = run("add", str(hook_file), "--agent", "gemini", "--yes")
 
     assert path.read_text() == once
-    assert "stays as it is" in out
+    assert "nothing to change" in out
     assert "// mine" in once
     assert "// keep" in once
 
-    run("uninstall", str(hook_file), "--yes")
+    run("remove", str(hook_file), "--yes")
     after = path.read_text()
     assert after == before
 
 
-def test_uninstall_leaves_the_hooks_of_others(world, run, hook_file):
+def test_remove_leaves_the_hooks_of_others(world, run, hook_file):
     other = {"type": "command", "name": "other", "command": "true"}
-    run("install", str(hook_file), "--agent", "gemini", "--yes")
+    run("add", str(hook_file), "--agent", "gemini", "--yes")
     path = world.files["project"]
     settings = value(path)
     settings["hooks"]["BeforeTool"][0]["hooks"].append(other)
     settings["hooks"]["AfterTool"] = [{"hooks": [other]}, {"hooks": [{"command": "un'balanced"}]}]
     world.settings("project", settings)
 
-    code, _, _ = run("uninstall", str(hook_file), "--agent", "gemini", "--yes")
+    code, _, _ = run("remove", str(hook_file), "--agent", "gemini", "--yes")
     left = value(path)["hooks"]
 
     assert code == 0
@@ -252,7 +252,7 @@ def test_uninstall_leaves_the_hooks_of_others(world, run, hook_file):
     assert left.keys() == {"BeforeTool", "AfterTool"}
 
 
-def test_uninstall_takes_our_handler_alone_and_comments_stay(world, run, hook_file):
+def test_remove_takes_our_handler_alone_and_comments_stay(world, run, hook_file):
     ours = '{"type": "command", "command": "py \\"${GEMINI_PROJECT_DIR}/hooks/my guard.py\\""}'
     lint = ours.replace("py ", "ruff check ")
     text = f"""{{
@@ -277,7 +277,7 @@ def test_uninstall_takes_our_handler_alone_and_comments_stay(world, run, hook_fi
 """
     path = world.settings("project", text)
 
-    code, _, _ = run("uninstall", str(hook_file), "--agent", "gemini", "--yes")
+    code, _, _ = run("remove", str(hook_file), "--agent", "gemini", "--yes")
 
     kept = [line for line in text.splitlines(keepends=True) if ours not in line]
     assert code == 0
@@ -292,16 +292,16 @@ def test_uninstall_takes_our_handler_alone_and_comments_stay(world, run, hook_fi
         '"${GEMINI_PROJECT_DIR}/hooks/my guard.py"',
     ],
 )
-def test_uninstall_leaves_other_commands_on_the_file(world, run, hook_file, command):
+def test_remove_leaves_other_commands_on_the_file(world, run, hook_file, command):
     path = world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [{"command": command}]}]}})
     before = path.read_text()
 
-    run("uninstall", str(hook_file), "--agent", "gemini", "--yes")
+    run("remove", str(hook_file), "--agent", "gemini", "--yes")
 
     assert path.read_text() == before
 
 
-@pytest.mark.parametrize("command", ["install", "uninstall"])
+@pytest.mark.parametrize("command", ["add", "remove"])
 def test_a_link_out_of_the_project_is_refused(world, run, hook_file, command):
     outside = world.write(world.home / ".claude" / "settings.json", "{}")
     (world.project / ".claude").mkdir()
@@ -323,12 +323,12 @@ def test_a_link_inside_the_project_is_followed(world, run, hook_file):
     inside = world.write(world.project / "shared" / "settings.json", "{}")
     (world.project / ".claude").symlink_to(inside.parent)
 
-    assert run("install", str(hook_file), "--agent", "claude", "--yes")[0] == 0
+    assert run("add", str(hook_file), "--agent", "claude", "--yes")[0] == 0
     assert "PreToolUse" in value(inside)["hooks"]
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(world, run, hook_file):
-    code, out, _ = run("install", str(hook_file), "--agent", "claude", "--dry-run")
+    code, out, _ = run("add", str(hook_file), "--agent", "claude", "--dry-run")
 
     assert code == 0
     assert '+            "type": "command",' in out
@@ -336,7 +336,7 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(world, run, hook_file
 
 
 def test_without_a_terminal_it_asks_for_yes(world, run, hook_file):
-    code, _, err = run("install", str(hook_file), "--agent", "claude")
+    code, _, err = run("add", str(hook_file), "--agent", "claude")
 
     assert code == 64
     assert "--yes" in err
@@ -345,7 +345,7 @@ def test_without_a_terminal_it_asks_for_yes(world, run, hook_file):
 
 @pytest.mark.parametrize(("key", "written"), [(b"y", True), (b"n", False), (b"\r", False)])
 def test_it_asks_on_a_terminal(world, hook_file, key, written):
-    words = ["install", str(hook_file), "--agent", "claude"]
+    words = ["add", str(hook_file), "--agent", "claude"]
 
     code, out = answer(words, key, cwd=world.project)
 
@@ -355,34 +355,34 @@ def test_it_asks_on_a_terminal(world, hook_file, key, written):
 
 
 def test_user_scope_names_the_whole_path(world, run, hook_file):
-    run("install", str(hook_file), "--agent", "claude", "--scope", "user", "--yes")
+    run("add", str(hook_file), "--agent", "claude", "--scope", "user", "--yes")
     command = value(world.home / ".claude" / "settings.json")["hooks"]["PreToolUse"][0]["hooks"][0]
 
     assert f"'{hook_file}'" in command["command"]
 
-    run("uninstall", str(hook_file), "--scope", "user", "--yes")
-    assert value(world.home / ".claude" / "settings.json") == {}
+    run("remove", str(hook_file), "--scope", "user", "--yes")
+    assert not (world.home / ".claude").exists()
 
 
 def test_the_local_scope_is_claude_codes_own(world, run, hook_file):
-    run("install", str(hook_file), "--agent", "claude", "--scope", "local", "--yes")
+    run("add", str(hook_file), "--agent", "claude", "--scope", "local", "--yes")
     assert (world.project / ".claude" / "settings.local.json").exists()
 
-    code, _, err = run("install", str(hook_file), "--agent", "gemini", "--scope", "local", "--yes")
+    code, _, err = run("add", str(hook_file), "--agent", "gemini", "--scope", "local", "--yes")
     assert code == 64
     assert "no settings of the scope 'local'" in err
-    code, _, err = run("install", str(hook_file), "--agent", "gemini", "--scope", "all", "--yes")
+    code, _, err = run("add", str(hook_file), "--agent", "gemini", "--scope", "all", "--yes")
     assert code == 64
     assert "--scope is" in err
 
 
 def test_agents_are_found_by_their_directories(world, run, hook_file):
-    code, _, err = run("install", str(hook_file), "--yes")
+    code, _, err = run("add", str(hook_file), "--yes")
     assert code == 64
     assert "--agent gemini or --agent claude" in err
 
     (world.home / ".claude").mkdir()
-    code, out, _ = run("install", str(hook_file), "--yes", "--json")
+    code, out, _ = run("add", str(hook_file), "--yes", "--json")
     report = json.loads(out)
     assert report["written"] is True
     assert [file["agent"] for file in report["files"]] == ["claude"]
@@ -400,7 +400,7 @@ def test_agents_are_found_by_their_directories(world, run, hook_file):
 )
 def test_a_file_that_cannot_be_edited_stays_as_it_is(world, run, hook_file, text, words):
     path = world.write(world.project / ".terminai" / "settings.json", text)
-    code, _, err = run("install", str(hook_file), "--agent", "terminai", "--yes")
+    code, _, err = run("add", str(hook_file), "--agent", "terminai", "--yes")
 
     assert code == 64
     assert words in " ".join(err.split())
@@ -411,7 +411,7 @@ def test_a_file_that_is_not_text_is_refused(world, run, hook_file):
     path = world.project / ".claude" / "settings.json"
     path.parent.mkdir()
     path.write_bytes(b"\xff\xfe")
-    code, _, err = run("install", str(hook_file), "--agent", "claude", "--yes")
+    code, _, err = run("add", str(hook_file), "--agent", "claude", "--yes")
 
     assert code == 64
     assert "cannot be read" in err
@@ -432,17 +432,17 @@ def test_what_is_not_a_hook_file_is_refused(world, run, text, words):
     path = world.project / "x.py"
     if text is not None:
         path.write_text(text)
-    code, _, err = run("install", str(path), "--agent", "claude", "--yes")
+    code, _, err = run("add", str(path), "--agent", "claude", "--yes")
 
     assert code == 64
     assert words in err
 
 
-def test_installing_again_replaces_what_changed(world, run, hook_file):
-    run("install", str(hook_file), "--agent", "gemini", "--yes")
+def test_adding_again_replaces_what_changed(world, run, hook_file):
+    run("add", str(hook_file), "--agent", "gemini", "--yes")
     text = hook_file.read_text().replace("before_model", "after_model").replace("edit_file", "glob")
     hook_file.write_text(text)
-    run("install", str(hook_file), "--agent", "gemini", "--yes", "--python", "other")
+    run("add", str(hook_file), "--agent", "gemini", "--yes", "--python", "other")
     hooks = value(world.files["project"])["hooks"]
 
     assert hooks.keys() == {"BeforeTool", "SessionStart", "AfterModel"}
@@ -458,7 +458,7 @@ def test_wildcards_are_the_agents_own_tools(world, run):
         "@hooks.before_tool('edit_*')\ndef f(event): pass\n"
         "if __name__ == '__main__':\n    hooks.run()\n",
     )
-    run("install", str(path), "--agent", "claude", "--agent", "gemini", "--yes")
+    run("add", str(path), "--agent", "claude", "--agent", "gemini", "--yes")
     claude = value(world.project / ".claude" / "settings.json")["hooks"]["PreToolUse"][0]
     gemini = value(world.project / ".gemini" / "settings.json")["hooks"]["BeforeTool"][0]
 
@@ -466,49 +466,49 @@ def test_wildcards_are_the_agents_own_tools(world, run):
     assert gemini["matcher"] == "^(?:replace|edit_.*)$"
 
 
-def test_uninstall_goes_on_where_a_file_is_broken(world, run, hook_file):
-    run("install", str(hook_file), "--agent", "claude", "--agent", "gemini", "--yes")
+def test_remove_goes_on_where_a_file_is_broken(world, run, hook_file):
+    run("add", str(hook_file), "--agent", "claude", "--agent", "gemini", "--yes")
     world.settings("project", "{")
-    code, _, err = run("uninstall", str(hook_file), "--yes")
+    code, _, err = run("remove", str(hook_file), "--yes")
 
     assert code == 64
     assert "settings.json:1" in err
-    assert value(world.project / ".claude" / "settings.json") == {}
+    assert not (world.project / ".claude").exists()
     assert world.files["project"].read_text() == "{"
 
 
 def test_init_leaves_nothing_behind_that_was_not_agreed(world, run):
-    assert run("init")[0] == 64
-    assert run("init", "--agent", "claude")[0] == 64
+    assert run("init", "--bare")[0] == 64
+    assert run("init", "--bare", "--agent", "claude")[0] == 64
     assert not (world.project / ".anyhook").exists()
 
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--agent", "gemini")])
-def test_uninstall_of_a_file_that_no_settings_run_is_an_error(world, run, hook_file, options):
-    run("install", str(hook_file), "--agent", "gemini", "--yes")
+def test_remove_of_a_file_that_no_settings_run_is_an_error(world, run, hook_file, options):
+    run("add", str(hook_file), "--agent", "gemini", "--yes")
 
-    code, _, err = run("uninstall", "hooks/my gard.py", "--yes", *options)
+    code, _, err = run("remove", "hooks/my gard.py", "--yes", *options)
 
     assert code == 64
     assert "no settings of the scope 'project' run hooks/my gard.py" in " ".join(err.split())
-    assert run("uninstall", str(hook_file), "--yes")[0] == 0
+    assert run("remove", str(hook_file), "--yes")[0] == 0
 
 
 # -- init
 
 
 def test_init_without_any_agent_writes_the_file_and_names_the_next_command(world, run):
-    code, out, err = run("init", "--yes")
+    code, out, err = run("init", "--bare", "--yes")
 
     assert code == 0, err
     assert "No agent is found" in out
-    assert "anyhook install .anyhook/guard.py --agent" in out
+    assert "anyhook add .anyhook/guard.py --agent" in out
     assert not (world.project / ".claude").exists()
     assert run("test", ".anyhook/guard.py")[0] == 0
 
 
-def test_install_without_any_agent_asks_for_one(world, run, hook_file):
-    code, _, err = run("install", str(hook_file), "--yes")
+def test_add_without_any_agent_asks_for_one(world, run, hook_file):
+    code, _, err = run("add", str(hook_file), "--yes")
 
     assert code == 64
     assert "name one: --agent" in " ".join(err.split())
@@ -517,7 +517,7 @@ def test_install_without_any_agent_asks_for_one(world, run, hook_file):
 def test_init_writes_a_starter_that_works(world, run, anyhook_on_the_path):
     (world.project / ".claude").mkdir()
     (world.project / ".gemini").mkdir()
-    code, out, _ = run("init", "--yes")
+    code, out, _ = run("init", "--bare", "--yes")
     starter = world.project / ".anyhook" / "guard.py"
 
     assert code == 0
@@ -527,7 +527,7 @@ def test_init_writes_a_starter_that_works(world, run, anyhook_on_the_path):
     assert code == 0, out
 
     starter.write_text(starter.read_text() + "\n# mine\n")
-    code, out, _ = run("init", "--yes")
+    code, out, _ = run("init", "--bare", "--yes")
     assert "a new file" not in out
     assert starter.read_text().endswith("# mine\n")
 
@@ -535,7 +535,7 @@ def test_init_writes_a_starter_that_works(world, run, anyhook_on_the_path):
 def test_init_writes_no_starter_through_a_link_out_of_the_project(world, run):
     (world.project / ".anyhook").symlink_to(world.home)
 
-    code, _, err = run("init", "--agent", "claude", "--yes")
+    code, _, err = run("init", "--bare", "--agent", "claude", "--yes")
 
     assert code == 64
     assert str(world.home / "guard.py") in "".join(err.splitlines())
@@ -544,7 +544,7 @@ def test_init_writes_no_starter_through_a_link_out_of_the_project(world, run):
 
 
 def test_init_can_be_looked_at_first(world, run):
-    code, out, _ = run("init", "--agent", "claude", "--dry-run")
+    code, out, _ = run("init", "--bare", "--agent", "claude", "--dry-run")
 
     assert code == 0
     assert "a new file" in out
@@ -555,7 +555,7 @@ def test_init_can_be_looked_at_first(world, run):
 def test_check_reports_what_the_agent_cannot_do_without_running_the_file(
     world, run, hook_file, anyhook_on_the_path
 ):
-    run("install", str(hook_file), "--agent", "claude", "--yes")
+    run("add", str(hook_file), "--agent", "claude", "--yes")
     hook_file.write_text("raise SystemExit('must not run')\n" + hook_file.read_text())
     code, out, _ = run("check", "--agent", "claude", "--json")
     found = [d for d in json.loads(out)["diagnostics"] if d["code"] == "ability"]
@@ -567,7 +567,7 @@ def test_check_reports_what_the_agent_cannot_do_without_running_the_file(
 
 
 def test_check_shows_whose_settings_are_here(world, run, hook_file):
-    run("install", str(hook_file), "--agent", "claude", "--yes")
+    run("add", str(hook_file), "--agent", "claude", "--yes")
 
     assert "Claude Code" in run("check")[1]
     assert hook_file.name in run("list")[1]
@@ -762,7 +762,7 @@ def test_a_file_that_never_runs_its_hooks_is_not_installed(world, run):
         "@hooks.before_tool\ndef guard(event): pass\n",
     )
 
-    code, _, err = run("install", str(file), "--agent", "claude", "--yes")
+    code, _, err = run("add", str(file), "--agent", "claude", "--yes")
 
     assert code == 64
     assert "never calls hooks.run()" in err

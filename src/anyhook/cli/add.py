@@ -1,0 +1,286 @@
+"""`anyhook add`: guards and hook files in the settings of agents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
+from anyhook.cli.evidence import evidence_may_be_lost
+from anyhook.cli.guard_views import (
+    print_added,
+    print_conflicts,
+    print_guard_list,
+    print_guards,
+    update_json,
+)
+from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
+from anyhook.cli.output import console, health_members, print_json
+from anyhook.cli.render import print_note
+from anyhook.cli.unsupported import print_unsupported, unsupported_uses
+from anyhook.errors import UsageError
+from anyhook.manage.adding import Place
+from anyhook.manage.additions import (
+    Addition,
+    finish_addition,
+    guard_rows,
+    health_of_files,
+    hook_files,
+    plan_addition,
+    plan_additions_of,
+    plan_guard_updates,
+)
+from anyhook.manage.guard_files import all_guards, find_guard
+from anyhook.manage.launchers import choose_launcher, launcher_problem
+from anyhook.manage.scope import agents_here, existing_project
+from anyhook.manage.tried import keep_examples, try_hook_file
+from anyhook.sandbox.sandbox import Sandbox, sandbox_limits
+from anyhook.settings.changes import SCOPES, Change
+from anyhook.settings.companions import program_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.manage.health import HookHealth
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[NAME | FILE]...",
+        help="Guards that come with anyhook, or hook files of yours (a path, or a name in .py).",
+        show_default=False,
+    ),
+]
+SettingsScope = Annotated[
+    str,
+    typer.Option("--scope", metavar="SCOPE", help=f"Settings to edit: {', '.join(SCOPES)}."),
+]
+Python = Annotated[
+    str | None,
+    typer.Option(
+        "--python", metavar="PROGRAM", help="Interpreter of the command; it must have anyhook."
+    ),
+]
+Cold = Annotated[
+    bool, typer.Option("--cold", help="Start an interpreter for each event, not a warm worker.")
+]
+ShowList = Annotated[
+    bool, typer.Option("--list", help="Show the guards, and where they are added.")
+]
+Why = Annotated[bool, typer.Option("--why", help="Show what guards do, and what happened without.")]
+Update = Annotated[
+    bool,
+    typer.Option("--update", help="Update guards to this release; your changes are merged."),
+]
+
+NO_AGENT = "no agent is found in this project or your home"
+
+
+@one_at_a_time
+def add(
+    names: Names = None,
+    show_list: ShowList = False,
+    why: Why = False,
+    update: Update = False,
+    project: Project = HERE,
+    agents: AgentNames = None,
+    scope: SettingsScope = "project",
+    python: Python = None,
+    cold: Cold = False,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> int:
+    """Add guards that come with anyhook, or hook files of yours, to the settings of your agents.
+
+    A guard is one Python file, which is copied into `.anyhook/` and is yours to change. Each event
+    of a file becomes one hook; hooks of an earlier `add` are replaced. Comments, order and
+    indentation of the settings stay. It reports what an agent cannot do.
+
+    For example:
+
+        anyhook add --list
+        anyhook add files git secrets
+        anyhook add --why remote-code
+        anyhook add --update
+        anyhook add hooks/guard.py --agent claude --agent gemini
+        anyhook add ~/hooks/guard.py --scope user --yes
+    """
+    directory = existing_project(project)
+    if scope not in SCOPES:
+        raise UsageError(f"--scope is {', '.join(SCOPES)}, not {scope!r}")
+    if show_list:
+        print_guard_list(guard_rows(directory), as_json=as_json)
+        return OK
+    if why:
+        guards = all_guards()
+        chosen = [find_guard(name, guards) for name in names or guards]
+        print_guards(chosen, as_json=as_json)
+        return OK
+    options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
+    place = make_place(directory, scope, python, cold=cold)
+    if update:
+        return _update(names or [], place, agents, options)
+    if not names:
+        raise UsageError("name a guard or a hook file; the guards are in: anyhook add --list")
+    specs = require_agents(directory, agents)
+    addition = plan_addition(place, specs, hook_files(names, directory, scope))
+    write_additions([addition], options)
+    return OK
+
+
+def _update(
+    names: Sequence[str], place: Place, agents: list[str] | None, options: WriteOptions
+) -> int:
+    """Update copies of guards, or show where they conflict."""
+    updates = plan_guard_updates(names, place.project, place.scope)
+    conflicts = [update for update in updates if update.conflicts]
+    extra = {"guards": [update_json(update) for update in updates]}
+    if conflicts:
+        if options.as_json:
+            print_json({"written": False, "files": [], "degraded": {}, "health": [], **extra})
+        else:
+            print_conflicts(conflicts)
+        return PROBLEMS
+    if not options.as_json:
+        for update in updates:
+            if not update.change.has_effect:
+                console().print(f"{update.guard.name}: version {update.guard.version}, nothing new")
+        if not updates:
+            console().print(f"no guard is added in the scope {place.scope!r}", markup=False)
+    specs = [get_agent(name) for name in agents or ()]
+    write_additions(plan_additions_of(updates, place, specs), options, extra)
+    return OK
+
+
+# -- what `add` and `init` share
+
+
+def make_place(project: Path, scope: str, python: str | None, *, cold: bool) -> Place:
+    """Return where hook files are added, and what starts them."""
+    launcher = choose_launcher(python, scope, cold=cold)
+    return Place(project, scope, launcher, program_words(scope, python))
+
+
+def require_agents(project: Path, names: list[str] | None) -> list[AgentSpec]:
+    """Return the named agents, or those that are here.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    specs = agents_here(project, names)
+    if not specs:
+        choices = " or ".join(f"--agent {name}" for name in CODING_AGENTS)
+        raise UsageError(f"{NO_AGENT}; name one: {choices}")
+    return specs
+
+
+def write_additions(
+    additions: Sequence[Addition],
+    options: WriteOptions,
+    extra: dict[str, Any] | None = None,
+    *,
+    show: Callable[[], object] | None = None,
+) -> None:
+    """Write additions with one question, try the guards, and show what is guarded now.
+
+    Args:
+        additions: What is added.
+        options: The options of the command.
+        extra: Further members of the output for programs.
+        show: Shows the changes in place of their differences.
+    """
+    changes = [change for addition in additions for change in addition.changes]
+    written = apply_changes(changes, options, show=show)
+    health: list[HookHealth] = []
+    for addition in additions:
+        if written:
+            _try_guards(addition)
+            finish_addition(addition)
+        if not options.dry_run:
+            paths = [file.path for file in addition.files]
+            health += health_of_files(addition.place.project, addition.agents, paths)
+    unsupported = _unsupported(additions)
+    if options.as_json:
+        result = additions_json(changes, unsupported, health, written=written)
+        print_json({**result, **(extra or {})})
+        return
+    print_unsupported(console(), unsupported)
+    for addition in additions:
+        _warn(addition)
+    print_added(console(), health)
+
+
+def _try_guards(addition: Addition) -> None:
+    """Run the examples of guards that come with anyhook, so that `health` knows whether they work.
+
+    Files of the user are run by `anyhook test`, where the user asks for it.
+    """
+    guards = [file.path for file in addition.files if file.change is not None]
+    names = [agent.name for agent in addition.agents]
+    # Without namespaces, `test` asks before it runs anything.
+    if not guards or not names or sandbox_limits():
+        return
+    with Sandbox.for_project(addition.place.project, discards_output=True) as sandbox:
+        for path in guards:
+            results = try_hook_file(sandbox, path, names).results
+            with evidence_may_be_lost():
+                keep_examples(path.resolve(), results)
+
+
+def _unsupported(additions: Sequence[Addition]) -> dict[str, list[str]]:
+    texts_by_agent: dict[str, list[str]] = {}
+    for addition in additions:
+        for file in addition.files:
+            texts = unsupported_uses(file.path.name, file.uses, addition.agents)
+            for agent in texts:
+                texts_by_agent.setdefault(agent, []).extend(texts[agent])
+    return texts_by_agent
+
+
+def _warn(addition: Addition) -> None:
+    """Print what the hooks need and this machine lacks."""
+    place = addition.place
+    has_companions = any(changes.companions for changes in addition.settings)
+    warning = launcher_problem(place.program if has_companions else place.launcher)
+    if warning and addition.settings:
+        print_note(console(stderr=True), "warning:", warning)
+
+
+def additions_json(
+    changes: Sequence[Change],
+    unsupported: dict[str, list[str]],
+    health: Sequence[HookHealth],
+    *,
+    written: bool,
+) -> dict[str, Any]:
+    """Return what a command has written, for programs."""
+    return {
+        "written": written,
+        "files": changes_json(changes),
+        "degraded": unsupported,
+        "health": [
+            {"hook": hook.row.label, "agent": hook.row.agent.name, "event": hook.row.event}
+            | (health_members(hook) or {})
+            for hook in health
+        ],
+    }
+
+
+def changes_json(changes: Sequence[Change]) -> list[dict[str, Any]]:
+    """Return the files of changes, for programs."""
+    return [
+        {
+            "agent": None if change.agent is None else change.agent.name,
+            "path": change.path,
+            "changes": change.has_effect,
+            "text": change.after,
+        }
+        for change in changes
+        if change.is_shown
+    ]

@@ -1,0 +1,353 @@
+"""What `anyhook add`, `remove` and `init` do: guards and hook files, in the settings of agents."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
+from anyhook.errors import SettingsError, UsageError
+from anyhook.manage.adding import (
+    add_hook_files,
+    agents_that_run,
+    file_arguments,
+    forget_hook_files,
+    load_hook_file,
+    remove_hook_files,
+    runs_file,
+    trust_hook_files,
+)
+from anyhook.manage.guard_files import (
+    all_guards,
+    copy_path,
+    find_guard,
+    plan_copy,
+    read_copy,
+    require_copy,
+)
+from anyhook.manage.guard_updates import plan_update
+from anyhook.manage.health import health
+from anyhook.manage.paths import show_path
+from anyhook.settings.added import remove_directories
+from anyhook.settings.changes import SCOPES, Change, settings_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.manage.adding import HookFile, Place, SettingsChanges
+    from anyhook.manage.guard_files import Guard, GuardCopy
+    from anyhook.manage.guard_updates import GuardUpdate
+    from anyhook.manage.health import HookHealth
+
+DEFAULT_GUARDS = ("files", "git", "secrets", "own-hooks")
+"""The guards that `init` adds if the user names no others."""
+SCOPES_OF_COPY = {"project": ("project", "local"), "local": ("project", "local"), "user": ("user",)}
+"""Scope to those whose settings may run the same copy of a guard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """Hook files that are added to the settings of agents.
+
+    Attributes:
+        place: Where they are added.
+        files: The files.
+        settings: The changes for each agent.
+    """
+
+    place: Place
+    files: tuple[HookFile, ...]
+    settings: tuple[SettingsChanges, ...]
+
+    @property
+    def changes(self) -> list[Change]:
+        """Every change, in the order in which they are written: no settings name a missing file."""
+        changes = [file.change for file in self.files if file.change is not None]
+        for agent_changes in self.settings:
+            changes += agent_changes.all
+        return changes
+
+    @property
+    def agents(self) -> list[AgentSpec]:
+        """The agents."""
+        return [changes.agent for changes in self.settings]
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Hook files that are removed from the settings of agents.
+
+    Attributes:
+        project: Directory of the project.
+        scope: Whose settings.
+        paths: The files.
+        settings: The changes for each agent.
+        copies: Copies of guards that are removed.
+        problems: Why the settings of some agents cannot be edited.
+    """
+
+    project: Path
+    scope: str
+    paths: tuple[Path, ...]
+    settings: tuple[SettingsChanges, ...]
+    copies: tuple[GuardCopy, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def changes(self) -> list[Change]:
+        """Every change with an effect: the settings first, so that none names a missing file."""
+        changes: list[Change] = []
+        for agent_changes in self.settings:
+            changes += agent_changes.all
+        for copy in self.copies:
+            changes.append(Change(copy.path, copy.text, None, f"Remove the guard {copy.name}"))
+        return [change for change in changes if change.has_effect]
+
+
+@dataclass(frozen=True, slots=True)
+class AddedGuard:
+    """A guard that is added somewhere.
+
+    Attributes:
+        copy: Its copy.
+        scope: Whose settings run it.
+        agents: The agents whose settings run it; none if they were edited by hand.
+    """
+
+    copy: GuardCopy
+    scope: str
+    agents: tuple[AgentSpec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRow:
+    """A guard of the list, with where it is added.
+
+    Attributes:
+        guard: The guard.
+        added: Where it is added: in this project, for the user.
+        problems: Files that stand where copies of it would be, and are none.
+    """
+
+    guard: Guard
+    added: tuple[AddedGuard, ...]
+    problems: tuple[str, ...] = field(default=())
+
+
+def is_file(word: str) -> bool:
+    """Return whether a word of the command line is a file of the user, and not a guard's name."""
+    return word.endswith(".py") or os.sep in word or "/" in word
+
+
+# -- adding
+
+
+def hook_files(words: Iterable[str], project: Path, scope: str) -> list[HookFile]:
+    """Return the hook files for names of guards and files of the user.
+
+    Raises:
+        UnknownNameError: If there is no guard of a name.
+        UsageError: If a file is not a hook file, or never runs its hooks.
+        SettingsError: If a file stands where the copy of a guard belongs.
+    """
+    guards = all_guards()
+    files: list[HookFile] = []
+    for word in dict.fromkeys(words):
+        if is_file(word):
+            files.append(load_hook_file(Path(word)))
+            continue
+        change = plan_copy(find_guard(word, guards), project, scope)
+        files.append(load_hook_file(change.path, change))
+    return files
+
+
+def plan_addition(place: Place, agents: Iterable[AgentSpec], files: Sequence[HookFile]) -> Addition:
+    """Return what adding hook files changes.
+
+    Raises:
+        UsageError: If an agent has no settings of the scope.
+        SettingsError: If its settings cannot be edited.
+    """
+    settings = [add_hook_files(agent, place, files) for agent in agents]
+    return Addition(place, tuple(files), tuple(settings))
+
+
+def plan_guard_updates(names: Sequence[str], project: Path, scope: str) -> list[GuardUpdate]:
+    """Return what the versions that come with anyhook change in the copies of guards.
+
+    Args:
+        names: Names of guards; none for all that are added.
+        project: Directory of the project.
+        scope: Whose guards.
+
+    Raises:
+        UnknownNameError: If there is no guard of a name.
+        UsageError: If one is not added, or cannot be merged.
+        SettingsError: If a copy cannot be read.
+    """
+    guards = all_guards()
+    copies = [require_copy(find_guard(name, guards).name, project, scope) for name in names]
+    if not names:
+        every_copy = [read_copy(name, project, scope) for name in guards]
+        copies = [copy for copy in every_copy if copy is not None]
+    return [plan_update(guards[copy.name], copy) for copy in copies]
+
+
+def plan_additions_of(
+    updates: Iterable[GuardUpdate], place: Place, agents: Sequence[AgentSpec]
+) -> list[Addition]:
+    """Return what updates change, with the settings: a new version may have other events.
+
+    Args:
+        updates: The updates.
+        place: Where the guards are.
+        agents: The agents; none for those whose settings run each guard.
+    """
+    additions: list[Addition] = []
+    every_agent = [get_agent(name) for name in CODING_AGENTS]
+    for update in updates:
+        if update.change.has_effect:
+            path = update.copy.path
+            running = agents or agents_that_run(every_agent, place.project, place.scope, path)
+            files = [load_hook_file(path, update.change)]
+            additions.append(plan_addition(place, running, files))
+    return additions
+
+
+def finish_addition(addition: Addition) -> None:
+    """Trust what was written.
+
+    Raises:
+        OSError: If the trust store cannot be written.
+        SettingsError: If others can write the trust store.
+    """
+    if addition.place.scope != "user":
+        for changes in addition.settings:
+            trust_hook_files(changes, addition.place, addition.files)
+
+
+def health_of_files(
+    project: Path, agents: Iterable[AgentSpec], paths: Iterable[Path]
+) -> list[HookHealth]:
+    """Return whether the hooks of hook files work, in the settings of all layers."""
+    hooks: list[HookHealth] = []
+    for agent in agents:
+        arguments: set[str] = set()
+        for path in paths:
+            arguments |= file_arguments(agent, project, path)
+        engine = Engine.load(project, agent=agent.name, on_message=discard)
+        hooks += [hook for hook in health(engine).hooks if _runs(hook, arguments)]
+    return hooks
+
+
+def _runs(hook: HookHealth, arguments: set[str]) -> bool:
+    return runs_file({"command": hook.row.handler.command}, arguments)
+
+
+# -- removing
+
+
+def plan_removal(
+    words: Iterable[str], project: Path, scope: str, agents: Sequence[AgentSpec]
+) -> Removal:
+    """Return what removing guards and hook files changes.
+
+    Args:
+        words: Names of guards, and files of the user, which stay.
+        project: Directory of the project.
+        scope: Whose settings.
+        agents: The agents; none for all.
+
+    Raises:
+        UnknownNameError: If there is no guard of a name.
+        UsageError: If nothing in these settings runs them, or a named agent has no settings of the
+            scope.
+        SettingsError: If a file that stands in the place of a copy is not one.
+    """
+    guards = all_guards()
+    paths: list[Path] = []
+    copies: list[GuardCopy] = []
+    for word in dict.fromkeys(words):
+        if is_file(word):
+            paths.append(Path(word))
+            continue
+        copy = read_copy(find_guard(word, guards).name, project, scope)
+        paths.append(copy_path(word, project, scope))
+        if copy is not None:
+            copies.append(copy)
+    settings: list[SettingsChanges] = []
+    problems: list[str] = []
+    for agent in agents or [get_agent(name) for name in CODING_AGENTS]:
+        try:
+            settings.append(remove_hook_files(agent, project, scope, paths))
+        except SettingsError as error:  # the other files are still edited
+            problems.append(str(error))
+        except UsageError:  # this agent has no settings of the scope
+            if agents:
+                raise
+    changed = [changes for changes in settings if changes.settings.has_effect]
+    unused = [copy for copy in copies if not _is_needed(copy, project, scope, changed)]
+    if problems:  # those settings may run them
+        unused = []
+    if not changed and not unused and not problems:
+        names = ", ".join(map(show_path, words))
+        raise UsageError(f"no settings of the scope {scope!r} run {names}; see: anyhook list")
+    return Removal(project, scope, tuple(paths), tuple(changed), tuple(unused), tuple(problems))
+
+
+def _is_needed(
+    copy: GuardCopy, project: Path, scope: str, changed: Sequence[SettingsChanges]
+) -> bool:
+    """Return whether settings that are not changed run a copy."""
+    done = {changes.settings.path for changes in changed}
+    for other in SCOPES_OF_COPY[scope]:
+        for agent in agents_that_run(map(get_agent, CODING_AGENTS), project, other, copy.path):
+            with suppress(UsageError, SettingsError):
+                if settings_file(agent, project, other) not in done:
+                    return True
+    return False
+
+
+def finish_removal(removal: Removal) -> None:
+    """Remove what else was made for the hook files: entries of the trust store, directories.
+
+    Raises:
+        OSError: If the trust store cannot be written.
+    """
+    for changes in removal.settings:
+        if removal.scope != "user":
+            forget_hook_files(changes.agent, removal.project, removal.paths)
+        remove_directories(changes.directories)
+    remove_directories({copy.path.parent for copy in removal.copies})
+
+
+# -- the list
+
+
+def guard_rows(project: Path) -> list[GuardRow]:
+    """Return the guards that come with anyhook, and where they are added."""
+    agents = [get_agent(name) for name in CODING_AGENTS]
+    rows: list[GuardRow] = []
+    for guard in all_guards().values():
+        added: list[AddedGuard] = []
+        problems: list[str] = []
+        for scope in SCOPES:
+            try:
+                copy = read_copy(guard.name, project, scope)
+            except SettingsError as error:
+                problems.append(str(error))
+                continue
+            if copy is None:
+                continue
+            running = agents_that_run(agents, project, scope, copy.path)
+            # The scopes of a project share a copy: it is listed where settings run it.
+            if running or scope != "local":
+                added.append(AddedGuard(copy, scope, tuple(running)))
+        rows.append(GuardRow(guard, tuple(added), tuple(dict.fromkeys(problems))))
+    return rows

@@ -1,0 +1,226 @@
+"""The guards that come with anyhook, and their copies: what `anyhook add NAME` writes.
+
+A copy has one line before the text of the guard, with its name, version and hash:
+`# anyhook guard git, version 1, sha256:…`. The package keeps the text of every version that was
+released, so that an update can merge what the user changed.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.errors import SettingsError, UnknownNameError, UsageError
+from anyhook.files import data_directory, read_user_file
+from anyhook.settings.changes import Change
+from anyhook.settings.sources import SIZE_LIMIT
+from anyhook.settings.write import stay_inside
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+GUARDS = Path(__file__).parents[1] / "guards"
+"""The guards: `NAME.py`, with `_` for `-`; older versions are `released/NAME-VERSION.py`."""
+FIELDS = ("Families", "Why", "Source", "Version")
+"""What the docstring of a guard has after its prose, each as `NAME: TEXT`."""
+_FIELD = re.compile(rf"(?P<name>{'|'.join(FIELDS)}):\s*(?P<text>.*)")
+_HEADER = re.compile(r"# anyhook guard (?P<name>[\w-]+), version (?P<version>\d+), sha256:(\w+)")
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A guard that comes with anyhook.
+
+    Attributes:
+        name: Its name, like `remote-code`.
+        text: Its hook file.
+        summary: What it guards, in one line.
+        prose: What it does, and what it does not do.
+        families: The kinds of danger that it is for.
+        why: What happened without it.
+        source: Where that is documented: a URL.
+        version: Number of its version.
+    """
+
+    name: str
+    text: str
+    summary: str
+    prose: str
+    families: tuple[str, ...]
+    why: str
+    source: str
+    version: int
+
+    @cached_property
+    def copy(self) -> str:
+        """The text of a copy."""
+        header = f"# anyhook guard {self.name}, version {self.version}, sha256:{digest(self.text)}"
+        return f"{header}\n{self.text}"
+
+
+@dataclass(frozen=True)
+class GuardCopy:
+    """A copy of a guard in a project, or in the user's data directory.
+
+    Attributes:
+        path: The file.
+        text: Its whole text.
+        name: Name of the guard.
+        version: The version of which it is a copy.
+        digest: SHA-256 of the text of that version.
+    """
+
+    path: Path
+    text: str
+    name: str
+    version: int
+    digest: str
+
+    @property
+    def guard_text(self) -> str:
+        """The text without the line that `add` wrote before it."""
+        return self.text.partition("\n")[2]
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether it differs from the version of which it is a copy."""
+        return digest(self.guard_text) != self.digest
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of the text of a guard, in hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def all_guards(directory: Path = GUARDS) -> dict[str, Guard]:
+    """Return the guards of a directory by their names, in the order of these."""
+    guards: dict[str, Guard] = {}
+    for path in sorted(directory.glob("[!_]*.py")):
+        guard = read_guard(path.stem.replace("_", "-"), path.read_text(encoding="utf-8"))
+        guards[guard.name] = guard
+    return guards
+
+
+def read_guard(name: str, text: str) -> Guard:
+    """Return a guard with what its docstring says.
+
+    Raises:
+        SettingsError: If the docstring lacks one of `FIELDS`.
+    """
+    summary, _, rest = (ast.get_docstring(ast.parse(text)) or "").partition("\n")
+    prose: list[str] = []
+    fields: dict[str, list[str]] = {}
+    field = ""
+    for line in rest.splitlines():
+        match = _FIELD.match(line)
+        if match is not None:
+            field = match["name"]
+            fields[field] = [match["text"]]
+        elif field:
+            fields[field].append(line.strip())
+        else:
+            prose.append(line)
+    missing = [name for name in FIELDS if name not in fields]
+    if missing:
+        raise SettingsError(f"its docstring lacks {', '.join(missing)}", path=f"guard {name!r}")
+    values = {field: " ".join(lines).strip() for field, lines in fields.items()}
+    return Guard(
+        name=name,
+        text=text,
+        summary=summary,
+        prose="\n".join(prose).strip(),
+        families=tuple(re.split(r"[,\s]+", values["Families"])),
+        why=values["Why"],
+        source=values["Source"],
+        version=int(values["Version"]),
+    )
+
+
+def find_guard(name: str, guards: Mapping[str, Guard]) -> Guard:
+    """Return the guard of a name.
+
+    Raises:
+        UnknownNameError: If there is none, with the name that was probably meant.
+    """
+    if name not in guards:
+        raise UnknownNameError("guard", name, guards)
+    return guards[name]
+
+
+def released_text(name: str, version: int, directory: Path = GUARDS) -> str | None:
+    """Return the text of an older version of a guard; `None` if it was never released."""
+    try:
+        return (directory / "released" / f"{name}-{version}.py").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
+# -- copies
+
+
+def copy_path(name: str, project: Path, scope: str) -> Path:
+    """Return where the copy of a guard is: in the project, or in the user's data directory."""
+    if scope == "user":
+        return data_directory() / "guards" / f"guard-{name}.py"
+    return project / ".anyhook" / f"guard-{name}.py"
+
+
+def read_copy(name: str, project: Path, scope: str) -> GuardCopy | None:
+    """Return the copy of a guard; `None` if there is none.
+
+    Raises:
+        SettingsError: If a file of that name is not a copy of the guard, cannot be read, or a link
+            of the repository leads out of the project.
+    """
+    path = copy_path(name, project, scope)
+    if scope != "user":
+        stay_inside(project, path)
+    try:
+        text = read_user_file(path, SIZE_LIMIT).decode()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"it cannot be read ({error})", path=str(path)) from error
+    header = _HEADER.fullmatch(text.partition("\n")[0])
+    if header is None or header["name"] != name:
+        message = (
+            f"`anyhook add {name}` has not written it, because its first line does not name the "
+            f"guard; rename it, or add it as a file of yours: anyhook add {path}"
+        )
+        raise SettingsError(message, path=str(path))
+    return GuardCopy(path, text, name, int(header["version"]), header[3])
+
+
+def plan_copy(guard: Guard, project: Path, scope: str) -> Change:
+    """Return the change that copies a guard; a copy that is there stays as the user has it.
+
+    Raises:
+        SettingsError: As `read_copy`.
+    """
+    copy = read_copy(guard.name, project, scope)
+    if copy is not None:
+        return Change(copy.path, copy.text, copy.text, f"Keep the guard {guard.name}")
+    path = copy_path(guard.name, project, scope)
+    return Change(path, None, guard.copy, f"Write the guard {guard.name}")
+
+
+def require_copy(name: str, project: Path, scope: str) -> GuardCopy:
+    """Return the copy of a guard.
+
+    Raises:
+        UsageError: If there is none.
+        SettingsError: As `read_copy`.
+    """
+    copy = read_copy(name, project, scope)
+    if copy is None:
+        path = copy_path(name, project, scope)
+        raise UsageError(
+            f"the guard {name!r} is not added in the scope {scope!r}: there is no {path}; see: "
+            "anyhook add --list"
+        )
+    return copy

@@ -1,0 +1,137 @@
+"""What settings were like before hooks were added, so that removing these leaves no trace.
+
+Removing hooks undoes every edit of the text but these: a file and directories that did not exist,
+and members that the agent needs next to its hooks. A record in the user's data directory has them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.errors import SettingsError
+from anyhook.files import data_directory, read_user_file
+from anyhook.settings.changes import Change
+from anyhook.settings.sources import SIZE_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a settings file was like before hooks were added.
+
+    Attributes:
+        text: Its text; `None` if it did not exist.
+        directories: Directories that did not exist, the innermost first.
+        forgetting: The change that removes the record of it.
+    """
+
+    text: str | None
+    directories: tuple[Path, ...]
+    forgetting: Change
+
+
+def note_before(settings: Change, left: str, paths: Iterable[Path]) -> Change | None:
+    """Return the change that records a settings file before hooks are added to it.
+
+    Args:
+        settings: The change that adds the hooks.
+        left: The text that removing them again leaves.
+        paths: All files that are written for the hooks.
+
+    Returns:
+        The change; `None` if removing the hooks gives back what is there.
+
+    Raises:
+        SettingsError: If the record cannot be read.
+    """
+    record = _record_of(settings.path)
+    entries = _read_entries(record)
+    directories = _missing_directories([settings.path, *paths])
+    # Whatever is recorded of a file that is gone is about another one.
+    kept = [] if settings.before is None else entries
+    if settings.before == left and not directories:
+        return None if kept == entries else _record_change(record, kept)
+    entry: dict[str, Any] = {"left": _digest(left), "directories": [*map(str, directories)]}
+    if settings.before != left:
+        entry["before"] = settings.before
+    return _record_change(record, [*kept, entry])
+
+
+def find_before(path: Path, left: str) -> Before | None:
+    """Return what a settings file was like before hooks were added to it.
+
+    Args:
+        path: The file.
+        left: Its text without the hooks that are removed.
+
+    Returns:
+        `None` if nothing is recorded, or the text has changed otherwise since then.
+
+    Raises:
+        SettingsError: If the record cannot be read.
+    """
+    record = _record_of(path)
+    entries = _read_entries(record)
+    for index, entry in enumerate(entries):
+        if entry.get("left") == _digest(left):
+            text = entry.get("before", left)
+            directories = tuple(Path(name) for name in entry.get("directories", ()))
+            return Before(text, directories, _record_change(record, entries[:index]))
+    return None
+
+
+def remove_directories(directories: Iterable[Path]) -> None:
+    """Remove directories that hold nothing any more."""
+    for directory in directories:
+        with suppress(OSError):
+            directory.rmdir()
+
+
+def _missing_directories(paths: Iterable[Path]) -> list[Path]:
+    """Return the directories of files that do not exist, the innermost first."""
+    missing: set[Path] = set()
+    for path in paths:
+        for directory in path.parents:
+            if directory.exists():
+                break
+            missing.add(directory)
+    return sorted(missing, key=lambda directory: len(directory.parts), reverse=True)
+
+
+def _record_of(path: Path) -> Path:
+    return data_directory() / "added" / f"{_digest(os.path.realpath(path))[:32]}.json"
+
+
+def _read_entries(record: Path) -> list[dict[str, Any]]:
+    try:
+        entries = json.loads(read_user_file(record, SIZE_LIMIT))["before"]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise SettingsError(f"it cannot be read ({error}); delete it", path=str(record)) from error
+    return [entry for entry in entries if isinstance(entry, dict)]
+
+
+def _record_change(record: Path, entries: list[dict[str, Any]]) -> Change:
+    before = None
+    if record.exists():
+        before = read_user_file(record, SIZE_LIMIT).decode()
+    after = None
+    if entries:
+        after = json.dumps({"version": VERSION, "before": entries}) + "\n"
+    why = "Note what the settings were like before"
+    return Change(record, before, after, why, is_private=True, is_shown=False)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
