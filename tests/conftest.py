@@ -42,6 +42,7 @@ def clean_surroundings(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("GEMINI_CLI_SYSTEM_SETTINGS_PATH", str(home / "system" / "settings.json"))
     monkeypatch.setenv("ANYHOOK_MANAGED_SETTINGS", str(home / "system" / "managed-settings.json"))
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("ANYHOOK_ALLOW", "off")  # the tests of it switch it on
     monkeypatch.setenv("ANYHOOK_WORKER", "off")  # a worker outlives the test; those of it say "on"
     return home
 

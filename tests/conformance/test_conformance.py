@@ -451,7 +451,7 @@ def test_generic(row, tmp_path):
     hook.write_text(PORTABLE_HOOK, encoding="utf-8")
     text = given["stdin"] if isinstance(given["stdin"], str) else json.dumps(given["stdin"])
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **given.get("environ", {})}
-    environ |= {"ROW": json.dumps({**given, "seen": str(seen)})}
+    environ |= {"ANYHOOK_ALLOW": "off", "ROW": json.dumps({**given, "seen": str(seen)})}
 
     done = subprocess.run(
         [sys.executable, str(hook), *given.get("args", [])],

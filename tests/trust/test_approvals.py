@@ -31,7 +31,7 @@ from anyhook.trust.approvals import (
 )
 from tests.answering import answer
 from tests.waiting import until
-from tests.warm import CLIENTS, Warm
+from tests.warm import Warm
 from tests.worker.test_denials import understood
 
 GUARD = """
@@ -45,7 +45,8 @@ QUESTION = "\0"  # `anyhook allow` asks nothing
 @pytest.fixture
 def agent_side(tmp_path):
     """Hook files, and the agent that starts them."""
-    side = Warm(tmp_path, CLIENTS["interpreter"])
+    side = Warm(tmp_path)
+    del side.env["ANYHOOK_ALLOW"]
     yield side
     side.close()
 

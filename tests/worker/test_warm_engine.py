@@ -325,7 +325,8 @@ IMPORT_MAIN = "from anyhook._entry_point import main"
 WRAPPERS = {
     "of the shell": "#!/bin/sh\n# runs anyhook._entry_point\necho no >&2; exit 2\n",
     "around the entry point": f"#!{sys.executable}\nimport sys\n{IMPORT_MAIN}\n" + DENIES_ITSELF,
-    "with one line more": Path(FRONTS["command"][0])
+    "with one line more": Path(sys.executable)
+    .with_name("anyhook-python")
     .read_text()
     .replace("if __name__", DENIES_ITSELF + "if __name__", 1),
     "with another module": f"#!{sys.executable}\nimport sys\n{IMPORT_MAIN}\n"

@@ -68,6 +68,8 @@ RECORDED_ENV = "ANYHOOK_RECORDED"
 """Variable of hooks whose result another process records: `anyhook.journal.records.RECORDED`."""
 REHEARSAL = "rehearsal"
 """Its value where no agent has sent the event: `anyhook.journal.records.REHEARSAL`."""
+ALLOW_ENV = "ANYHOOK_ALLOW"
+"""Variable that is `off` where nobody could allow a denied call: in a service, in CI."""
 CALL_EVENTS = ("before_tool", "permission_request")
 """Events whose denial keeps a tool from running: the user can allow that call."""
 APPROVAL_SECONDS = 2.0
@@ -246,7 +248,8 @@ class Run:
             self._started = time.time()
         # The hook may change the module.
         self._file: str | None = getattr(sys.modules.get("__main__"), "__file__", None)
-        self._is_rehearsal = os.environ.get(RECORDED_ENV) == REHEARSAL
+        is_rehearsal = os.environ.get(RECORDED_ENV) == REHEARSAL
+        self._can_be_allowed = not is_rehearsal and os.environ.get(ALLOW_ENV) != "off"
         self._agent: AgentSpec
         self._spec: EventSpec
         self._event: Event
@@ -334,7 +337,7 @@ class Run:
         Whatever goes wrong, the denial stands.
         """
         is_denied_call = answer.outcome is Outcome.DENY and self._event.name in CALL_EVENTS
-        if not is_denied_call or self._is_shadow or self._is_rehearsal or self._file is None:
+        if not is_denied_call or self._is_shadow or not self._can_be_allowed or self._file is None:
             return answer
         turn = allocate_lock()
 
