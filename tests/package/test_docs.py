@@ -21,8 +21,10 @@ from anyhook.model.events import EVENTS
 from anyhook.testing import HookRun, make_payload
 from anyhook.testing.cases import MEMBERS
 
+COMMAND = "echo AKIA && rm -rf src"
+"""What each guard in the documentation denies: a secret, or deleting the sources."""
 EVENT = json.dumps(
-    make_payload("before_tool", agent="claude", tool="shell", input={"command": "echo AKIA"})
+    make_payload("before_tool", agent="claude", tool="shell", input={"command": COMMAND})
 )
 ROOT = Path(__file__).parents[2]
 FLAGS = re.MULTILINE | re.DOTALL

@@ -32,7 +32,7 @@ from anyhook.engine.combine import combine
 from anyhook.engine.guard import Guard, SharedGuard
 from anyhook.engine.host import host_diagnostics
 from anyhook.engine.messages import MessageChannel
-from anyhook.engine.observers import Observations, report_closed
+from anyhook.engine.observers import OWN_SESSIONS, Observations, report_closed
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
 from anyhook.engine.run import run_plan, withhold_safely
 from anyhook.engine.unmatched_tools import ProgramTool, UnmatchedTools
@@ -138,7 +138,7 @@ class Engine:
         self._observers: list[Observer] = []
         self._background = Background()
         self._session_variables = SessionVariables()
-        self._session_id = f"anyhook-{os.urandom(8).hex()}"
+        self._session_id = f"{OWN_SESSIONS}{os.urandom(8).hex()}"
         self._env_files = EnvFiles() if agent.env_file is not None else None
         self._is_warm = warm
         self.hooks = load_hooks(agent, location)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
 
 _log = logging.getLogger("anyhook")
+OWN_SESSIONS = "anyhook-"
+"""Beginning of the name of the session of events that have none. Nothing ends it."""
 
 
 class Observation(Protocol):

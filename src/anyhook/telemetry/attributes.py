@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from anyhook.engine.observers import OWN_SESSIONS
 from anyhook.model.answers import Outcome
 from anyhook.model.event import ToolEvent
 from anyhook.model.status import Status, trouble_of
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
 MAX_WIDTH = 256
 """Characters of a value that is no content; identifiers and names come from payloads."""
+
+
+def session_of(event: Event) -> str:
+    """Return the identifier of an event's session; empty if the program has named none."""
+    session_id = event.session_id or ""
+    return "" if session_id.startswith(OWN_SESSIONS) else session_id
 
 
 def clean(value: object, limit: int = MAX_WIDTH) -> str:
@@ -44,7 +51,7 @@ def event_attributes(agent: AgentSpec, event: Event) -> Attributes:
         names.EVENT: event.name,
     }
     optional = {
-        names.CONVERSATION_ID: event.session_id,
+        names.CONVERSATION_ID: session_of(event),
         names.AGENT_ID: event.agent_id,
         names.REQUEST_MODEL: _model_of(event),
     }
@@ -129,8 +136,8 @@ def hook_attributes(
         names.HOOK_PLACE: clean(handler.place, limit=4096),
         names.HOOK_STATUS: str(result.status),
     }
-    if event.session_id:
-        attributes[names.CONVERSATION_ID] = clean(event.session_id)
+    if session := session_of(event):
+        attributes[names.CONVERSATION_ID] = clean(session)
     if result.answer.outcome is not Outcome.NONE:
         attributes[names.HOOK_OUTCOME] = str(result.answer.outcome)
     if result.exit_code is not None:

@@ -19,6 +19,7 @@ from anyhook.telemetry.attributes import (
     event_attributes,
     event_name,
     hook_attributes,
+    session_of,
 )
 from anyhook.telemetry.propagation import variables_of
 
@@ -85,7 +86,7 @@ class EventSpan:
         self._token: Token[Context] = otel_context.attach(trace.set_span_in_context(self._span))
 
     def _enter_session(self) -> OpenSession | None:
-        session_id = clean(self._event.session_id or "")
+        session_id = clean(session_of(self._event))
         if not session_id:
             return None
         return self._instruments.sessions.enter(self._agent, session_id, self._start_time)
