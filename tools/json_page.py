@@ -39,6 +39,8 @@ UNSEEN = {
     **dict.fromkeys(("signal", "error", "unknown_tool", "switched_off_by", "if", "settle"), "text"),
     **dict.fromkeys(("native_trust", "traceback", "description", "extension", "refused"), "text"),
     "used": "number",
+    "result": "text",
+    "refusal": "text",
     "tool_output": "any value",
     "crashes": "array of objects",
     "NAME": "array of text",

@@ -170,7 +170,7 @@ import json, sys
 event = json.load(sys.stdin)
 if event.get("stop_hook_active"):
     sys.exit(0)
-if "rm" in event["tool_input"]["command"]:
+if event["tool_input"].get("timeout"):
     print("checked", file=sys.stderr)
     print(json.dumps({"hookSpecificOutput": {
         "hookEventName": "PreToolUse", "permissionDecision": "deny"}}))

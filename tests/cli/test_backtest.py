@@ -86,6 +86,7 @@ def test_the_recorder_is_left_out_of_the_hooks_of_a_project(here, capsys, words)
 
 def test_a_project_with_the_recorder_only_has_no_hooks(here, capsys):
     (here / ".claude" / "settings.json").write_text("{}")
+    add(shell(1, "ls"))
     assert main(["record", "on", "--agent", "claude", "--yes"]) == OK
 
     assert main(["backtest", "--project", "."]) == USAGE
@@ -276,7 +277,7 @@ def test_a_row_with_an_unknown_event_is_reported(here, capsys):
 
     out, error = output(capsys)
     assert "rows.jsonl:1: is no exported event: there is no event 'quatsch'; skipped" in error
-    assert "guard.py 1 event in 1 session" in out
+    assert "guard.py would have denied 0 of 1 call in 1 session" in out
 
 
 @pytest.mark.parametrize(

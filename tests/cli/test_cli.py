@@ -146,7 +146,7 @@ def test_check_does_not_evaluate_the_patterns_of_strangers(world, run):
     code, out, _ = run("check")
 
     assert code == 0
-    assert "not trusted  Gemini CLI:\n  guard\n" in out
+    assert "anyhook does not run it: it is not trusted" in out
 
 
 def test_trust_shows_the_text_of_a_new_script(world, run):
