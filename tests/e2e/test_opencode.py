@@ -1,4 +1,4 @@
-"""Hooks in the real OpenCode, through the plugin that `anyhook install` writes."""
+"""Hooks in the real OpenCode, through the plugin that `anyhook add` writes."""
 
 from __future__ import annotations
 

@@ -914,7 +914,7 @@ def test_it_says_which_events_no_service_is_asked_on(world, hook_file):
     process.communicate(timeout=30)
 
     assert "on SessionStart" in said
-    assert "anyhook install" in said
+    assert "anyhook add" in said
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
