@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.filters import Filter
+from anyhook.history.rows import uncompressed
 from anyhook.history.search import search
 from anyhook.history.store import History
 
@@ -14,6 +15,8 @@ def texts_of_store(history):
     """Return every text in the store, and the words of its full-text index."""
     tables = ("sessions", "events", "bodies", "hooks", "results", "files")
     rows = [history.connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
+    payloads = [row[0] for row in history.connection.execute("SELECT payload FROM bodies")]
+    rows.append([uncompressed(payload) for payload in payloads])
     history.connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, texts, row)")
     words = history.connection.execute("SELECT term FROM temp.words").fetchall()
     return f"{rows} {words}"

@@ -251,6 +251,8 @@ def test_payloads_equal_those_that_hooks_got_in_the_same_session(agent, session)
         events, problems = read(path, agent)
         assert problems == []
         for event in events:
+            if event.refusal is not None:
+                continue  # hooks may not have got it
             matching = [p for p in sent if is_about_the_same(event, p)]
             if not matching:
                 continue  # not every payload was recorded
@@ -276,6 +278,7 @@ def test_a_transcript_gives_the_events_that_hooks_got_and_no_others(agent):
         event.event
         for path in get_transcripts(agent).find(home, {})
         for event in read(path, agent)[0]
+        if event.refusal is None
     ]
     hidden = {"claude": {"session_end"}, "gemini": {"session_end", "before_compress"}}
 

@@ -164,7 +164,7 @@ def test_the_demo_decides_the_events_of_its_session():
         env={**os.environ, "COLUMNS": "120"},
     )
 
-    for words in ("AWS access key", "DENY", "ASK", "timed out", "warning exit 1", "adds context"):
+    for words in ("AWS access key", "DENY", "ASK", "timed out", "warning  exit 1", "adds context"):
         assert words in done.stdout
     assert done.stderr == ""
 

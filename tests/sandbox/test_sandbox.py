@@ -74,7 +74,7 @@ def test_hooks_work_in_the_project_with_the_home_of_the_sandbox(sandbox, places)
 
     assert sandbox.outside([directory, environ["HOME"], home])[:1] == [str(places[0])]
     assert environ["HOME"] == home
-    assert environ["ANYHOOK_RECORDED"] == "1"
+    assert environ["ANYHOOK_RECORDED"] == "rehearsal"
 
 
 def test_variables_that_name_sockets_are_not_there(places, monkeypatch):

@@ -235,7 +235,7 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
     failed = [escape for escape in report.escapes if escape.error]
     if failed:
         number, error = count_of(len(failed), "escape"), shorten(printable(failed[0].error))
-        out.print(Text(f"  {number} passed because the hook failed: {error}", "yellow"))
+        out.print(Text(f"  {number} passed because the hook failed: {error}", CAUTION))
     for value, error in result.failures.items():
         text = f"a command {value} makes it fail, and the call runs: {shorten(printable(error))}"
         out.print(Text(f"  {text}", CAUTION))

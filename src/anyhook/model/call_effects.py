@@ -101,7 +101,7 @@ class CallEffects:
         patch: str = "",
     ) -> None:
         self._call = call
-        self._commands = commands
+        self.commands = commands
         self._directory = directory
         self._home = home
         self._patch = patch
@@ -109,7 +109,7 @@ class CallEffects:
     def runs(self, program: str, *operands: str, options: Collection[str] = ()) -> Match:
         """Return whether the call runs a program; see `ToolEvent.runs`."""
         doubtful = NO_MATCH
-        for command in self._commands:
+        for command in self.commands:
             for candidate in (*command.wrappers, command):
                 certainty = _runs(candidate, program.lower(), operands, options)
                 if certainty is None:
@@ -132,7 +132,7 @@ class CallEffects:
         path_patterns = [PathPattern(text, self._directory, self._home) for text in patterns]
         exceptions = [PathPattern(text, self._directory, self._home) for text in but_not]
         doubtful = NO_MATCH
-        for command in self._commands:
+        for command in self.commands:
             if not command.certain and not command.program:
                 doubtful = doubtful or _match(command, False, _unread_sentence(command))
                 continue
@@ -156,7 +156,7 @@ class CallEffects:
     def contacts(self, patterns: Collection[str]) -> Match:
         """Return whether the call contacts a host that a pattern covers."""
         doubtful = NO_MATCH
-        for command in self._commands:
+        for command in self.commands:
             if not command.certain and not command.program:
                 doubtful = doubtful or _match(command, False, _unread_sentence(command))
                 continue

@@ -81,7 +81,9 @@ class Event(Record):
 
     def copy(self) -> Self:
         """Return an event whose JSON values are not shared with this one."""
-        return type(self)(**copy_json(self.__dict__))
+        names = self.record_names
+        fields = {name: value for name, value in self.__dict__.items() if name in names}
+        return type(self)(**copy_json(fields))
 
 
 class ToolEvent(Event, OfTool[CallT_co]):
@@ -134,6 +136,9 @@ class ToolEvent(Event, OfTool[CallT_co]):
 
         Empty for other tools. A text that cannot be read is one command with `certain=False`.
         """
+        return self._effects.commands
+
+    def _read_commands(self) -> tuple[Command, ...]:
         call: ToolCall = self.call
         if call.tool != "shell":
             return ()
@@ -169,7 +174,7 @@ class ToolEvent(Event, OfTool[CallT_co]):
         row = self.vocabulary.tools.get(self.tool) if self.vocabulary else None
         return CallEffects(
             self.call,
-            self.commands,
+            self._read_commands(),
             directory=self.cwd,
             home=_home(),
             patch=row.patch if row else "",

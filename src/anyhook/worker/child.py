@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import signal
 import socket
 import sys
 from contextlib import contextmanager, suppress
@@ -37,6 +36,14 @@ from anyhook.worker.client import (
     peer_user,
     read_frame,
 )
+from anyhook.worker.process_state import (
+    change_environment,
+    ignore_signals,
+    lowest_free_descriptor,
+    read_output,
+    redirect_streams,
+    scratch_file,
+)
 from anyhook.worker.protocol import (
     FrameError,
     Reply,
@@ -49,7 +56,7 @@ from anyhook.worker.protocol import (
 from anyhook.worker.sample import sample_hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from typing import NoReturn
 
@@ -69,10 +76,8 @@ LESS_URGENT = 10
 LATE_DELAY = 0.25
 """Seconds from the deadline of the functions until the server ends a child that has not answered:
 it blocks signals, or hangs in compiled code."""
-_encode, _fstat, _pread = json.JSONEncoder().encode, os.fstat, os.pread
+_encode = json.JSONEncoder().encode
 """Taken before a hook can replace functions."""
-MAX_OUTPUT = 16 << 20
-"""Bytes of a hook's output that are sent."""
 
 
 @dataclass
@@ -202,7 +207,7 @@ class Child:
         output = _Connection(self)
         answer(loaded.hooks, arguments, request.payload, output)
         with suppress(BaseException):  # the answer is fixed, and counts
-            has_open_files = _lowest_free_descriptor() != self._lowest_descriptor
+            has_open_files = lowest_free_descriptor() != self._lowest_descriptor
             end_warm_hook(has_open_files=has_open_files)
         self.reply(output)
 
@@ -218,7 +223,7 @@ class Child:
         self.slot.begin(self._pid)
         self._environ = request.environ
         self._files = [file_identity(file) for file in (self._link.fileno(), self._output_file)]
-        self._lowest_descriptor = _lowest_free_descriptor()
+        self._lowest_descriptor = lowest_free_descriptor()
 
     def _reload_reason(self, request: Request) -> str | None:
         """Return why the hook file must be loaded again for an event; `None` if it need not."""
@@ -421,65 +426,3 @@ def send_quietly(link: socket.socket, data: bytes) -> None:
         link.sendall(data)
     except OSError:
         return
-
-
-# -- the state of a process
-
-_DEFAULT_HANDLERS = (signal.SIG_DFL, signal.default_int_handler)
-
-
-def redirect_streams(output_file: int) -> None:
-    """Give a process an empty standard input, and a file as standard output and error."""
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    os.close(null)
-    os.dup2(output_file, 1)
-    os.dup2(output_file, 2)
-
-
-def change_environment(current: Mapping[bytes, bytes], wanted: Mapping[bytes, bytes]) -> None:
-    """Change the variables of the process from those that it has to others."""
-    for name in current.keys() - wanted.keys():
-        del os.environb[name]
-    for name, value in wanted.items():
-        if current.get(name) != value:
-            os.environb[name] = value
-
-
-def ignore_signals(numbers: int) -> None:
-    """Ignore signals, as a hook does that a client starts which ignores them.
-
-    Args:
-        numbers: A set of bits, the lowest one for signal 1. Handlers that the hook file has
-            installed while it was loaded stay.
-    """
-    for number in range(1, numbers.bit_length() + 1):
-        is_ignored = numbers >> (number - 1) & 1
-        if is_ignored and signal.getsignal(number) in _DEFAULT_HANDLERS:
-            signal.signal(number, signal.SIG_IGN)
-
-
-def scratch_file() -> int:
-    """Open a file without a name."""
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("anyhook")
-    from tempfile import TemporaryFile
-
-    with TemporaryFile(buffering=0) as file:
-        return os.dup(file.fileno())
-
-
-def _lowest_free_descriptor() -> int:
-    """Return the number that the next opened file would get."""
-    lowest = os.dup(0)
-    os.close(lowest)
-    return lowest
-
-
-def read_output(output_file: int) -> bytes:
-    """Return the start of what a hook wrote to its standard output and error (`redirect_streams`).
-
-    The client prints it to standard error: only the answer belongs on standard output.
-    """
-    size = _fstat(output_file).st_size
-    return _pread(output_file, min(size, MAX_OUTPUT), 0) if size else b""

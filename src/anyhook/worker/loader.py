@@ -30,19 +30,12 @@ from anyhook._compat import count_threads
 from anyhook.authoring.process_exit import file_identity, flush_streams
 from anyhook.files import identity_of
 from anyhook.worker.byte_code import ignore_doubtful_byte_code
-from anyhook.worker.child import (
-    LoadedHookFile,
-    accept,
-    read_body,
-    redirect_streams,
-    scratch_file,
-    send_quietly,
-    status_frame,
-)
+from anyhook.worker.child import LoadedHookFile, accept, read_body, send_quietly, status_frame
 from anyhook.worker.client import HEAD, RUN, SERVER_CODE, STOP, absolute, check_private
 from anyhook.worker.code_report import CodeReport
 from anyhook.worker.endpoint import LOCK_FD, Endpoint, holds_lock, log_traceback
 from anyhook.worker.load_trace import LoadTrace
+from anyhook.worker.process_state import redirect_streams, scratch_file
 from anyhook.worker.protocol import frame, pack_cold, parse_request
 from anyhook.worker.sample import sample_payload
 from anyhook.worker.server import Server

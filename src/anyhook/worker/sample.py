@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from anyhook.model.answers import Answer
 
+_decode = json.JSONDecoder().decode
+"""Taken before a hook can replace functions."""
 ARGUMENTS = {"file_path": "sample", "content": "sample"}
 sample_hooks = Hooks()
 
@@ -50,7 +52,7 @@ def sample_payload(arguments: Sequence[str], payload: bytes, environ: Mapping[st
 
 def _agent_of(payload: bytes, environ: Mapping[str, str]) -> str | None:
     try:
-        event = json.loads(payload)
+        event = _decode(payload.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
     return recognize(event, environ) if isinstance(event, dict) else None

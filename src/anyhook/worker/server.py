@@ -17,17 +17,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.authoring.process_exit import exit_now, getpid
-from anyhook.worker.child import (
-    ANSWERED,
-    CONNECTED,
-    MESSAGE_SIZE,
-    MUST_END,
-    Child,
-    read_output,
-    send_quietly,
-)
+from anyhook.worker.child import ANSWERED, CONNECTED, MESSAGE_SIZE, MUST_END, Child, send_quietly
 from anyhook.worker.client import SOCKET
 from anyhook.worker.endpoint import LOCK_FD, Endpoint, log_traceback
+from anyhook.worker.process_state import read_output
 from anyhook.worker.protocol import Reply, pack_late, pack_reply
 from anyhook.worker.slots import Slots
 
