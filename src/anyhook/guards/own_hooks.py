@@ -13,6 +13,7 @@ Version: 1
 """
 
 import hashlib
+import re
 from pathlib import Path
 
 from anyhook.authoring import Hooks, ask, deny, load_state, message, save_state
@@ -59,6 +60,9 @@ OWN = [
     "**/.git/hooks/**",
     "**/.husky/**",
 ]
+# Programs, and commands of git, that may change what they are given in ways that are not known.
+CHANGING = {"ed", "ex", "perl", "rsync", "ruby", "tar", "unzip", "vi", "vim"}
+CHANGING_IN_GIT = {"apply", "checkout", "clean", "reset", "restore", "stash"}
 # Names of directories by which a command that may change a guard is known.
 DIRECTORIES = [
     ".anyhook",
@@ -101,7 +105,7 @@ def guard_own_hooks(event):
     for match in (event.writes(*SETTINGS, *OWN), event.deletes(*SETTINGS, *OWN)):
         if match.certain and match:
             return deny(f"{match.why}, which belongs to the guards. {ASK_USER}")
-        if match and is_unknown(match.command):
+        if match and is_unknown(match.command, event.text):
             return ask(f"{match.why}; that may belong to the guards.")
     for words in WEAKENING:
         match = event.runs(*words)
@@ -110,15 +114,29 @@ def guard_own_hooks(event):
     for command in event.commands:
         if is_weakening(command):
             return deny(f"`{command.source}` weakens a guard. {ASK_USER}")
+        if may_change(command):
+            return ask(f"`{command.source}` may change a guard.")
     return None
 
 
-def is_unknown(command):
-    """Return whether only the shell knows what is changed; another directory is no question."""
-    if command is None:
-        return False
-    names_guard = any(f"{name}/" in command.source for name in DIRECTORIES)
-    return names_guard or not command.program or bool(command.uncertain_arguments)
+def is_unknown(command, text):
+    """Return whether only the shell knows what is changed, or a directory of guards is named."""
+    if command is None:  # another tool than the shell
+        return names_guard(text)
+    return not command.program or bool(command.uncertain_arguments) or names_guard(command.source)
+
+
+def names_guard(text):
+    """Return whether a directory of guards is among the words of a text."""
+    words = re.split(r"[\s/=:'\"]+", text)
+    return any(name in words for name in DIRECTORIES)
+
+
+def may_change(command):
+    """Return whether a command names guards and may change them, in a way that is not known."""
+    subcommand = set(command.operands[:1])
+    is_changing_git = command.program == "git" and subcommand <= CHANGING_IN_GIT
+    return names_guard(command.source) and (command.program in CHANGING or is_changing_git)
 
 
 def is_weakening(command):
@@ -129,9 +147,10 @@ def is_weakening(command):
         return "anyhook" in " ".join(command.arguments)
     if command.program == "git":
         arguments = " ".join(command.arguments).lower()
-        is_read = "--get" in arguments or len(command.operands) == 2
-        sets_path = command.operands[:1] == ("config",) and "core.hookspath" in arguments
-        return (sets_path and not is_read) or command.has_options(["--no-verify"]) is True
+        is_question = command.operands[:1] == ("config",) and len(command.operands) == 2
+        sets_path = "core.hookspath" in arguments and "--get" not in arguments
+        skips_hooks = command.has_options(["--no-verify"]) is True
+        return skips_hooks or (sets_path and not is_question)
     return False
 
 
@@ -191,6 +210,7 @@ for denied in (
     "git config core.hooksPath /dev/null",
     "git commit --no-verify -m x",
     "pkill -f anyhook",
+    "git -c core.hooksPath=/dev/null commit -m x",
 ):
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
 hooks.example(
@@ -202,9 +222,15 @@ hooks.example(
     expect="deny",
 )
 hooks.example(tool="shell", input={"command": "rm $FILE"}, expect="ask")
-hooks.example(
-    tool="shell", input={"command": "git checkout HEAD~20 -- .claude/settings.json"}, expect="ask"
-)
+for asked in (
+    "git checkout HEAD~20 -- .claude/settings.json",
+    "rm -rf .claude",
+    "mv .claude .claude-old",
+    "find .anyhook -name '*.py' -delete",
+    "perl -pi -e 's/deny/allow/' .anyhook/guard-git.py",
+    "tar xf backup.tar -C .claude",
+):
+    hooks.example(tool="shell", input={"command": asked}, expect="ask")
 for harmless in (
     "cat .claude/settings.json",
     "cp .claude/settings.json /tmp/copy.json",
