@@ -24,7 +24,6 @@ of the engine is.
 from __future__ import annotations
 
 import gc
-from importlib import import_module
 
 _gc_was_enabled = gc.isenabled()
 gc.disable()
@@ -91,7 +90,9 @@ __all__ = [  # noqa: PLE0604 - the classes are listed above
 
 def __getattr__(name: str) -> object:
     if name in LATE:
-        function: object = getattr(import_module(LATE[name]), name)
+        from anyhook.agents.entry import load_object
+
+        function: object = load_object(f"{LATE[name]}:{name}")
         return function
     if name not in CALLS:
         raise AttributeError(f"module 'anyhook.authoring' has no attribute {name!r}")

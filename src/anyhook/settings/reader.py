@@ -16,7 +16,7 @@ from anyhook.model.definitions import HookDefinition
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.suggest import closest
 from anyhook.settings.formats import find_rejected
-from anyhook.settings.handlers import HandlerReader
+from anyhook.settings.handlers import COMMAND_FIELDS, HandlerReader
 from anyhook.settings.jsonc import dict_at, value_at
 from anyhook.settings.layout import DEFINITION, is_flat
 from anyhook.settings.limits import MAX_ITEMS
@@ -384,9 +384,10 @@ class _FileReader(Reporter):
         self, agent: AgentSpec, value: dict[str, Any], path: JsonPath
     ) -> None:
         known = agent.definition_fields
-        self.report_unknown_fields(
-            value, known | EXTRA_DEFINITION_FIELDS, path, of_hooks=self.agent.handler_fields
-        )
+        of_hooks = self.agent.handler_fields | COMMAND_FIELDS
+        for handler_type in self.agent.handler_types.values():
+            of_hooks |= handler_type.fields.keys()
+        self.report_unknown_fields(value, known | EXTRA_DEFINITION_FIELDS, path, of_hooks=of_hooks)
         for key in sorted((value.keys() & EXTRA_DEFINITION_FIELDS) - known):
             message = f"{self.agent.title} itself does not know {key!r}; anyhook does"
             self.report("anyhook-only", message, (*path, key))
