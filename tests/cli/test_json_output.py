@@ -206,7 +206,7 @@ def stable(value, place, home, name=""):
     if isinstance(value, (int, float)):
         return type(value)() if VOLATILE.search(name) or isinstance(value, float) else value
     value = UNSTABLE_TEXT.sub("…", value)
-    for text, word in ((place.root, "/work"), (home, "/home"), (sys.executable, "python3")):
+    for text, word in ((place.root, "/somewhere"), (home, "/home"), (sys.executable, "python3")):
         value = value.replace(str(text), word)
     return "…" if VOLATILE.search(name) else value
 
