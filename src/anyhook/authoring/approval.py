@@ -120,7 +120,7 @@ def _digest(agent: AgentSpec, event: ToolEvent, hook: str, cwd: str, project: st
 
 
 def _reaches_user(agent: AgentSpec, event: ToolEvent) -> bool:
-    """Return whether a message beside a denial is shown to the user, and to nobody else."""
+    """Return whether a message next to a denial is shown to the user only."""
     observed = observed_spec(agent, event)
     is_shown = support(agent, event.name, "message") is Support.YES
     is_dropped = "system_message" in observed.discarded_on_denial

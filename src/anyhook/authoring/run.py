@@ -69,7 +69,7 @@ RECORDED_ENV = "ANYHOOK_RECORDED"
 REHEARSAL = "rehearsal"
 """Its value where no agent has sent the event: `anyhook.journal.records.REHEARSAL`."""
 ALLOW_ENV = "ANYHOOK_ALLOW"
-"""Variable that is `off` where nobody could allow a denied call: in a service, in CI."""
+"""Variable that is `off` where no person can allow a denied call: in a service, in CI."""
 CALL_EVENTS = ("before_tool", "permission_request")
 """Events whose denial keeps a tool from running: the user can allow that call."""
 APPROVAL_SECONDS = 2.0
