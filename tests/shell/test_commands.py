@@ -24,6 +24,8 @@ def words_of(line, **kwargs):
         ("sudo --user www rm a", ["rm a"]),
         ("env -i A=1 B=2 rm a", ["rm a"]),
         ("env -S 'rm a'", ["rm a", "env -S rm a"]),
+        ("env -S git push -f", ["git push -f", "env --split-string git push -f"]),
+        ("env -C /x -S rm 'a b'", ["rm a b", "env --chdir /x --split-string rm 'a b'"]),
         ("timeout --signal KILL 5s nice -n 5 nohup rm a", ["rm a"]),
         ("stdbuf -oL rm a", ["rm a"]),
         ("flock /tmp/lock -c 'rm a'", ["rm a", "flock /tmp/lock -c rm a"]),

@@ -7,6 +7,7 @@ where the program lets it begin.
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
@@ -28,6 +29,8 @@ _KEEPS_WORDS = frozenset(
     {"--max-args", "--no-run-if-empty", "--verbose", "--max-procs", "--max-chars", "--exit"}
 )
 """Options of `xargs` with which it splits its input at blanks."""
+_SPLIT_OPTION = "--split-string"
+"""Option of `env` whose value is split into words, in front of the others."""
 _QUOTES = frozenset("'\"\\")
 _FD_RUNS = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 _FD_MAY_RUN = re.compile(r"-\w+[xX]$|-[xX].|--exec")
@@ -71,6 +74,21 @@ def _run_inner(reader: Reader, call: Call, runner: Runner, table: Table | None, 
     """Add the command behind the options and operands of a wrapper."""
     values = call.values
     read = read_arguments(table or NO_OPTIONS, values, start, runner.operands)
+    split = read.options.get(_SPLIT_OPTION)
+    if split and read.rest < len(values):
+        # `env -S git push` puts the words behind the option behind those of its value.
+        text = shlex.join([value.text for value in values[read.rest :]])
+        is_known = all(value.kind == LITERAL for value in values[read.rest :])
+        joined = split[-1]._replace(text=f"{split[-1].text} {text}")
+        paths = read.options.get("--chdir", ())
+        values = [
+            *values[:1],
+            *[word for path in paths for word in (Value("--chdir"), path)],
+            Value(_SPLIT_OPTION),
+            joined if is_known else joined._replace(kind=VAGUE),
+        ]
+        _run_inner(reader, call._replace(values=values), runner, table, start)
+        return
     index = read.rest
     scope = call.scope
     while runner.assigns and index < len(values) and ASSIGNMENT.match(values[index].text):
