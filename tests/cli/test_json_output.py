@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -184,15 +185,21 @@ def deny_calls(project):
 
 
 @pytest.fixture
-def place(world):
-    """A project with a hook that guards, one that fails, and a recorded session."""
+def place(world, monkeypatch):
+    """A project with a hook that guards, one that fails, and a recorded session.
+
+    The workers that other tests or the developer have started are not seen.
+    """
+    runtime = tempfile.mkdtemp(prefix="anyhook-", dir="/tmp")
+    monkeypatch.setenv("ANYHOOK_RUNTIME_DIR", runtime)
     world.write(world.project / "guard.py", GUARD)
     world.write(world.project / "fails.sh", FAILS)
     world.write(world.project / "cases.toml", CASES)
     world.settings("project:claude", SETTINGS)
     record_events(world.project)
     deny_calls(world.project)
-    return world
+    yield world
+    shutil.rmtree(runtime)
 
 
 def stable(value, place, home, name=""):

@@ -30,7 +30,7 @@ from anyhook.trust.store import TrustStore
 from anyhook.worker.commands import read_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.authoring.functions import HookFunction
@@ -359,29 +359,48 @@ def runs_file(handler: Any, arguments: set[str]) -> bool:
 
 def trust_hook_files(changes: SettingsChanges, place: Place, files: Sequence[HookFile]) -> None:
     """Trust the written hooks, which the user has seen and confirmed, and no other new ones."""
-    agent, project = changes.agent, place.project
-    store = TrustStore()
-    subjects = _subjects(agent, project, store)
-    untrusted = {id(change.subject) for change in store.changes(project, subjects)[0]}
     arguments: set[str] = set()
     for file in files:
-        arguments |= file_arguments(agent, project, file.path)
+        arguments |= file_arguments(changes.agent, place.project, file.path)
 
-    def is_trusted(subject: Subject) -> bool:
+    def is_written(subject: Subject) -> bool:
         handler = subject.handler
         is_in_file = handler.place.file == str(changes.settings.path)
-        is_written = is_in_file and runs_file({"command": handler.command}, arguments)
-        return is_written or id(subject) not in untrusted
+        return is_in_file and runs_file({"command": handler.command}, arguments)
 
-    trusted = [subject for subject in subjects if is_trusted(subject)]
-    store.trust(project, trusted, agent=agent.name)
+    paths = [file.path for file in files]
+    _trust_again(changes.agent, place.project, paths, is_written)
 
 
-def forget_hook_files(agent: AgentSpec, project: Path, paths: Iterable[Path]) -> None:
+def forget_hook_files(agent: AgentSpec, project: Path, paths: Sequence[Path]) -> None:
     """Remove what is recorded in the trust store about hook files that no settings run any more."""
     store = TrustStore()
     configured = {subject.key for subject in _subjects(agent, project, store)}
     store.forget(project, agent.name, configured, [os.path.realpath(path) for path in paths])
+    if configured:
+        _trust_again(agent, project, paths, lambda _subject: False)
+
+
+def _trust_again(
+    agent: AgentSpec, project: Path, paths: Iterable[Path], is_confirmed: Callable[[Subject], bool]
+) -> None:
+    """Trust the confirmed hooks, and those that were trusted: they may be bound to the same files.
+
+    Args:
+        agent: Whose hooks they are.
+        project: Directory of the project.
+        paths: Files that were written or removed with the consent of the user.
+        is_confirmed: Whether the user has confirmed a hook.
+    """
+    store = TrustStore()
+    subjects = _subjects(agent, project, store)
+    files = {name for path in paths for name in (str(path), os.path.realpath(path))}
+    changed, _problems = store.changes(project, subjects, agent=agent.name, confirmed=files)
+    untrusted = {id(change.subject) for change in changed}
+    trusted = [
+        subject for subject in subjects if is_confirmed(subject) or id(subject) not in untrusted
+    ]
+    store.trust(project, trusted, agent=agent.name)
 
 
 def _subjects(agent: AgentSpec, project: Path, store: TrustStore) -> list[Subject]:
