@@ -13,7 +13,7 @@ from tests.conftest import DATA
 @pytest.fixture
 def schema_of(run):
     def write(*arguments):
-        _, out, _ = run("schema", *arguments, "--json")
+        _, out, _ = run("agents", "schema", *arguments, "--json")
         schema = json.loads(out)
         jsonschema.Draft202012Validator.check_schema(schema)
         return schema

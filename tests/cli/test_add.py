@@ -657,18 +657,18 @@ def test_what_an_agent_lacks_is_neither_right_nor_wrong(world):
 
 
 def test_capabilities_are_shown_for_people_programs_and_the_documentation(run):
-    code, out, _ = run("capabilities", "before_tool")
+    code, out, _ = run("agents", "capabilities", "before_tool")
     assert code == 0
     assert "rewrite" in out
     assert "promised" in out
 
-    _, out, _ = run("capabilities", "--json")
+    _, out, _ = run("agents", "capabilities", "--json")
     rewrite = json.loads(out)["before_tool"]["rewrite"]
     assert rewrite.keys() == set(CODING_AGENTS)
     assert (rewrite["claude"], rewrite["terminai"]) == ("yes", "no")
-    _, out, _ = run("capabilities", "session_end", "--markdown")
+    _, out, _ = run("agents", "capabilities", "session_end", "--markdown")
     assert out.startswith("### session_end")
-    assert run("capabilities", "before_lunch")[0] == 64
+    assert run("agents", "capabilities", "before_lunch")[0] == 64
 
 
 def test_the_tables_of_the_documentation_are_those_of_the_code():

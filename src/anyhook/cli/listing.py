@@ -96,7 +96,7 @@ def _print_table(out: Console, engine: Engine, rows: list[HookRow], engine_healt
     if shown:
         out.print(_table(out, engine, shown, engine_health))
     if recorder is not None:
-        text = f"and the recorder on {recorder.event}; see: anyhook record status"
+        text = f"and the recorder on {recorder.event}; see: anyhook history record status"
         out.print(Text(text, style="dim"))
 
 

@@ -78,11 +78,9 @@ WEAKENING = [
     ["anyhook", "allow"],
     ["anyhook", "disable"],
     ["anyhook", "history", "record", "off"],
-    ["anyhook", "record", "off"],
     ["anyhook", "remove"],
     ["anyhook", "shadow"],
     ["anyhook", "trust"],
-    ["anyhook", "uninstall"],
     ["anyhook", "worker", "stop"],
 ]
 # Options with which agents ask nobody or run no hooks.

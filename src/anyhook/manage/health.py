@@ -248,7 +248,7 @@ class _Judge:
             return HookHealth(row, Word.UNKNOWN, text, place, f"anyhook enable {name}")
         if row.state == "shadow":
             text = "it is a shadow: it runs and does not decide"
-            return HookHealth(row, Word.UNKNOWN, text, place, f"anyhook promote {name}")
+            return HookHealth(row, Word.UNKNOWN, text, place, f"anyhook enable {name}")
         return None
 
     def _fact_about(self, row: HookRow) -> Diagnostic | None:
