@@ -16,7 +16,7 @@ from anyhook.authoring.load import load_hooks as load_hooks_of_file
 from anyhook.engine.guard import Guard
 from anyhook.errors import SettingsError, UsageError
 from anyhook.manage.paths import show_path
-from anyhook.matching.matchers import EXPRESSION_STYLES
+from anyhook.matching.matchers import EXPRESSION_STYLES, compile_matcher
 from anyhook.settings.added import find_before, note_before
 from anyhook.settings.changes import Change, parsed, read_text, settings_file
 from anyhook.settings.companions import companion_changes, program_words
@@ -276,11 +276,13 @@ def _definition(
 def _matcher(agent: AgentSpec, spec: EventSpec, functions: list[HookFunction]) -> str | None:
     """Return a matcher for all subjects of functions, by the agent's names."""
     is_tool_event = spec.subject == "tool_name"
-    is_expression = spec.matcher_style in EXPRESSION_STYLES
     if not spec.writes_matchers:
         return None
     if spec.subject is None or any(not function.subjects for function in functions):
-        return "*" if is_tool_event and not is_expression else None  # `*` is no expression
+        # `*` is not an expression: in some styles it does not compile, and nothing matches.
+        is_read = is_tool_event and compile_matcher("*", spec.matcher_style).problem is None
+        return "*" if is_read else None
+    is_expression = spec.matcher_style in EXPRESSION_STYLES
     names: list[str] = []
     for function in functions:
         for subject in function.subjects:
