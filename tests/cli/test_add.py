@@ -139,6 +139,28 @@ def test_shared_settings_get_a_command_that_means_the_same_on_every_machine(
     assert str(world.project) not in written
 
 
+def test_a_command_for_codex_works_in_every_directory_of_the_repository(
+    world, run, hook_file, anyhook_on_the_path
+):
+    subprocess.run(["git", "init", "-q", world.root], check=True)
+    below = world.project / "a" / "b"
+    below.mkdir(parents=True)
+
+    run("add", str(hook_file), "--agent", "codex", "--yes")
+
+    (definition,) = value(world.root / ".codex" / "hooks.json")["hooks"]["PreToolUse"]
+    command = definition["hooks"][0]["command"]
+    rm = {"command": "rm x"}
+    payload = json.dumps(make_payload("before_tool", agent="codex", tool="shell", input=rm))
+    result = subprocess.run(
+        ["sh", "-c", command], cwd=below, input=payload, capture_output=True, text=True, check=False
+    )
+    assert str(world.root) not in command
+    assert json.loads(result.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+    run("remove", str(hook_file), "--agent", "codex", "--yes")
+    assert not (world.root / ".codex").exists()
+
+
 def test_shared_settings_get_a_portable_interpreter_for_cold_hooks(world, run, hook_file):
     run("add", str(hook_file), "--agent", "gemini", "--cold", "--yes")
 

@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 TIMEOUT_MARGIN = 5.0
 """Seconds that the agent waits longer than the hook may run, so that the hook can answer."""
 
+TOP_OF_REPOSITORY = "$(git rev-parse --show-toplevel 2>/dev/null || pwd)"
+"""For agents without a variable that holds the project; they run hooks of a repository in any of
+its directories, and others in the directory of the project."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -325,13 +329,14 @@ def _file_argument(agent: AgentSpec, project: Path, scope: str, file: Path) -> s
     if scope == "user" or not script.is_relative_to(root):
         return shlex.quote(str(script))
     directories = {"project_dir": root, "root": find_root(root)}
+    start, directory = TOP_OF_REPOSITORY, directories["root"]
     for name, value in agent.hook_environment.items():
         if value in directories:
-            relative_path = script.relative_to(directories[value]).as_posix()
-            path = re.sub(r'(["$`\\])', r"\\\1", relative_path)
-            return f'"${{{name}}}/{path}"'
-    # Without a variable only the whole path works in every directory of the project.
-    return shlex.quote(str(script))
+            start, directory = f"${{{name}}}", directories[value]
+            break
+    relative_path = script.relative_to(directory).as_posix()
+    path = re.sub(r'(["$`\\])', r"\\\1", relative_path)
+    return f'"{start}/{path}"'
 
 
 def file_arguments(agent: AgentSpec, project: Path, file: Path) -> set[str]:
