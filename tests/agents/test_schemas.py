@@ -17,7 +17,7 @@ SCHEMAS = {}
 def schema_of(run):
     def write(*arguments):
         if arguments not in SCHEMAS:
-            _, out, _ = run("schema", *arguments, "--json")
+            _, out, _ = run("agents", "schema", *arguments, "--json")
             SCHEMAS[arguments] = json.loads(out)
             jsonschema.Draft202012Validator.check_schema(SCHEMAS[arguments])
         return SCHEMAS[arguments]
