@@ -5,12 +5,14 @@ Every view asks here: `list`, `check`, `hooks`, the panel, the page, reports and
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents.program import get_program
@@ -29,7 +31,6 @@ from anyhook.trust.native import RUNNING, native_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from anyhook.engine.engine import Engine
     from anyhook.history.store import History
@@ -314,7 +315,9 @@ class _Judge:
         hook = self._hooks.get(id(row.handler))
         for path in hook.files() if hook is not None else ():
             if _has_examples(path):
-                return f"anyhook test {shlex.quote(show_path(path, self._engine.project_dir))}"
+                is_inside = Path.cwd().is_relative_to(self._engine.project_dir)
+                shown = os.path.relpath(path) if is_inside else str(path)
+                return f"anyhook test {shlex.quote(shown)}"
         if get_program(agent) is not None:
             return f"anyhook probe --agent {agent}"
         return "anyhook test --init"
