@@ -98,9 +98,9 @@ class Health:
     unreadable: tuple[Diagnostic, ...] = ()
 
     @cached_property
-    def by_name(self) -> dict[tuple[str, str], HookHealth]:
-        """Label, which is unique for an agent, and event of a hook to its health."""
-        return {(hook.row.label, hook.row.event): hook for hook in self.hooks}
+    def _by_entry(self) -> dict[tuple[Place, tuple[str | int, ...], str], HookHealth]:
+        """The entry of a hook in its settings to its health."""
+        return {_entry_of(hook.row): hook for hook in self.hooks}
 
     @property
     def is_broken(self) -> bool:
@@ -114,7 +114,12 @@ class Health:
 
     def of(self, row: HookRow) -> HookHealth | None:
         """Return the health of a hook; `None` of the recorder."""
-        return self.by_name.get((row.label, row.event))
+        return self._by_entry.get(_entry_of(row))
+
+
+def _entry_of(row: HookRow) -> tuple[Place, tuple[str | int, ...], str]:
+    """Return what distinguishes an entry from others, also of the same command on one line."""
+    return row.handler.place, row.handler.path, row.event
 
 
 def health(engine: Engine, *, stores_first: bool = True) -> Health:
