@@ -1,8 +1,4 @@
-"""Tools and their arguments by canonical names, which do not depend on the agent.
-
-The names are those of DeepWork's generic layer where it has one. A tool outside the vocabulary
-keeps the agent's name.
-"""
+"""Tools and their arguments by names that do not depend on the agent."""
 
 from __future__ import annotations
 
