@@ -102,4 +102,4 @@ def session_key(context: InvocationContext | Context) -> SessionKey:
 
 def model_key(context: Context) -> ModelKey:
     """Return the key of a model call; agents in parallel branches have one each."""
-    return context.invocation_id, context.agent_name, context.get_invocation_context().branch
+    return context.invocation_id, context.agent_name, context.branch
