@@ -19,15 +19,16 @@ from google.genai import types
 from anyhook.errors import StoppedError
 from anyhook.integrations.adk.compaction import HookedSummarizer, default_summarizer
 from anyhook.integrations.adk.messages import (
-    ShownRequest,
     ShownResponse,
     argument_names,
+    change_request,
     content_text,
     error_response,
     final_text,
     is_final,
     new_response,
     select_tools,
+    shown_request,
     with_parts,
     without_calls,
 )
@@ -280,7 +281,7 @@ class AnyhookPlugin(BasePlugin):
         state.turn.model_calls[model_key(callback_context)] = model_call
         if not self._factory.listens(*MODEL_EVENTS):
             return None
-        shown = ShownRequest(llm_request)
+        shown = shown_request(llm_request)
         try:
             call = await session.before_model(shown.stable, tools=llm_request.tools_dict)
         except StoppedError as error:
@@ -291,7 +292,9 @@ class AnyhookPlugin(BasePlugin):
             session.messages.send(call.denied)
             state.turn.is_denied = not state.is_nested(callback_context)
             return error_response(DENIED, call.denied)
-        shown.apply(call.request)
+        changes = shown.changes(call.request)
+        if changes is not None:
+            change_request(llm_request, changes)
         if call.tools is not None:
             select_tools(llm_request, call.tools)
         model_call.request = call.request
