@@ -40,6 +40,7 @@ UNSEEN = {
     **dict.fromkeys(("llm_request", "llm_response", "tool_config", "tail_tool_call"), "object"),
     **dict.fromkeys(("signal", "error", "unknown_tool", "switched_off_by", "if", "settle"), "text"),
     **dict.fromkeys(("native_trust", "traceback", "description", "extension", "refused"), "text"),
+    "changed_files": "array of objects",
     "used": "number",
     "result": "text",
     "refusal": "text",
