@@ -10,8 +10,8 @@ import pytest
 
 from anyhook.agents import AGENTS
 from anyhook.backtest.results import Result
-from anyhook.backtest.run import Progress, Run
-from anyhook.backtest.subjects import Subject
+from anyhook.backtest.run import BacktestProgress, BacktestRun
+from anyhook.backtest.subjects import BacktestSubject
 from anyhook.cli import OK, PROBLEMS, USAGE, main
 from anyhook.history.store import History
 from anyhook.journal.lines import history_directory
@@ -288,7 +288,7 @@ def test_a_row_with_an_unknown_event_is_reported(here, capsys):
     ],
 )
 def test_an_interrupted_run_says_what_it_has_kept(done, line):
-    subject = Subject("guard.py", "guard.py")
-    run = Run(subject, Result(), Progress(done + 1, done), is_complete=False)
+    subject = BacktestSubject("guard.py", "guard.py")
+    run = BacktestRun(subject, Result(), BacktestProgress(done + 1, done), is_complete=False)
 
     assert line in text_of(run)

@@ -8,7 +8,7 @@ from anyio import to_thread
 
 from anyhook.agents.capabilities import ABILITIES, Support, can_express, support
 from anyhook.errors import RequiredHooksError
-from anyhook.manage.health import Word, health
+from anyhook.manage.health import HealthWord, health
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.record import Record
 from anyhook.model.text import printable
@@ -102,7 +102,7 @@ def broken_hooks(engine: Engine) -> list[str]:
     texts: list[str] = []
     for hook in health(engine, stores_first=False).hooks:
         is_known = any(hook.evidence in message for message in reported)
-        if hook.word is Word.BROKEN and not is_known:
+        if hook.word is HealthWord.BROKEN and not is_known:
             label = printable(hook.row.label)
             texts.append(f"{hook.place}: {label!r} does not work: {printable(hook.evidence)}")
     return texts

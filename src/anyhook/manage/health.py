@@ -51,7 +51,7 @@ MIN_MISSED = 3
 """Events that a hook must have missed: the latest one may not be recorded by all hooks yet."""
 
 
-class Word(StrEnum):
+class HealthWord(StrEnum):
     """Whether a hook does its work."""
 
     WORKS = "works"
@@ -76,7 +76,7 @@ class HookHealth:
     """
 
     row: HookRow
-    word: Word
+    word: HealthWord
     evidence: str
     place: Place
     settle: str = ""
@@ -107,10 +107,10 @@ class Health:
     @property
     def is_broken(self) -> bool:
         """Whether a hook is broken, or a file of hooks cannot be read."""
-        return bool(self.unreadable) or bool(self.counts[Word.BROKEN])
+        return bool(self.unreadable) or bool(self.counts[HealthWord.BROKEN])
 
     @property
-    def counts(self) -> Counter[Word]:
+    def counts(self) -> Counter[HealthWord]:
         """Word to the number of hooks."""
         return Counter(hook.word for hook in self.hooks)
 
@@ -231,12 +231,12 @@ class _Judge:
         if fact is not None:
             place = fact.place or row.handler.place
             text = fact.message.removeprefix(f"{row.handler.label!r}: ")
-            return HookHealth(row, Word.BROKEN, text, place)
+            return HookHealth(row, HealthWord.BROKEN, text, place)
         if row.state in UNTRUSTED:
             # What anyhook does not run decides nothing here, whatever was seen before.
             command = trust_command(self._engine.agent.name, self._engine.project_dir)
             text = f"anyhook does not run it: it is {row.state}"
-            return HookHealth(row, Word.UNKNOWN, text, row.handler.place, command)
+            return HookHealth(row, HealthWord.UNKNOWN, text, row.handler.place, command)
         if row.native is not None and row.native not in RUNNING:
             return self._not_run_by_the_agent(row)
         if history is None:
@@ -251,10 +251,10 @@ class _Judge:
         name = shlex.quote(row.label)
         if row.state == "off":
             text = f"it is switched off by {show_path(str(row.switched_off_by))}"
-            return HookHealth(row, Word.UNKNOWN, text, place, f"anyhook enable {name}")
+            return HookHealth(row, HealthWord.UNKNOWN, text, place, f"anyhook enable {name}")
         if row.state == "shadow":
             text = "it is a shadow: it runs and does not decide"
-            return HookHealth(row, Word.UNKNOWN, text, place, f"anyhook enable {name}")
+            return HookHealth(row, HealthWord.UNKNOWN, text, place, f"anyhook enable {name}")
         return None
 
     def _fact_about(self, row: HookRow) -> Diagnostic | None:
@@ -290,7 +290,7 @@ class _Judge:
         native = native_states(agent, self._engine.hooks)
         review = native.review if native is not None else ""
         text = f"{agent.title} does not run it: it is {row.native} there"
-        return HookHealth(row, Word.UNKNOWN, text, row.handler.place, review)
+        return HookHealth(row, HealthWord.UNKNOWN, text, row.handler.place, review)
 
     # -- what was seen
 
@@ -300,12 +300,12 @@ class _Judge:
         old = tuple([_old_text(trial) for trial in evidence.old_trials[:1]])
         broken = _broken_by(evidence)
         if broken:
-            return HookHealth(row, Word.BROKEN, broken, place, old=old)
+            return HookHealth(row, HealthWord.BROKEN, broken, place, old=old)
         hook = self._hooks.get(id(row.handler))
         is_guard_here = hook is None or is_guard(hook)
         works = _works_by(evidence, is_guard_here=is_guard_here)
         if works:
-            return HookHealth(row, Word.WORKS, works, place, old=old)
+            return HookHealth(row, HealthWord.WORKS, works, place, old=old)
         runs = evidence.runs
         if runs.count:
             text = f"it ran {runs.count:,} times since {_day(runs.first)} and denied nothing"
@@ -315,7 +315,7 @@ class _Judge:
 
     def _unknown(self, row: HookRow, evidence: str, old: tuple[str, ...] = ()) -> HookHealth:
         place = row.handler.place
-        return HookHealth(row, Word.UNKNOWN, evidence, place, self._settle(row), old)
+        return HookHealth(row, HealthWord.UNKNOWN, evidence, place, self._settle(row), old)
 
     def _settle(self, row: HookRow) -> str:
         """Return the command line that would settle whether a hook works."""

@@ -58,7 +58,7 @@ class OpenSession:
     last_time: int = 0
 
 
-class Sessions:
+class TracedSessions:
     """The open sessions. Its methods may be called from any thread.
 
     Args:
@@ -198,7 +198,7 @@ class Sessions:
         session.span.end(session.last_time)
 
 
-def _exit_handler(reference: weakref.ref[Sessions]) -> Callable[[], None]:
+def _exit_handler(reference: weakref.ref[TracedSessions]) -> Callable[[], None]:
     """Return a function that ends the sessions, and does not keep them in memory."""
 
     def end_sessions() -> None:

@@ -116,7 +116,7 @@ class ServerState(Protocol):
         ...
 
 
-class Child:
+class WorkerChild:
     """The process, before and while it answers.
 
     Args:
@@ -303,7 +303,7 @@ class _Connection(Output):
         is_sent: Whether it is sent.
     """
 
-    def __init__(self, child: Child) -> None:
+    def __init__(self, child: WorkerChild) -> None:
         self._child = child
         self.reply = Reply(code=0)
         self.is_sent = False
