@@ -41,10 +41,11 @@ FRAMEWORKS = {
 }
 """Page to the row of a framework and the line that puts hooks into it."""
 
-rows = ["| framework | extra | the line | what it cannot do |", "| --- | --- | --- | --- |"]
-for page, (row, line) in FRAMEWORKS.items():
-    missing = "; ".join(f"`{key}`: {instead}" for key, instead in row.missing.items()) or "nothing"
-    rows.append(f"| [{row.title}]({page}) | `{row.package}` | `{line}` | {missing} |")
+rows = ["| framework | extra | the line |", "| --- | --- | --- |"]
+rows += [
+    f"| [{row.title}]({page}) | `{row.package}` | `{line}` |"
+    for page, (row, line) in FRAMEWORKS.items()
+]
 
 
 def write_between(path: Path, name: str, table: str) -> None:
@@ -63,11 +64,14 @@ def event_names(event: str) -> str:
 
 write_between(INTEGRATIONS, "frameworks", "\n".join(rows))
 for page, (row, _) in FRAMEWORKS.items():
-    limits = ["| hooks on | what they lack | what happens |", "| --- | --- | --- |"]
+    events_of: dict[tuple[str, str], list[str]] = {}
     for key, instead in row.missing.items():
         event, _, ability = key.partition(".")
         lack = ability.replace("_", " ") or "everything: the event does not fire"
-        limits.append(f"| {event_names(event)} | {lack} | {instead} |")
+        events_of.setdefault((lack, instead), []).append(event_names(event))
+    limits = ["| hooks on | what they lack | what happens |", "| --- | --- | --- |"]
+    for (lack, instead), events in events_of.items():
+        limits.append(f"| {', '.join(events)} | {lack} | {instead} |")
     if row.missing:
         write_between(Path(__file__).with_name(page), "limits", "\n".join(limits))
 
@@ -100,7 +104,7 @@ QUESTIONS = {
     "deny a prompt": ("before_prompt", "deny"),
     "deny a model request": ("before_model", "deny"),
     "continue a turn": ("after_agent", "deny"),
-    "tell the user": ("before_tool", "message"),
+    "show the user a message": ("before_tool", "message"),
 }
 """What guards are about: a heading, to the event and the ability."""
 WORDS = {Support.YES: "yes", Support.UNDOCUMENTED: "yes", Support.PROMISED: "**no**"}
