@@ -139,6 +139,28 @@ def test_shared_settings_get_a_command_that_means_the_same_on_every_machine(
     assert str(world.project) not in written
 
 
+def test_a_command_for_codex_works_in_every_directory_of_the_repository(
+    world, run, hook_file, anyhook_on_the_path
+):
+    subprocess.run(["git", "init", "-q", world.root], check=True)
+    below = world.project / "a" / "b"
+    below.mkdir(parents=True)
+
+    run("add", str(hook_file), "--agent", "codex", "--yes")
+
+    (definition,) = value(world.root / ".codex" / "hooks.json")["hooks"]["PreToolUse"]
+    command = definition["hooks"][0]["command"]
+    rm = {"command": "rm x"}
+    payload = json.dumps(make_payload("before_tool", agent="codex", tool="shell", input=rm))
+    result = subprocess.run(
+        ["sh", "-c", command], cwd=below, input=payload, capture_output=True, text=True, check=False
+    )
+    assert str(world.root) not in command
+    assert json.loads(result.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+    run("remove", str(hook_file), "--agent", "codex", "--yes")
+    assert not (world.root / ".codex").exists()
+
+
 def test_shared_settings_get_a_portable_interpreter_for_cold_hooks(world, run, hook_file):
     run("add", str(hook_file), "--agent", "gemini", "--cold", "--yes")
 
@@ -674,18 +696,18 @@ def test_what_an_agent_lacks_is_neither_right_nor_wrong(world):
 
 
 def test_capabilities_are_shown_for_people_programs_and_the_documentation(run):
-    code, out, _ = run("capabilities", "before_tool")
+    code, out, _ = run("agents", "capabilities", "before_tool")
     assert code == 0
     assert "rewrite" in out
     assert "promised" in out
 
-    _, out, _ = run("capabilities", "--json")
+    _, out, _ = run("agents", "capabilities", "--json")
     rewrite = json.loads(out)["before_tool"]["rewrite"]
     assert rewrite.keys() == set(CODING_AGENTS)
     assert (rewrite["claude"], rewrite["terminai"]) == ("yes", "no")
-    _, out, _ = run("capabilities", "session_end", "--markdown")
+    _, out, _ = run("agents", "capabilities", "session_end", "--markdown")
     assert out.startswith("### session_end")
-    assert run("capabilities", "before_lunch")[0] == 64
+    assert run("agents", "capabilities", "before_lunch")[0] == 64
 
 
 def test_the_tables_of_the_documentation_are_those_of_the_code():

@@ -100,6 +100,7 @@ CHECK_RULES = (
     *AGENT_RULES,
     trust.not_trusted,
     trust.not_trusted_by_the_agent,
+    trust.changed_guards,
     companions.companion_files,
     check_hook_files,
     settings.no_hooks,

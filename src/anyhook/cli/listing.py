@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from anyhook.manage.health import Health, HookHealth
     from anyhook.manage.hooks import HookRow
     from anyhook.model.definitions import HookDefinition
+    from anyhook.model.diagnostics import Diagnostic
 
 
 def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson = False) -> int:
@@ -59,13 +60,15 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
     out = console()
     print_project(out, scope.project)
     has_rows = False
+    changed: dict[Diagnostic, None] = {}
     for engine in engines:
         rows = hook_rows(engine)
+        engine_health = health(engine)
+        changed.update(dict.fromkeys(engine_health.changed))
         if rows:
             has_rows = True
             if len(engines) > 1:
                 out.print(Text(engine.agent.title, style="bold"))
-            engine_health = health(engine)
             _print_table(out, engine, rows, engine_health)
             _print_broken(out, engine, engine_health)
             _print_inactive(out, engine, rows)
@@ -73,6 +76,7 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
         print_diagnostics(out, errors, engine.project_dir)
     if not has_rows:
         print_no_hooks(out, scope)
+    print_diagnostics(out, changed, scope.project)
     return OK
 
 
@@ -92,7 +96,7 @@ def _print_table(out: Console, engine: Engine, rows: list[HookRow], engine_healt
     if shown:
         out.print(_table(out, engine, shown, engine_health))
     if recorder is not None:
-        text = f"and the recorder on {recorder.event}; see: anyhook record status"
+        text = f"and the recorder on {recorder.event}; see: anyhook history record status"
         out.print(Text(text, style="dim"))
 
 

@@ -299,7 +299,8 @@ def _is_untrusted(migration: Migration, project: Path) -> bool:
     if not definitions:
         return False
     store = TrustStore()
-    changes, _ = store.changes(project, Guard(source, project, store, definitions).subjects())
+    subjects = Guard(source, project, store, definitions).subjects()
+    changes, _ = store.changes(project, subjects, agent=source.name)
     return bool(changes)
 
 

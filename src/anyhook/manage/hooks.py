@@ -114,8 +114,8 @@ def _sorted_definitions(engine: Engine) -> list[HookDefinition]:
 def split_recorder(rows: Sequence[HookRow]) -> tuple[list[HookRow], HookRow | None]:
     """Return the hooks without the recorder, and one row that stands for it on all of its events.
 
-    `anyhook record on` adds the recorder on every event, and `record off` removes it. A recorder
-    that does not run is listed like any other hook.
+    `anyhook history record` adds the recorder on every event, and removes it. A recorder that does
+    not run is listed like any other hook.
     """
     hooks: list[HookRow] = []
     recorder: list[HookRow] = []

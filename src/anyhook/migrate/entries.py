@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.migrate.commands import unwrap
 from anyhook.migrate.names import Names, has_names
-from anyhook.migrate.original import OriginalMembers, read_original
 from anyhook.settings.hookset import load_hooks
 
 if TYPE_CHECKING:
@@ -68,9 +67,7 @@ def remove_duplicates(context: MigrationContext, entries: Sequence[Entry]) -> li
         origins: list[Origin] = []
         for handler, origin in entry.handlers:
             matcher = entry.definition.get("matcher")
-            key = json.dumps(
-                [entry.event, matcher, _without_matcher_record(handler)], sort_keys=True
-            )
+            key = json.dumps([entry.event, matcher, handler], sort_keys=True)
             if key not in seen:
                 seen.add(key)
                 handlers.append(handler)
@@ -88,15 +85,6 @@ def remove_duplicates(context: MigrationContext, entries: Sequence[Entry]) -> li
             definition = {**entry.definition, "hooks": handlers}
             unique.append(Entry(entry.event, definition, tuple(origins)))
     return unique
-
-
-def _without_matcher_record(handler: dict[str, Any]) -> dict[str, Any]:
-    """Return a handler without the record of its former definition, which has no effect."""
-    options = unwrap(handler["command"])
-    if options is None:
-        return handler
-    members = OriginalMembers(handler=read_original(options).handler)
-    return {**handler, "command": options.replace(was=members.write()).members()}
 
 
 def _reserve_names(context: MigrationContext, entries: Sequence[Entry]) -> Names:

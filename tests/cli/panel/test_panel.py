@@ -132,7 +132,7 @@ def test_a_shadow_is_shown_as_one(world, run):
 
 
 def test_the_recorder_has_one_row_however_many_events_it_is_on(trusted, run):
-    assert run("record", "on", "--yes")[0] == 0
+    assert run("history", "record", "on", "--yes")[0] == 0
 
     @in_loop
     async def check():
@@ -140,15 +140,19 @@ def test_the_recorder_has_one_row_however_many_events_it_is_on(trusted, run):
             await driver.shows("4 hooks", "? guard.sh", "Gemini CLI  11 events")
             assert driver.text.count("● recorder.py") == 2  # for two agents
             await driver.select("recorder.py")
-            await driver.shows("answers nothing", "anyhook record status", "anyhook record off")
+            await driver.shows(
+                "answers nothing", "anyhook history record status", "anyhook history record off"
+            )
             for key in ("space", "s", "f"):
                 await driver.press("r", key)
-                await driver.until(lambda: "to switch it off: anyhook record off" in driver.status)
+                await driver.until(
+                    lambda: "to switch it off: anyhook history record off" in driver.status
+                )
             await driver.press("enter")
             await driver.shows("records what hooks see and decide")
 
     check()
-    assert run("record", "off", "--yes")[0] == 0
+    assert run("history", "record", "off", "--yes")[0] == 0
 
 
 @in_loop
@@ -451,10 +455,10 @@ async def test_s_lets_a_hook_run_without_deciding_and_decide_again(trusted):
         await driver.until(lambda: driver.app.screen.selected_hook().handler.shadow)
 
         await driver.press("s")
-        await driver.shows("promote guard.sh", "Nothing is recorded of what 'guard.sh' would")
+        await driver.shows("let guard.sh decide", "Nothing is recorded of what 'guard.sh' would")
         await driver.shows("Let it decide from now on?")
         await driver.press("y")
-        await driver.shows("guard.sh decides from now on", "$ anyhook promote guard.sh")
+        await driver.shows("guard.sh decides from now on", "$ anyhook enable guard.sh")
         assert file.read_text() == before
 
 
@@ -485,7 +489,7 @@ def test_of_many_decisions_of_a_shadow_the_newest_are_shown(trusted, run):
         payload = {"session_id": "s", "tool_name": "write_file", "tool_input": {"n": number}}
         remember(trusted.project, decision="none", results=(result,), payload=payload)
 
-    _, out, _ = run("promote", "guard.sh", "--dry-run", "--examples", "3")
+    _, out, _ = run("enable", "guard.sh", "--dry-run", "--examples", "3")
 
     assert "In 12 events of 1 session" in out
     assert out.count("reason ") == 3
