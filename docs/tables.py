@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.capabilities import Support, support
@@ -15,6 +16,9 @@ from anyhook.integrations.openai_agents import OPENAI_AGENTS
 from anyhook.integrations.pydantic_ai import PYDANTIC_AI
 from anyhook.model.diagnostics import CODES
 from anyhook.telemetry.names import markdown_tables as telemetry_tables
+
+if TYPE_CHECKING:
+    from anyhook.agents.spec import AgentSpec
 
 PAGE = Path(__file__).with_name("capabilities.md")
 FIRST = "### "
@@ -77,6 +81,40 @@ for page, (row, _) in FRAMEWORKS.items():
 
 TELEMETRY = Path(__file__).with_name("telemetry.md")
 write_between(TELEMETRY, "telemetry", telemetry_tables())
+
+PAGES = {
+    "claude": "claude-code.md",
+    "codex": "codex.md",
+    "copilot": "copilot.md",
+    "cursor": "cursor.md",
+    "gemini": "gemini-cli.md",
+    "opencode": "opencode.md",
+    "qwen": "qwen.md",
+}
+SYSTEMS = {"*": "", "darwin": "; macOS: ", "win32": "; Windows: "}
+
+
+def settings_table(agent: AgentSpec) -> str:
+    """Return the table of the settings files of an agent."""
+    system = next((file.paths["*"] for file in agent.settings if "/etc/" in file.paths["*"]), "")
+    places = {"config": agent.config_dir, "system_dir": str(Path(system).parent)}
+    names = {"{project}/": "", "{root}/": "", "{directory}/": "", "{home}": "~"}
+    rows = ["| layer | file | another place |", "| --- | --- | --- |"]
+    for file in agent.settings:
+        text = "".join(f"{SYSTEMS[name]}`{path}`" for name, path in file.paths.items())
+        variable = f"`{file.variable}`" if file.variable else ""
+        if "{config}" in text and agent.config_variable:
+            variable = f"`{agent.config_variable}`: the directory"
+        for key, place in places.items():
+            text = text.replace(f"{{{key}}}", place)
+        for key, name in {**names, "{config_home}": "~/.config"}.items():
+            text = text.replace(key, name)
+        rows.append(f"| `{file.layer}` | {text} | {variable} |")
+    return "\n".join(rows)
+
+
+for name, page in PAGES.items():
+    write_between(Path(__file__).with_name(page), "settings", settings_table(get_agent(name)))
 
 DIAGNOSTICS = Path(__file__).with_name("diagnostics.md")
 head, *sections = DIAGNOSTICS.read_text(encoding="utf-8").split("\n## ")
