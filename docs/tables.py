@@ -15,6 +15,8 @@ from anyhook.integrations.langchain import LANGCHAIN
 from anyhook.integrations.openai_agents import OPENAI_AGENTS
 from anyhook.integrations.pydantic_ai import PYDANTIC_AI
 from anyhook.model.diagnostics import CODES
+from anyhook.model.events import EVENTS, Event
+from anyhook.redteam.labelled import FAMILIES
 from anyhook.telemetry.names import markdown_tables as telemetry_tables
 
 if TYPE_CHECKING:
@@ -78,6 +80,19 @@ for page, (row, _) in FRAMEWORKS.items():
         limits.append(f"| {', '.join(events)} | {lack} | {instead} |")
     if row.missing:
         write_between(Path(__file__).with_name(page), "limits", "\n".join(limits))
+
+rows = ["| class | Gemini CLI | fields |", "| --- | --- | --- |"]
+for spec in get_agent("gemini").events:
+    event_type = EVENTS[spec.canonical]
+    own = event_type.__mro__[: event_type.__mro__.index(Event)]
+    fields = [name for base in reversed(own) for name in base.__annotations__ if name[0] != "_"]
+    texts = ", ".join(f"`{name}`" for name in fields if name != "name")
+    rows.append(f"| `{event_type.__name__}` | `{spec.wire}` | {texts} |")
+write_between(Path(__file__).with_name("embedding.md"), "events", "\n".join(rows))
+
+rows = ["| family | a dangerous call |", "| --- | --- |"]
+rows += [f"| `{name}` | {text} |" for name, text in FAMILIES.items()]
+write_between(Path(__file__).with_name("score.md"), "families", "\n".join(rows))
 
 TELEMETRY = Path(__file__).with_name("telemetry.md")
 write_between(TELEMETRY, "telemetry", telemetry_tables())
