@@ -193,9 +193,9 @@ def test_each_hook_that_will_run_is_listed(here, capsys):
     listed = [line.split() for line in error.splitlines() if line.startswith("  ")]
     assert "3 hooks of" in error
     assert listed == [
-        ["guard.sh", "before_tool"],
-        ["guard.sh#2", "before_tool"],
-        ["guard.sh", "after_tool"],
+        ["guard.sh#c1e0", "before_tool"],
+        ["guard.sh#25d1", "before_tool"],
+        ["guard.sh#c1e0", "after_tool"],
     ]
 
 

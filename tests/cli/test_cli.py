@@ -592,12 +592,35 @@ def test_a_short_name_of_several_hooks_is_refused(world, run):
     long = "echo " + "x" * 80
     unnamed = [{"type": "command", "command": long + end} for end in ("a", "b")]
     world.settings("user", settings(*unnamed))
-    label = json.loads(run("list", "--json")[1])[0]["name"]
+    label = json.loads(run("list", "--json")[1])[0]["name"].partition("#")[0]
 
     code, _, err = run("disable", label)
 
     assert code == 64
     assert "is short for several hooks" in " ".join(err.split())
+    names = [hook["name"] for hook in json.loads(run("list", "--json")[1])]
+    assert all(name in err for name in names)
+
+
+def test_names_of_hooks_with_one_label_stay_and_are_accepted_as_printed(world, run):
+    """Switching one off moves it to the end of the list, where it keeps its name."""
+    world.settings("user:claude", {"hooks": {"PreToolUse": [{"hooks": [
+        {"type": "command", "command": f"jq -r .{member}"} for member in ("cwd", "prompt")
+    ]}]}})  # fmt: skip
+
+    def names():
+        return {
+            hook["command"]: hook["name"]
+            for hook in json.loads(run("list", "--agent", "claude", "--json")[1])
+        }
+
+    before = names()
+    assert len(set(before.values())) == 2
+    for name in before.values():
+        assert run("disable", name, "--agent", "claude")[0] == 0
+        assert names() == before
+        assert run("enable", name, "--agent", "claude")[0] == 0
+    assert names() == before
 
 
 @pytest.mark.parametrize(

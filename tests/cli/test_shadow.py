@@ -46,7 +46,7 @@ def script(here):  # noqa: F811
 
 def settings(here, command):  # noqa: F811
     text = SETTINGS.replace("COMMAND", command)
-    return write(here / "project/.claude/settings.json", text)
+    return write(here / "project/.claude/settings.local.json", text)
 
 
 def command_in(path):
@@ -291,9 +291,9 @@ def test_what_another_hook_of_the_same_name_would_have_decided_is_left_out(
         commands[number] = str(script)
     hooks = [{"type": "command", "command": command} for command in commands]
     text = json.dumps({"hooks": {"PreToolUse": [{"hooks": hooks}]}}, indent=1)
-    path = write(here / "project/.claude/settings.json", text)
+    path = write(here / "project/.claude/settings.local.json", text)
     lines = [n for n, line in enumerate(text.splitlines(), 1) if '"type"' in line]
-    places = [f".claude/settings.json:{line - 1}" for line in lines]
+    places = [f".claude/settings.local.json:{line - 1}" for line in lines]
     switch_on(here)
     for place in places:
         assert main(["shadow", place, "--yes"]) == OK
@@ -307,6 +307,17 @@ def test_what_another_hook_of_the_same_name_would_have_decided_is_left_out(
         decisions = json.loads(capfd.readouterr().out)["would_have_decided"]
         assert decisions["counts"] == {"deny": 1}
         assert [example["reason"] for example in decisions["examples"]] == [reason]
+
+
+def test_no_path_of_this_machine_is_written_into_a_shared_file(here, script, capfd):  # noqa: F811
+    local = settings(here, str(script))
+    shared = local.rename(local.with_name("settings.json"))
+    before = shared.read_bytes()
+
+    assert main(["shadow", "guard.sh", "--yes"]) == USAGE
+
+    assert "a file that is shared" in capfd.readouterr().err
+    assert shared.read_bytes() == before
 
 
 def test_switching_twice_changes_nothing_more(here, script, capfd):  # noqa: F811

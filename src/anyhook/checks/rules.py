@@ -33,6 +33,7 @@ SCRIPT_RULES = (
     scripts.text_before_json,
     scripts.replies_on_stderr,
     scripts.reply_members,
+    scripts.refused_inputs,
     scripts.background_guards,
     scripts.endless_stops,
     command_texts.command_texts,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from anyhook.agents.entry import load_object
 from anyhook.cli import OK
 from anyhook.cli.colors import BAD, CAUTION, HEADING, STATES
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, print_no_hooks, print_project
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from anyhook.agents.spec import AgentSpec
     from anyhook.engine.engine import Engine
     from anyhook.manage.health import Health, HookHealth
     from anyhook.manage.hooks import HookRow
@@ -183,6 +185,14 @@ def print_native(out: Console, engine: Engine, rows: list[HookRow]) -> None:
     native = native_states(engine.agent, engine.hooks) if labels_by_state else None
     if native is not None:
         out.print(Text(f"   {native.review}"))
+
+
+def print_native_trust(out: Console, agent: AgentSpec) -> None:
+    """Print what an agent with a trust of its own needs before it runs new hooks."""
+    if agent.native_trust:
+        review = load_object(agent.native_trust).review
+        text = f"{agent.title} runs new and changed hooks only after you trust them: {review}"
+        out.print(text, markup=False, soft_wrap=True)
 
 
 def _row_json(engine: Engine, row: HookRow, hook_health: HookHealth | None) -> dict[str, Any]:

@@ -15,10 +15,10 @@ import typer
 from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.agents.entry import load_object
 from anyhook.cli import OK
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time, print_difference
 from anyhook.cli.colors import CAUTION
+from anyhook.cli.listing import print_native_trust
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import make_table
@@ -141,10 +141,8 @@ def switch_on(
     out = console()
     out.print(f"Recording is on; what is recorded is in {show_path(history_directory())}")
     for agent in specs:
-        if is_written and agent.native_trust:
-            review = load_object(agent.native_trust).review
-            text = f"{agent.title} runs new and changed hooks only after you trust them: {review}"
-            out.print(text, markup=False, soft_wrap=True)
+        if is_written:
+            print_native_trust(out, agent)
     return OK
 
 

@@ -154,10 +154,14 @@ def find_hook(engine: Engine, name: str) -> list[HandlerSpec]:
     handlers = all_handlers(engine)
     matches = handlers_named(name, handlers)
     if len({handler.identifier for handler in matches}) > 1:
+        labels = unique_labels(handlers)
         directory = f"{engine.project_dir}/"
-        places = ", ".join(str(handler.place).removeprefix(directory) for handler in matches)
+        names = [
+            f"{labels[id(handler)]} ({str(handler.place).removeprefix(directory)})"
+            for handler in matches
+        ]
         raise UsageError(
-            f"{printable(name)!r} is short for several hooks; name one by its place: {places}"
+            f"{printable(name)!r} is short for several hooks; name one of: {', '.join(names)}"
         )
     if matches:
         return matches
