@@ -12,7 +12,7 @@ from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.suggest import closest
 from anyhook.model.tools import TOOLS
-from anyhook.trust.trees import LARGEST_SCRIPT
+from anyhook.trust.trees import MAX_SCRIPT_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ def read_hook_files(engine: Engine) -> Iterator[CheckedFile]:
 
 def never_runs(_engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     """Report a hook file that decides nothing when it is started."""
-    if not calls_run(read_user_file(file.path, LARGEST_SCRIPT)):
+    if not calls_run(read_user_file(file.path, MAX_SCRIPT_SIZE)):
         yield diagnose("never-runs", f"{file.path.name}: {NEVER_RUNS}", Place(str(file.path)))
 
 

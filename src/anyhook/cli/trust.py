@@ -28,7 +28,7 @@ from anyhook.cli.render import (
     require_terminal,
     show_place,
 )
-from anyhook.engine.guard import Guard
+from anyhook.engine.guard import TrustGuard
 from anyhook.errors import UsageError
 from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from anyhook.manage.scope import CommandScope
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
-    from anyhook.trust.changes import FileChange
+    from anyhook.trust.changes import ChangedFile
     from anyhook.trust.native import NativeStates
     from anyhook.trust.records import TrustChange
     from anyhook.trust.subjects import TrustSubject
@@ -160,7 +160,7 @@ def _revoke(store: TrustStore, project: Path, *, as_json: bool) -> int:
 def review_hooks(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
     """Read the project's hooks of one agent, with what is not trusted of them."""
     hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
-    subjects = Guard(agent, project, store, tuple(hooks.definitions)).subjects()
+    subjects = TrustGuard(agent, project, store, tuple(hooks.definitions)).subjects()
     changes, problems = store.changes(project, subjects, agent=agent.name)
     sequential: set[int] = set()
     for definition in hooks.definitions:
@@ -206,7 +206,7 @@ def _print_native(out: Console, review: Review) -> None:
 
 
 def _print_reviews(
-    out: Console, project: Path, reviews: list[Review], file_changes: list[FileChange]
+    out: Console, project: Path, reviews: list[Review], file_changes: list[ChangedFile]
 ) -> None:
     print_project(out, project)
     for review in reviews:
@@ -235,7 +235,7 @@ def print_review(out: Console, project: Path, review: Review) -> None:
         )
 
 
-def _print_file_change(out: Console, project: Path, change: FileChange) -> None:
+def _print_file_change(out: Console, project: Path, change: ChangedFile) -> None:
     """Print what changed in a file of the guards while no hook saw it."""
     at = time.strftime("%Y-%m-%d %H:%M", time.localtime(change.time))
     place = show_path(change.file, project)

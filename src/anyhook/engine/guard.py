@@ -37,7 +37,7 @@ MAX_DIRECTORIES = 256
 """Directories and handlers for which the files that a command names there are kept."""
 
 
-class Guard:
+class TrustGuard:
     """Decides for one project and one version of its settings which handlers may run.
 
     Nothing is read before a handler that needs trust is about to run, and the files of a handler
@@ -327,11 +327,11 @@ class SharedGuard:
         guard: A guard that nothing else uses.
     """
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: TrustGuard) -> None:
         self._guard = guard
         self._lock = threading.Lock()
 
     def withhold(self, handler: HandlerSpec, cwd: str = "") -> HandlerResult | None:
-        """Return the result of a handler that must not run; see `Guard.withhold`."""
+        """Return the result of a handler that must not run; see `TrustGuard.withhold`."""
         with self._lock:
             return self._guard.withhold(handler, cwd)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.authoring.inspect import NEVER_RUNS, calls_run, scan
 from anyhook.authoring.load import load_hooks as load_hooks_of_file
-from anyhook.engine.guard import Guard
+from anyhook.engine.guard import TrustGuard
 from anyhook.errors import SettingsError, UsageError
 from anyhook.manage.paths import show_path
 from anyhook.matching.matchers import EXPRESSION_STYLES, compile_matcher
@@ -425,4 +425,4 @@ def _trust_again(
 
 def _subjects(agent: AgentSpec, project: Path, store: TrustStore) -> list[TrustSubject]:
     hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
-    return Guard(agent, project, store, tuple(hooks.definitions)).subjects()
+    return TrustGuard(agent, project, store, tuple(hooks.definitions)).subjects()

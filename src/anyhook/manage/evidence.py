@@ -36,14 +36,14 @@ from anyhook.journal.records import version_record
 from anyhook.manage.releases import installed_version
 from anyhook.model.answers import Outcome
 from anyhook.model.layers import Layer
-from anyhook.trust.trees import LARGEST_SCRIPT
+from anyhook.trust.trees import MAX_SCRIPT_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from anyhook.checks.hook import CheckedHook
     from anyhook.engine.engine import Engine
-    from anyhook.history.hooks import HookRun
+    from anyhook.history.hooks import StoredRun
     from anyhook.history.trials import Trial
     from anyhook.model.definitions import HandlerSpec, HookDefinition
 
@@ -138,7 +138,7 @@ def digest_of_files(files: Sequence[Path]) -> str:
     digests: list[str] = []
     for file in files:
         try:
-            digests.append(content_digest(read_user_file(file, LARGEST_SCRIPT)))
+            digests.append(content_digest(read_user_file(file, MAX_SCRIPT_SIZE)))
         except (OSError, ValueError):
             digests.append("")
     return content_digest("\0".join(digests).encode())
@@ -314,7 +314,7 @@ def _runs_of(
 
 
 def _lost_denial(
-    history: History, engine: Engine, handler: HandlerSpec, digests: set[str], run: HookRun
+    history: History, engine: Engine, handler: HandlerSpec, digests: set[str], run: StoredRun
 ) -> int | None:
     """Return the exit code of a run that printed a denial and ended so that it does not count."""
     if run.trouble != "warned" or run.verdict != NO_VERDICT:

@@ -24,7 +24,7 @@ from anyhook.history.verdicts import FAILURES, NO_VERDICT, VERDICTS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anyhook.history.hooks import HookRun
+    from anyhook.history.hooks import StoredRun
 
 SERIES = (*VERDICTS, "failed", NO_VERDICT)
 """Verdicts in the order in which they are stacked."""
@@ -47,7 +47,7 @@ class ChartSpan:
     """
 
     start: float
-    runs: list[HookRun] = field(default_factory=list)
+    runs: list[StoredRun] = field(default_factory=list)
 
     @property
     def outcomes(self) -> Counter[str]:
@@ -66,7 +66,7 @@ STEPS = (60, 300, 900, _HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR, _DAY, 2 * _DAY, 
 MAX_SPANS = 30
 
 
-def spans_of(runs: list[HookRun]) -> list[ChartSpan]:
+def spans_of(runs: list[StoredRun]) -> list[ChartSpan]:
     """Return the runs of a hook in parts of equal length, the oldest first; at most 30."""
     if not runs:
         return []

@@ -13,7 +13,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.program import Workplace, get_program
 from anyhook.checks.trust import report_native_trust
 from anyhook.engine.engine import Engine
-from anyhook.engine.guard import Guard
+from anyhook.engine.guard import TrustGuard
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.files import DATA_VARIABLE
@@ -170,7 +170,7 @@ def _trust_copy(scratch: Scratch, version: str) -> None:
     project = scratch.copy.project
     store = TrustStore(Path(directory) / "trust")
     definitions = tuple(_load_engine(scratch, version).hooks.definitions)
-    subjects = Guard(scratch.agent, project, store, definitions).subjects()
+    subjects = TrustGuard(scratch.agent, project, store, definitions).subjects()
     store.trust(project, subjects, agent=scratch.agent.name)
 
 

@@ -56,7 +56,7 @@ _SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".py", ".sh")
 _ENTRY_FILES = ("index.js", "index.mjs", "index.cjs", "__main__.py", "package.json")
 """What an interpreter looks for when it gets a name without a suffix, or a directory."""
 
-LONGEST_WORD = 4096
+MAX_WORD_LENGTH = 4096
 """Characters; a longer word is no path."""
 MAX_ENTRIES = 2000
 """Directory entries that are looked at for the patterns of one command."""
@@ -309,7 +309,7 @@ class _PathSearch:
 
     def paths(self, text: str, bases: Iterable[str]) -> list[str]:
         """Return the paths that a word may mean in some directories."""
-        if not text or len(text) > LONGEST_WORD or "$" in text or not _can_be_path(text):
+        if not text or len(text) > MAX_WORD_LENGTH or "$" in text or not _can_be_path(text):
             return []
         text = text.replace(LITERAL_DOLLAR, "$")
         is_pattern = _PATTERN.search(text) is not None
@@ -383,7 +383,7 @@ def _implied_names(text: str, previous: str) -> list[str]:
     module = _module_name(text, previous)
     if module:
         names += [form.format(module.replace(".", "/")) for form in _MODULE_FILES]
-    if text and len(text) < LONGEST_WORD:
+    if text and len(text) < MAX_WORD_LENGTH:
         names += [f"{text}{suffix}" for suffix in _SUFFIXES]
         names += [f"{text}/{name}" for name in _ENTRY_FILES]
     return names

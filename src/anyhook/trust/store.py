@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anyhook.files import FileIdentity
     from anyhook.trust.subjects import TrustSubject
 
-LARGEST_STORE = 64 * 1024 * 1024
+MAX_STORE_SIZE = 64 * 1024 * 1024
 """Bytes of what is recorded about one project."""
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _CHOWN = "chown -R $(id -u) on it, or set ANYHOOK_DATA_DIR to a directory of your own"
@@ -146,7 +146,7 @@ class TrustStore:
         problem = self._permission_problem(file)
         if problem is None:
             try:
-                content = json.loads(read_user_file(file, LARGEST_STORE))
+                content = json.loads(read_user_file(file, MAX_STORE_SIZE))
                 if isinstance(content["hooks"], dict):
                     return Records(content["hooks"], object_member(content, "trees"))
                 problem = "it does not hold what anyhook wrote"

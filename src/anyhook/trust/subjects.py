@@ -17,7 +17,7 @@ from anyhook.trust.name_search import ProjectFiles
 from anyhook.trust.observed import MAX_CODE, observed_file, read_observed
 from anyhook.trust.scripts import command_files
 from anyhook.trust.trees import (
-    LARGEST_SCRIPT,
+    MAX_SCRIPT_SIZE,
     MAX_TREES,
     Script,
     Tree,
@@ -247,11 +247,11 @@ class _Runs:
 def _read_scripts(paths: Iterable[Path]) -> dict[Path, Script]:
     """Read files up to a size of all together; those behind it are not bound."""
     scripts: dict[Path, Script] = {}
-    bytes_left = LARGEST_SCRIPT
+    bytes_left = MAX_SCRIPT_SIZE
     for path in paths:
         identity = identity_of(path)
         bytes_left -= identity[2] if identity else 0
-        scripts[path] = read_script(path, LARGEST_SCRIPT if bytes_left >= 0 else 0)
+        scripts[path] = read_script(path, MAX_SCRIPT_SIZE if bytes_left >= 0 else 0)
     return scripts
 
 
