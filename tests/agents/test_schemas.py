@@ -9,14 +9,18 @@ import pytest
 
 from tests.conftest import DATA
 
+SCHEMAS = {}
+"""Schemas that were written already, by the arguments of the command."""
+
 
 @pytest.fixture
 def schema_of(run):
     def write(*arguments):
-        _, out, _ = run("schema", *arguments, "--json")
-        schema = json.loads(out)
-        jsonschema.Draft202012Validator.check_schema(schema)
-        return schema
+        if arguments not in SCHEMAS:
+            _, out, _ = run("agents", "schema", *arguments, "--json")
+            SCHEMAS[arguments] = json.loads(out)
+            jsonschema.Draft202012Validator.check_schema(SCHEMAS[arguments])
+        return SCHEMAS[arguments]
 
     return write
 
@@ -108,6 +112,10 @@ def test_the_schema_of_a_model_event_is_complete(schema_of):
         "probability",
         "blocked",
     }
+    assert candidate["safetyRatings"]["items"]["required"] == ["category", "probability"]
+    messages = schema["properties"]["llm_request"]["properties"]["messages"]["items"]
+    assert is_valid({"role": "user", "content": [{"type": "text"}]}, messages)
+    assert not is_valid({"role": "user", "content": [{"text": "x"}]}, messages)
     assert response["required"] == ["candidates"]
     assert schema["properties"]["llm_request"]["required"] == ["model", "messages"]
 

@@ -13,7 +13,7 @@ import pytest
 
 import anyhook
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.manage.adding import Place
+from anyhook.manage.adding import SettingsPlace
 from anyhook.manage.additions import (
     DEFAULT_GUARDS,
     finish_addition,
@@ -23,8 +23,9 @@ from anyhook.manage.additions import (
     plan_removal,
 )
 from anyhook.manage.guard_files import GUARDS, all_guards, digest, read_guard, released_text
-from anyhook.manage.health import Word
+from anyhook.manage.health import HealthWord
 from anyhook.settings.changes import settings_file, write_changes
+from anyhook.testing import load_hooks, make_event
 from anyhook.trust.store import TrustStore
 from tests.answering import answer
 
@@ -90,7 +91,7 @@ def test_every_older_version_of_a_guard_is_kept(name):
 
 def add(world, agent, scope, *names):
     """Do what `anyhook add` does, without its trials of examples, which take seconds."""
-    place = Place(world.project, scope, ("anyhook", "run"), ("anyhook",))
+    place = SettingsPlace(world.project, scope, ("anyhook", "run"), ("anyhook",))
     files = hook_files(names, world.project, scope)
     addition = plan_addition(place, [get_agent(agent)], files)
     write_changes(addition.changes)
@@ -171,7 +172,7 @@ def test_what_is_added_is_trusted_and_its_health_is_shown(world, run, agents_her
     rows = json.loads(out)["health"]
     assert code == 0
     assert {row["agent"] for row in rows} == set(agents_here)
-    assert {row["word"] for row in rows if row["agent"] == "claude"} == {Word.WORKS}
+    assert {row["word"] for row in rows if row["agent"] == "claude"} == {HealthWord.WORKS}
     assert all("Codex" in row["evidence"] for row in rows if row["agent"] == "codex")
     assert run("trust", "--show", "--agent", "claude")[0] == 0
 
@@ -182,7 +183,7 @@ def test_the_examples_of_every_guard_show_that_each_of_its_entries_works(world, 
     rows = json.loads(out)["health"]
     assert code == 0
     assert {row["hook"] for row in rows} == {f"guard-{name}.py" for name in NAMES}
-    assert {row["word"] for row in rows} == {Word.WORKS}, rows
+    assert {row["word"] for row in rows} == {"works"}, rows
 
 
 def test_a_copy_names_its_version_and_hash(world, run, agents_here):
@@ -485,3 +486,45 @@ def test_init_without_an_agent_asks_for_one(world, run):
 
 def test_the_guards_are_in_the_package():
     assert {path.stem.replace("_", "-") for path in GUARDS.glob("[!_]*.py")} == set(NAMES)
+
+
+# -- guards that are bound to the same files, and changes that no hook saw
+
+
+def test_hooks_stay_trusted_when_others_are_added_and_removed(world, run, agents_here):
+    """The guard `files` is bound to all files in `.anyhook`, because it names that directory."""
+    run("add", "files", "--agent", "claude", "--yes")
+    run("add", NAME, "--agent", "claude", "--yes")
+    assert run("trust", "--show", "--agent", "claude")[0] == 0
+
+    run("remove", NAME, "--agent", "claude", "--yes")
+    assert run("trust", "--show", "--agent", "claude")[0] == 0
+
+    world.write(world.project / ".anyhook" / "stranger.py", "x = 1\n")
+    run("add", NAME, "--agent", "claude", "--yes")
+    assert run("trust", "--show", "--agent", "claude")[0] == 1
+
+
+def test_settings_without_their_guards_are_reported_until_they_are_reviewed(
+    world, run, agents_here
+):
+    run("add", "own-hooks", "--agent", "claude", "--yes")
+    hooks = load_hooks(copy_of(world, "own-hooks"))
+    start = make_event("session_start", agent="claude", cwd=str(world.project))
+    assert hooks.answer(start).outcome == "none"
+    assert "guard-changed" not in run("check")[1]
+
+    settings = world.project / ".claude" / "settings.json"
+    settings.write_text('{"hooks": {}}')
+
+    assert ".claude/settings.json: warning[guard-changed]" in run("list")[1]
+    codes = [one["code"] for one in json.loads(run("check", "--json")[1])["diagnostics"]]
+    assert "guard-changed" in codes
+    code, out, _ = run("trust", "--show")
+    assert code == 1
+    assert '+{"hooks": {}}' in out
+    assert "Changed: " in str(hooks.answer(start).system_message)
+
+    assert run("trust", "--yes")[0] == 0
+    assert "guard-changed" not in run("list")[1]
+    assert run("trust", "--show")[0] == 0

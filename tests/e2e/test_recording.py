@@ -10,7 +10,7 @@ import pytest
 from anyhook.cli import OK, main
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History
-from anyhook.probe.models.server import Turn
+from anyhook.probe.models.server import ModelTurn
 from tests.e2e.drive import run_agent
 from tests.waiting import until
 
@@ -48,8 +48,11 @@ def test_a_session_is_recorded(agent, project, home, data):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(settings, indent=2))
     before = path.read_bytes()
-    assert main(["record", "on", "--agent", agent.name, "--tap", "--yes"]) == OK
-    turns = [Turn("I run it.", tools=[agent.shell("echo fine > made.txt")]), Turn("Done.")]
+    assert main(["history", "record", "on", "--agent", agent.name, "--tap", "--yes"]) == OK
+    turns = [
+        ModelTurn("I run it.", tools=[agent.shell("echo fine > made.txt")]),
+        ModelTurn("Done."),
+    ]
 
     run = run_agent(agent, project, home, turns, "do it")
 
@@ -70,7 +73,7 @@ def test_a_session_is_recorded(agent, project, home, data):
     assert ("before_tool", "shell", "deny") in rows
     assert ("guard.sh", "command", "ran", "deny", 2) in results
     assert [kind for _, kind, *_ in results].count("recorder") >= 3
-    assert main(["record", "off", "--yes"]) == OK
+    assert main(["history", "record", "off", "--yes"]) == OK
     after = path.read_bytes()
     if b'"$version"' not in after:  # Qwen Code adds it by itself
         assert after == before

@@ -11,7 +11,7 @@ import pytest
 from anyhook.history.events import RecordedResult
 from anyhook.history.store import History
 from anyhook.journal.lines import history_directory
-from anyhook.page.kept import MOST, keep, kept_backtests
+from anyhook.page.kept import MAX_KEPT, keep, kept_backtests
 from tests.page.serving import event, links_of, store, text_of
 from tests.waiting import until
 
@@ -126,13 +126,13 @@ def test_the_backtests_of_the_command_are_shown_and_compared(page, guard, events
 
 def test_the_newest_results_are_kept(tmp_path):
     report = {"decided": [], "subject": f"guard {SECRET}"}
-    for number in range(MOST + 3):
+    for number in range(MAX_KEPT + 3):
         keep(tmp_path, report, "", made=1_700_000_000 + number)
 
     kept = kept_backtests(tmp_path)
 
-    assert len(kept) == MOST
-    assert kept[0].made == 1_700_000_000 + MOST + 2
+    assert len(kept) == MAX_KEPT
+    assert kept[0].made == 1_700_000_000 + MAX_KEPT + 2
     assert SECRET not in json.dumps(kept[0].report)
 
 
@@ -155,7 +155,7 @@ def test_a_session_is_one_file_without_scripts(run, tmp_path):
     store(event("git push", outcome="deny", reason="not here"), event("ls", number=1))
     file = tmp_path / "report.html"
 
-    code, _, _ = run("report", "last", "-o", str(file))
+    code, _, _ = run("history", "report", "last", "-o", str(file))
 
     text = file.read_text()
     assert code == 0
@@ -176,7 +176,7 @@ def test_a_report_shows_no_secret(run, tmp_path):
         history.connection.execute("UPDATE hooks SET label = ?, place = ?", (f"a.sh {said}", said))
     file = tmp_path / "report.html"
 
-    run("report", "last", "-o", str(file))
+    run("history", "report", "last", "-o", str(file))
 
     text = file.read_text()
     assert "a.sh" in text
@@ -188,7 +188,7 @@ def test_hostile_content_of_a_report_is_text(run, tmp_path):
     store(event(hostile, outcome="deny", reason=hostile, project=hostile, session=hostile))
     file = tmp_path / "report.html"
 
-    run("report", "last", "-o", str(file))
+    run("history", "report", "last", "-o", str(file))
 
     text = file.read_text()
     assert "<script" not in text
@@ -199,7 +199,7 @@ def test_hostile_content_of_a_report_is_text(run, tmp_path):
 def test_a_backtest_is_one_file(run, guard, events, tmp_path):
     file = tmp_path / "report.html"
 
-    code, _, _ = run("report", "--backtest", str(guard), "--against", "recorded", "-o", str(file))
+    code, _, _ = run("backtest", str(guard), "--against", "recorded", "--html", str(file))
 
     assert code == 0
     assert is_self_contained(file.read_text())
@@ -256,23 +256,15 @@ def test_the_page_saves_the_same_reports(page, guard, events, run):
         assert is_self_contained(response.text)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "give a session"),
-        (["last", "--project", "."], "give a session"),
-        (["unknown"], "has no session"),
-    ],
-)
-def test_a_report_of_nothing_is_explained(run, events, arguments, message):
-    code, _, err = run("report", *arguments)
+def test_a_report_of_an_unknown_session_is_refused(run, events):
+    code, _, err = run("history", "report", "unknown")
 
     assert code != 0
-    assert message in err
+    assert "has no session" in err
 
 
 def test_a_report_that_cannot_be_written_is_reported(run, events, tmp_path):
-    code, _, err = run("report", "last", "-o", str(tmp_path / "no" / "report.html"))
+    code, _, err = run("history", "report", "last", "-o", str(tmp_path / "no" / "report.html"))
 
     assert code != 0
     assert "cannot be written" in err

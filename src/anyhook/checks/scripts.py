@@ -6,9 +6,12 @@ import os
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.printed import parse_object
 from anyhook.agents.spec import Denial
+from anyhook.agents.spec.rules import REFUSED_INPUT
 from anyhook.authoring.inspect import MARK, STOP_FLAG
 from anyhook.checks.script_facts import ScriptFacts
 from anyhook.checks.script_languages import facts_of, language_of
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.checks.hook import CheckedHook
-    from anyhook.checks.script_facts import Output
+    from anyhook.checks.script_facts import ScriptOutput
     from anyhook.model.definitions import HandlerSpec
 
 POWERLESS = (
@@ -127,7 +130,7 @@ def text_before_json(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagn
             return
 
 
-def _may_be_reply(agent: AgentSpec, output: Output) -> bool:
+def _may_be_reply(agent: AgentSpec, output: ScriptOutput) -> bool:
     """Return whether printed JSON may be a reply: its members are unknown, or some are known."""
     written = output.text.lstrip().removeprefix("JSON.stringify(").lstrip()
     is_written_out = written.startswith("{") and "..." not in written and "**" not in written
@@ -168,12 +171,28 @@ def reply_members(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnost
             )
 
 
+def refused_inputs(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
+    """Report a reply, written out in the script, whose changed arguments the agent refuses."""
+    tool = hook.matcher or ""
+    members = [item.path for item in hook.form.output_fields if item.field == "tool_input"]
+    for reply, path in product(script.facts.replies, members):
+        changed: Any = parse_object(reply.text)
+        for name in path:
+            changed = changed.get(name) if isinstance(changed, dict) else None
+        if not isinstance(changed, dict):
+            continue
+        argument = hook.engine.rules.refused_argument(hook.spec, tool, None, changed)
+        if argument and hook.spec.replaces_whole_input:
+            problem = REFUSED_INPUT.format(tool=tool, argument=argument)
+            yield hook.diagnose("output-field", f"it {problem}", script.place(reply.line))
+
+
 @lru_cache(maxsize=1)
 def _payload_keys() -> frozenset[str]:
     return frozenset(field for event in EVENTS.values() for field in event.record_fields)
 
 
-def _has_member(reply: Output, member: str) -> bool:
+def _has_member(reply: ScriptOutput, member: str) -> bool:
     """Return whether printed JSON, or the code that makes it, has a member."""
     pattern = rf"""(?:["'\\]|\b){re.escape(member)}(?:\\?["'])?\s*:"""
     return re.search(pattern, reply.text) is not None

@@ -34,7 +34,7 @@ from anyhook.settings.write import stay_inside
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
-    from anyhook.manage.adding import Place
+    from anyhook.manage.adding import SettingsPlace
 
 NONE = "none"
 Guards = Annotated[
@@ -64,7 +64,7 @@ def init(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
-    """Guard your agents in this project: choose guards, add them, see that they work.
+    """Choose guards, add them to your agents, and see that they work.
 
     It asks which guards to add. With `--yes` these are files, git, secrets and own-hooks. Without
     `--agent`, your agents are those with settings in the project or in your home. `--bare` writes
@@ -127,7 +127,7 @@ def _chosen(text: str) -> list[str]:
     return [find_guard(name, guards).name for name in names]
 
 
-def _ask(place: Place, agents: list[AgentSpec]) -> list[str]:
+def _ask(place: SettingsPlace, agents: list[AgentSpec]) -> list[str]:
     """Show what is going to be written, and ask which guards to add, until the answer is one."""
     out = console()
     titles = " and ".join(agent.title for agent in agents)
@@ -149,7 +149,7 @@ def _ask(place: Place, agents: list[AgentSpec]) -> list[str]:
             print_error(str(error))
 
 
-def _write_starter(place: Place, agents: list[AgentSpec], options: WriteOptions) -> int:
+def _write_starter(place: SettingsPlace, agents: list[AgentSpec], options: WriteOptions) -> int:
     """Write a hook file to start from, and configure it."""
     path = place.project / STARTER_PATH
     stay_inside(place.project, path)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,7 +28,7 @@ from anyhook.cli.render import (
     require_terminal,
     show_place,
 )
-from anyhook.engine.guard import Guard
+from anyhook.engine.guard import TrustGuard
 from anyhook.errors import UsageError
 from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
@@ -36,23 +37,25 @@ from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
+from anyhook.trust.changes import changes_to_review, forget_changes
 from anyhook.trust.languages import CODE_SUFFIXES
 from anyhook.trust.native import RUNNING, native_states
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from rich.console import Console
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.manage.scope import Scope
+    from anyhook.manage.scope import CommandScope
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
+    from anyhook.trust.changes import ChangedFile
     from anyhook.trust.native import NativeStates
-    from anyhook.trust.records import Change
-    from anyhook.trust.subjects import Subject
+    from anyhook.trust.records import TrustChange
+    from anyhook.trust.subjects import TrustSubject
     from anyhook.trust.trees import Script
 
 _PLAIN_PATH = re.compile(r"[\w./@+~ -]+")
@@ -77,8 +80,8 @@ class Review:
     """
 
     agent: AgentSpec
-    subjects: list[Subject]
-    changes: list[Change]
+    subjects: list[TrustSubject]
+    changes: list[TrustChange]
     problems: tuple[Diagnostic, ...]
     sequential: frozenset[int]
     native: NativeStates | None
@@ -119,14 +122,14 @@ def trust(
         return _revoke(store, scope.project, as_json=as_json)
     reviews = [review_hooks(store, scope.project, get_agent(name)) for name in scope.agents]
     changed = [review for review in reviews if review.changes]
-    should_ask = bool(changed) and not is_only_shown and not yes
+    file_changes = changes_to_review(scope.project)
+    needs_review = bool(changed or file_changes)
+    should_ask = needs_review and not is_only_shown and not yes
     if should_ask:
         require_terminal(ASK_INSTEAD)
     out = console()
     if not as_json:
-        print_project(out, scope.project)
-        for review in reviews:
-            print_review(out, scope.project, review)
+        _print_reviews(out, scope.project, reviews, file_changes)
     is_agreed = yes
     if should_ask:
         question = "Trust these hooks and scripts as they are?"
@@ -134,9 +137,11 @@ def trust(
     if is_agreed:
         for review in changed:
             store.trust(scope.project, review.subjects, agent=review.agent.name)
-    trusted = is_agreed or not changed
+        forget_changes(scope.project)
+    trusted = is_agreed or not needs_review
     if as_json:
-        print_json(_reviews_json(scope.project, reviews, trusted=trusted))
+        report = _reviews_json(scope.project, reviews, trusted=trusted)
+        print_json({**report, "changed_files": [asdict(change) for change in file_changes]})
     else:
         _print_result(out, scope, reviews, trusted=trusted)
     return OK if trusted else PROBLEMS
@@ -155,7 +160,7 @@ def _revoke(store: TrustStore, project: Path, *, as_json: bool) -> int:
 def review_hooks(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
     """Read the project's hooks of one agent, with what is not trusted of them."""
     hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
-    subjects = Guard(agent, project, store, tuple(hooks.definitions)).subjects()
+    subjects = TrustGuard(agent, project, store, tuple(hooks.definitions)).subjects()
     changes, problems = store.changes(project, subjects, agent=agent.name)
     sequential: set[int] = set()
     for definition in hooks.definitions:
@@ -165,7 +170,9 @@ def review_hooks(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
     return Review(agent, subjects, list(changes), tuple(problems), frozenset(sequential), native)
 
 
-def _print_result(out: Console, scope: Scope, reviews: list[Review], *, trusted: bool) -> None:
+def _print_result(
+    out: Console, scope: CommandScope, reviews: list[Review], *, trusted: bool
+) -> None:
     if not any(review.subjects for review in reviews):
         out.print("This project has no hooks of its own; there is nothing to trust.")
     if not reviews:
@@ -198,6 +205,16 @@ def _print_native(out: Console, review: Review) -> None:
 # -- what a user reviews
 
 
+def _print_reviews(
+    out: Console, project: Path, reviews: list[Review], file_changes: list[ChangedFile]
+) -> None:
+    print_project(out, project)
+    for review in reviews:
+        print_review(out, project, review)
+    for change in file_changes:
+        _print_file_change(out, project, change)
+
+
 def print_review(out: Console, project: Path, review: Review) -> None:
     """Print what is not trusted, and what the hooks depend on without trust being bound to it."""
     # Hooks share files and directories; each is shown once.
@@ -218,8 +235,22 @@ def print_review(out: Console, project: Path, review: Review) -> None:
         )
 
 
+def _print_file_change(out: Console, project: Path, change: ChangedFile) -> None:
+    """Print what changed in a file of the guards while no hook saw it."""
+    at = time.strftime("%Y-%m-%d %H:%M", time.localtime(change.time))
+    place = show_path(change.file, project)
+    text = f"  changed while no hook saw it; noticed {at}"
+    out.print(Text.assemble((place, "bold"), (text, CAUTION)), soft_wrap=True)
+    _print_difference(out, change.difference)
+
+
+def _print_difference(out: Console, lines: Iterable[str]) -> None:
+    for line in lines:
+        out.print(Text(f"    {printable(line)}", style=DIFFERENCES.get(line[:1], "dim")))
+
+
 def _print_change(
-    out: Console, project: Path, review: Review, change: Change, shown: set[str]
+    out: Console, project: Path, review: Review, change: TrustChange, shown: set[str]
 ) -> None:
     subject = change.subject
     handler = subject.handler
@@ -250,14 +281,13 @@ def _print_change(
         out.print(Text(f"  directory: {directory}  {files}"), soft_wrap=True)
     difference = "\n".join(change.difference)
     if difference and difference not in shown:
-        for line in change.difference:
-            out.print(Text(f"    {printable(line)}", style=DIFFERENCES.get(line[:1], "dim")))
+        _print_difference(out, change.difference)
     elif difference:
         out.print(Text("    the same difference as above", style="dim"))
     shown.add(difference)
 
 
-def _shown_scripts(subject: Subject) -> Iterator[Script]:
+def _shown_scripts(subject: TrustSubject) -> Iterator[Script]:
     """Yield the scripts, and of those that do not exist only what surely is a path.
 
     The others stay bound: a piece of a name with blanks, or of a pattern, may become a file.
@@ -327,7 +357,7 @@ def _reviews_json(project: Path, reviews: list[Review], *, trusted: bool) -> dic
     return {"project": project, "trusted": trusted, "hooks": hooks}
 
 
-def _hook_json(review: Review, subject: Subject) -> dict[str, Any]:
+def _hook_json(review: Review, subject: TrustSubject) -> dict[str, Any]:
     handler = subject.handler
     changes = [change for change in review.changes if change.subject is subject]
     directories = []

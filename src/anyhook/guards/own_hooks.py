@@ -12,11 +12,10 @@ Source: https://advisories.gitlab.com/pkg/npm/@anthropic-ai/claude-code/CVE-2026
 Version: 1
 """
 
-import hashlib
 import re
 from pathlib import Path
 
-from anyhook.authoring import Hooks, ask, deny, load_state, message, save_state
+from anyhook.authoring import Hooks, ask, deny, look_for_changes, message
 
 # Settings of agents, and what they run.
 SETTINGS = [
@@ -44,8 +43,8 @@ DIRECTORIES = {
 }
 # Commands that weaken a guard.
 WEAKENING = [
-    *("anyhook allow", "anyhook disable", "anyhook history record off", "anyhook record off"),
-    *("anyhook remove", "anyhook shadow", "anyhook trust", "anyhook worker stop"),
+    *("anyhook allow", "anyhook disable", "anyhook history record off", "anyhook remove"),
+    *("anyhook shadow", "anyhook trust", "anyhook worker stop"),
 ]
 # Arguments with which agents ask nobody or run no hooks.
 UNGUARDED = {
@@ -53,6 +52,8 @@ UNGUARDED = {
     *("--allow-all-tools", "--allow-all", "--bare", "--full-auto", "--approval-mode=yolo", "yolo"),
 }
 AGENTS = {"claude", "codex", "copilot", "cursor-agent", "gemini", "opencode", "qwen", "terminai"}
+# Characters of a message about changed guards.
+MAX_MESSAGE = 2000
 ASK_USER = "Only the user changes guards. Tell them what is in your way, and why."
 
 hooks = Hooks(on_crash="deny")
@@ -119,26 +120,24 @@ def is_weakening(command):
 
 @hooks.session_start
 @hooks.after_agent
-def look_for_changes(event):
+def report_changes(event):
     """Report guards that are not as they were at the last look; nothing the first time."""
-    before, now = load_state("own-hooks", event.cwd), fingerprints(event.cwd)
-    save_state("own-hooks", event.cwd, now)
-    names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
-    if not before or not names:
+    changes = look_for_changes(event.cwd, guard_files(event.cwd))
+    if not changes:
         return None
-    return message(f"Guards changed: {', '.join(names)}. If that was not you: anyhook trust --show")
+    texts = ["\n".join([f"Changed: {change.file}", *change.difference]) for change in changes]
+    text = "\n\n".join(texts)[:MAX_MESSAGE]
+    return message(f"Guards changed while no hook saw it.\n{text}\nReview: anyhook trust")
 
 
-def fingerprints(directory):
-    """Return the digest of each file of the guards in the project and in the home."""
-    digests = {}
+def guard_files(directory):
+    """Yield the files of the guards in the project and in the home."""
+    anywhere = [pattern for pattern in (*SETTINGS, *OWN) if pattern.startswith("**/")]
     for place in (Path(directory), Path.home()):
-        anywhere = [pattern for pattern in (*SETTINGS, *OWN) if pattern.startswith("**/")]
         for pattern in anywhere:
             for path in place.glob(pattern.removeprefix("**/").replace("/**", "/*")):
-                if path.is_file():
-                    digests[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return digests
+                if path.is_file() and path.suffix != ".sample":
+                    yield path
 
 
 OF_GUARDS = """.claude/settings.json .claude/hooks/x .codex/config.toml .codex/hooks.json
@@ -158,7 +157,6 @@ for denied in (
     "python3 -c \"open('.claude/settings.json','w').write('{}')\"",
     *("anyhook allow K3F9QX", "anyhook disable guard --yes", "anyhook history record off"),
     *("anyhook remove git", "anyhook shadow guard", "anyhook trust --yes", "anyhook worker stop"),
-    "anyhook record off",
     "anyhook remove git --dry-run; anyhook remove git",
     "rm $FILE; claude --dangerously-skip-permissions -p continue",
     *("gemini --yolo", "codex --dangerously-bypass-approvals-and-sandbox", "claude --bare"),

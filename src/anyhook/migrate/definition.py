@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.translate import counterparts
 from anyhook.migrate.commands import unwrap
 from anyhook.migrate.context import HandlerMigration
-from anyhook.migrate.entries import Entry, Origin
+from anyhook.migrate.entries import Entry, EntryOrigin
 from anyhook.migrate.handler import migrate_handler
 from anyhook.migrate.losses import MORE, event_advice, kind_advice
-from anyhook.migrate.matchers import translate_matcher
-from anyhook.migrate.original import read_original, restore_matcher
+from anyhook.migrate.matchers import TranslatedMatcher, translate_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from anyhook.agents.spec import EventSpec
     from anyhook.migrate.context import MigrationContext
-    from anyhook.migrate.matchers import TranslatedMatcher
     from anyhook.migrate.options import ShimOptions
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.diagnostics import Place
@@ -36,16 +34,14 @@ class _Piece:
     Attributes:
         event: Name of the event in the target's settings.
         matcher: The matcher there.
-        members: Other former members of its definition.
         handler: The handler, as JSON.
         origin: Where it comes from.
     """
 
     event: str
     matcher: str | None
-    members: dict[str, Any]
     handler: dict[str, Any]
-    origin: Origin
+    origin: EntryOrigin
 
 
 def migrate_definition(
@@ -66,7 +62,7 @@ def migrate_definition(
     groups: dict[str, list[_Piece]] = {}
     for handler in handlers:
         for piece in _migrate_to_events(context, definition, handler, written):
-            key = json.dumps([piece.event, piece.matcher, piece.members], sort_keys=True)
+            key = json.dumps([piece.event, piece.matcher])
             groups.setdefault(key, []).append(piece)
     fields = context.target.definition_fields
     is_sequence = definition.sequential and len(definition.handlers) > 1
@@ -89,9 +85,6 @@ def migrate_definition(
         first = pieces[0]
         value: dict[str, Any] = {} if first.matcher is None else {"matcher": first.matcher}
         value |= {key: member for key, member in own_members.items() if member and key in fields}
-        for key, member in first.members.items():
-            if key in fields and key not in value and member is not None:
-                value[key] = member
         value["hooks"] = [piece.handler for piece in pieces]
         entries.append(Entry(first.event, value, tuple(piece.origin for piece in pieces)))
     return entries
@@ -117,8 +110,6 @@ def _migrate_to_events(
         matcher = _migrate_matcher(context, definition, target_event, own_options)
         if not matcher.patterns:
             continue
-        members = read_original(own_options).definition if own_options is not None else {}
-        members.pop("matcher", None)
         move = HandlerMigration(
             context,
             definition,
@@ -139,9 +130,9 @@ def _migrate_to_events(
                 "put the command into a script, and name the script",
             )
             continue
-        origin = Origin(definition.event, handler, is_shimmed, move)
+        origin = EntryOrigin(definition.event, handler, is_shimmed, move)
         for pattern in matcher.patterns:
-            yield _Piece(target_event.wire, pattern, members, value, origin)
+            yield _Piece(target_event.wire, pattern, value, origin)
 
 
 def _target_events(
@@ -185,20 +176,12 @@ def _migrate_matcher(
     target_event: EventSpec,
     own_options: ShimOptions | None,
 ) -> TranslatedMatcher:
-    """Translate the matcher of a definition, or restore it; losses are recorded."""
+    """Translate the matcher of a definition; losses are recorded."""
+    if own_options is not None and own_options.matcher:
+        return TranslatedMatcher(patterns=(own_options.matcher,))
     source, target = context.source, context.target
     event = source.by_canonical[definition.event]
-    if own_options is None:
-        matcher = translate_matcher(source, event, definition.matcher, target, target_event)
-    else:
-        matcher = restore_matcher(
-            own_options,
-            definition.matcher,
-            source=source,
-            source_event=event,
-            target=target,
-            target_event=target_event,
-        )
+    matcher = translate_matcher(source, event, definition.matcher, target, target_event)
     for piece, reason in matcher.missing:
         remedy = "the definition is left out"
         if matcher.patterns:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.migrate.commands import unwrap
 from anyhook.migrate.names import Names, has_names
-from anyhook.migrate.original import OriginalMembers, read_original
 from anyhook.settings.hookset import load_hooks
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class EntryOrigin:
     """Where a migrated handler comes from.
 
     Attributes:
@@ -47,10 +46,10 @@ class Entry:
 
     event: str
     definition: dict[str, Any]
-    origins: tuple[Origin, ...]
+    origins: tuple[EntryOrigin, ...]
 
     @property
-    def handlers(self) -> Iterator[tuple[dict[str, Any], Origin]]:
+    def handlers(self) -> Iterator[tuple[dict[str, Any], EntryOrigin]]:
         """The handlers, as JSON, with their origins."""
         return zip(self.definition["hooks"], self.origins, strict=True)
 
@@ -65,12 +64,10 @@ def remove_duplicates(context: MigrationContext, entries: Sequence[Entry]) -> li
     unique: list[Entry] = []
     for entry in entries:
         handlers: list[dict[str, Any]] = []
-        origins: list[Origin] = []
+        origins: list[EntryOrigin] = []
         for handler, origin in entry.handlers:
             matcher = entry.definition.get("matcher")
-            key = json.dumps(
-                [entry.event, matcher, _without_matcher_record(handler)], sort_keys=True
-            )
+            key = json.dumps([entry.event, matcher, handler], sort_keys=True)
             if key not in seen:
                 seen.add(key)
                 handlers.append(handler)
@@ -88,15 +85,6 @@ def remove_duplicates(context: MigrationContext, entries: Sequence[Entry]) -> li
             definition = {**entry.definition, "hooks": handlers}
             unique.append(Entry(entry.event, definition, tuple(origins)))
     return unique
-
-
-def _without_matcher_record(handler: dict[str, Any]) -> dict[str, Any]:
-    """Return a handler without the record of its former definition, which has no effect."""
-    options = unwrap(handler["command"])
-    if options is None:
-        return handler
-    members = OriginalMembers(handler=read_original(options).handler)
-    return {**handler, "command": options.replace(was=members.write()).members()}
 
 
 def _reserve_names(context: MigrationContext, entries: Sequence[Entry]) -> Names:

@@ -18,7 +18,6 @@ from anyhook.migrate.lost_answers import (
     record_lost_fields,
 )
 from anyhook.migrate.names import has_names, is_generated
-from anyhook.migrate.original import read_original
 from anyhook.migrate.timeouts import migrate_timeout
 from anyhook.model.tools import ToolCall, ToolResult
 from anyhook.trust.scripts import program
@@ -26,7 +25,6 @@ from anyhook.trust.scripts import program
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.context import HandlerMigration
-    from anyhook.migrate.options import ShimOptions
 
 SELF_CONTAINED_PROGRAMS = frozenset(
     "true false : exit echo printf jq grep egrep fgrep test [ cat sed awk sh bash zsh dash "
@@ -79,8 +77,6 @@ def migrate_handler(move: HandlerMigration) -> tuple[dict[str, Any], bool]:
                 "give it to the shim instead",
                 ANYTHING,
             )
-    if move.own_options is not None:
-        _restore_members(move.target, value, move.own_options)
     return value, command.is_shimmed
 
 
@@ -96,25 +92,6 @@ def _keeps_name(move: HandlerMigration, *, is_shimmed: bool) -> bool:
     if is_shimmed or target_uses_names:
         return True
     return not is_generated(str(move.handler.name), str(move.handler.command))
-
-
-def _restore_members(target: AgentSpec, value: dict[str, Any], options: ShimOptions) -> None:
-    """Add the former members that have no place in the settings of the other agent."""
-    members = read_original(options).handler
-    fields = target.handler_types["command"].fields
-    status_key = next((key for key in fields if fields[key].option == "status_message"), "")
-    # A status message may have been migrated as the description. If that was edited since, the
-    # former status message is out of date.
-    was_edited = False
-    if "description" in members:
-        was_edited = value.get("description") != members.get(status_key)
-        if not was_edited:
-            value.pop("description", None)
-    for key, member in members.items():
-        is_known = key != "timeout" and (key in target.handler_fields or key in fields)
-        is_outdated = key == status_key and was_edited
-        if is_known and not is_outdated and key not in value and member is not None:
-            value[key] = member
 
 
 def _record_answer_losses(move: HandlerMigration) -> None:

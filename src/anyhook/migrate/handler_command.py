@@ -1,4 +1,4 @@
-"""The command of a migrated handler: behind the shim, called directly, or as it was before."""
+"""The command of a migrated handler: behind the shim, called directly, or without its shim."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from anyhook.migrate.commands import (
 )
 from anyhook.migrate.losses import ANYTHING, MORE
 from anyhook.migrate.options import ShimOptions
-from anyhook.migrate.original import read_original, spellings
 from anyhook.secrets.names import is_secret_name
 from anyhook.shell.path_variables import quote_path_variables, unquoted_variables
 
@@ -142,13 +141,13 @@ def _quote_value(move: HandlerMigration, value: str) -> str:
     return quote(value, move.target)
 
 
-# -- back as it was before
+# -- back to the agent that it was written for
 
 
 def _restore_command(
     move: HandlerMigration, options: ShimOptions, env: Mapping[str, str]
 ) -> CommandForm:
-    """Return the command as it was before it was migrated away from the target."""
+    """Return the command without the shim, to which its own agent has what the shim added."""
     command_type = move.target.handler_types["command"]
     shim_settings = {
         "condition": options.condition,
@@ -166,22 +165,9 @@ def _restore_command(
     program, *arguments = options.command
     if arguments and command_type.programs:
         return CommandForm(program, {**members, "args": arguments, **env_member})
-    line = line_of(options.command, ()) if arguments else _original_line(move, options)
+    line = line_of(options.command, ()) if arguments else program
     exported = {} if env_member else all_env
     return CommandForm(_export(move, exported) + line, {**members, **env_member})
-
-
-def _original_line(move: HandlerMigration, options: ShimOptions) -> str:
-    """Return a command line as its author wrote it."""
-    line = options.command[0]
-    candidates = [*spellings(line, move.target)]
-    recorded = read_original(options).handler.get("command")
-    if isinstance(recorded, str):
-        candidates.insert(0, recorded)
-    for candidate in candidates:
-        if own_variables(candidate, move.target, options.shell) == line:
-            return candidate
-    return line
 
 
 # -- losses

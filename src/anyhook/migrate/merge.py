@@ -99,11 +99,11 @@ def _has_same_matcher(existing: ExistingHandler, matcher: str | None) -> bool:
 
 
 def _command_key(handler: dict[str, Any]) -> str:
-    """Return what a handler runs, as JSON; the record of its former definition does not count."""
+    """Return what a handler runs, as JSON, however the shim's command line is written."""
     command = handler.get("command")
     options = unwrap(command) if isinstance(command, str) else None
     if options is not None:
-        command = options.replace(was="").members()
+        command = options.members()
     return json.dumps([command, handler.get("args"), handler.get("env")], sort_keys=True)
 
 

@@ -34,8 +34,6 @@ class ShimOptions(Record):
         background: The command runs in the background.
         on_failure: `block`: a failure counts as a denial.
         env: Variables that are added to the command's environment.
-        was: What the hook was before it was migrated, for the way back (`migrate.original`); the
-            shim ignores it.
     """
 
     agent: str
@@ -49,7 +47,6 @@ class ShimOptions(Record):
     background: bool = False
     on_failure: str = "continue"
     env: tuple[tuple[str, str], ...] = ()
-    was: str = ""
 
     def members(self) -> dict[str, Any]:
         """Return all options by name, for comparisons."""
@@ -67,7 +64,6 @@ OPTIONS = {
     "--on-failure": "on_failure",
     "--env": "env",
     "--background": "background",
-    "--was": "was",
 }
 """Option to the field that it sets, in the order in which they are written."""
 

@@ -13,7 +13,6 @@ from anyhook.migrate.definition import migrate_definition
 from anyhook.migrate.entries import name_handlers, remove_duplicates
 from anyhook.migrate.losses import ANYTHING
 from anyhook.migrate.sequences import record_ended_sequences
-from anyhook.migrate.way_back import record_originals
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place, Severity
 from anyhook.model.layers import Layer
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.definition import WrittenHooks
-    from anyhook.migrate.entries import Entry, Origin
+    from anyhook.migrate.entries import Entry, EntryOrigin
     from anyhook.migrate.losses import Loss
     from anyhook.model.definitions import HookDefinition
     from anyhook.settings.hookset import HookSet
@@ -90,7 +89,7 @@ class Migration:
         """Whether a migrated hook starts anyhook."""
         return any(origin.shimmed for _, origin in self.origins())
 
-    def origins(self) -> Iterator[tuple[Entry, Origin]]:
+    def origins(self) -> Iterator[tuple[Entry, EntryOrigin]]:
         """Yield the origin of every migrated handler, with the entry of the handler."""
         for entry in self.entries:
             for origin in entry.origins:
@@ -142,10 +141,7 @@ def plan_migration(
         written = _read_written_hooks(source, file)
         for definition in file.definitions:
             handlers = _enabled_handlers(context, hooks, definition)
-            entries += [
-                record_originals(context, definition, entry, written)
-                for entry in migrate_definition(context, definition, handlers, written)
-            ]
+            entries += migrate_definition(context, definition, handlers, written)
     if scope == "user":
         _record_packages(context, all_hooks)
     if entries:
