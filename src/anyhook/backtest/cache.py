@@ -22,8 +22,6 @@ from anyhook.sandbox.environment import sandbox_environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
-    from typing import Self
 
     from anyhook.backtest.slices import Evaluated
     from anyhook.backtest.sources import Part
@@ -62,17 +60,6 @@ class ResultCache:
         self._environ = sandbox_environment()
         with contextlib.suppress(sqlite3.Error, OSError):
             self._connection = _open(Path(directory) / FILE)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def has_results(self, subject: str) -> bool:
         """Return whether there is a result of these hooks.

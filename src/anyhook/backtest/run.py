@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -127,7 +128,7 @@ def run_backtest(
         run.progress.seconds = time.monotonic() - started
         on_progress(run.progress)
 
-    with ResultCache(directory) as cache:
+    with closing(ResultCache(directory)) as cache:
         missing: list[tuple[int, Part]] = []
         # Reading what identifies ten million events takes a minute.
         digests = [name for name in (digest, limited_digest) if cache.has_results(name)]
