@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.capabilities import Support, support
+from anyhook.agents.program import get_program
 from anyhook.cli.capabilities import markdown_tables
 from anyhook.cli.verdict import effect_of_denial
 from anyhook.integrations.adk import ADK
@@ -161,13 +162,20 @@ QUESTIONS = {
 }
 """What guards are about: a heading, to the event and the ability."""
 WORDS = {Support.YES: "yes", Support.UNDOCUMENTED: "yes", Support.PROMISED: "**no**"}
-rows = [f"| agent | {' | '.join(QUESTIONS)} |", f"| --- |{' --- |' * len(QUESTIONS)}"]
+headings = [*QUESTIONS, "also in a subagent"]
+rows = [f"| agent | {' | '.join(headings)} |", f"| --- |{' --- |' * len(headings)}"]
 for name in CODING_AGENTS:
     agent = get_agent(name)
     cells = []
     for event, ability in QUESTIONS.values():
         has_event = event in agent.by_canonical
         cells.append(WORDS.get(support(agent, event, ability), "no") if has_event else "-")
+    program = get_program(name)
+    cells.append("not tried" if program is None or program.subagent_call is None else "yes")
     rows.append(f"| {agent.title} | {' | '.join(cells)} |")
-note = "**no**: its reference promises it, and the observed release does not do it."
+note = (
+    "**no**: its reference promises it, and the observed release does not do it. Whether a guard of\n"
+    "tools also runs in a subagent was tried with the real program;\n"
+    "[`anyhook probe`](probe.md) tries it with yours."
+)
 write_between(Path(__file__).with_name("limits.md"), "abilities", "\n".join([*rows, "", note]))
