@@ -174,8 +174,8 @@ for name in CODING_AGENTS:
     cells.append("not tried" if program is None or program.subagent_call is None else "yes")
     rows.append(f"| {agent.title} | {' | '.join(cells)} |")
 note = (
-    "**no**: its reference promises it, and the observed release does not do it. Whether a guard of\n"
-    "tools also runs in a subagent was tried with the real program;\n"
+    "**no**: its reference promises it, and the observed release does not do it. Whether a guard\n"
+    "of tools also runs in a subagent was tried with the real program;\n"
     "[`anyhook probe`](probe.md) tries it with yours."
 )
 write_between(Path(__file__).with_name("limits.md"), "abilities", "\n".join([*rows, "", note]))
