@@ -112,9 +112,10 @@ def switch_on(
     if not specs:
         choices = " or ".join(f"--agent {name}" for name in CODING_AGENTS)
         raise UsageError(f"no agent is found in this project or your home; name one: {choices}")
+    launcher = prefix(sys.executable) if os.name == "posix" else (sys.executable,)
     recorded: list[RecordingChange] = []
     for agent in specs:
-        recorded += start_recording(agent, directory, state.switch, launcher=_launcher(), taps=tap)
+        recorded += start_recording(agent, directory, state.switch, launcher=launcher, taps=tap)
     kept: dict[tuple[str, str], EditedFile] = {
         (file.agent, file.path): file for file in limits.files
     }
@@ -276,12 +277,6 @@ def _show_changes(recorded: Sequence[RecordingChange], *, difference: bool, is_a
             print_difference(out, change)
     elif changed and is_asked:
         out.print("To see the lines that change: --diff", style="dim")
-
-
-def _launcher() -> tuple[str, ...]:
-    if os.name != "posix":
-        return (sys.executable,)
-    return prefix(sys.executable)
 
 
 def _with_limits(
