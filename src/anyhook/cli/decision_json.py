@@ -1,4 +1,4 @@
-"""A fired event for programs, as `docs/commands.md` describes it."""
+"""A fired event for programs, as `docs/json.md` describes it."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ class TrustGuard:
 
     def _refresh(self) -> None:
         """Read the store again if it changed, and compare the hooks with it."""
-        if self._store is None:
+        if self._store is None or not self._definitions:
             return
         identity = self._store.identity(self._project)
         if self._records is not None and identity == self._store_identity:

@@ -87,6 +87,8 @@ async def problems_at_start(framework: Framework, engine: Engine, reported: set[
         engine: Has the hooks.
         reported: Texts that are not returned again; those that are returned are added.
     """
+    if not engine.definitions:
+        return []
     broken = await to_thread.run_sync(broken_hooks, engine)
     texts = [text for text in (*missing_for(framework, engine), *broken) if text not in reported]
     reported.update(texts)

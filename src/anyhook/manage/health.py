@@ -5,12 +5,14 @@ Every view asks here: `list`, `check`, `hooks`, the panel, the page, reports and
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents.program import get_program
@@ -29,7 +31,6 @@ from anyhook.trust.native import RUNNING, native_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from anyhook.engine.engine import Engine
     from anyhook.history.store import History
@@ -99,9 +100,9 @@ class Health:
     changed: tuple[Diagnostic, ...] = ()
 
     @cached_property
-    def by_name(self) -> dict[tuple[str, str], HookHealth]:
-        """Label, which is unique for an agent, and event of a hook to its health."""
-        return {(hook.row.label, hook.row.event): hook for hook in self.hooks}
+    def _by_entry(self) -> dict[tuple[Place, tuple[str | int, ...], str], HookHealth]:
+        """The entry of a hook in its settings to its health."""
+        return {_entry_of(hook.row): hook for hook in self.hooks}
 
     @property
     def is_broken(self) -> bool:
@@ -115,7 +116,12 @@ class Health:
 
     def of(self, row: HookRow) -> HookHealth | None:
         """Return the health of a hook; `None` of the recorder."""
-        return self.by_name.get((row.label, row.event))
+        return self._by_entry.get(_entry_of(row))
+
+
+def _entry_of(row: HookRow) -> tuple[Place, tuple[str | int, ...], str]:
+    """Return what distinguishes an entry from others, also of the same command on one line."""
+    return row.handler.place, row.handler.path, row.event
 
 
 def health(engine: Engine, *, stores_first: bool = True) -> Health:
@@ -317,7 +323,9 @@ class _Judge:
         hook = self._hooks.get(id(row.handler))
         for path in hook.files() if hook is not None else ():
             if _has_examples(path):
-                return f"anyhook test {shlex.quote(show_path(path, self._engine.project_dir))}"
+                is_inside = Path.cwd().is_relative_to(self._engine.project_dir)
+                shown = os.path.relpath(path) if is_inside else str(path)
+                return f"anyhook test {shlex.quote(shown)}"
         if get_program(agent) is not None:
             return f"anyhook probe --agent {agent}"
         return "anyhook test --init"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook import __version__
+from anyhook.agents import AGENTS
 from anyhook.authoring.hooks import Example
 from anyhook.authoring.load import load_hooks
 from anyhook.errors import AnyhookError, RunEndedError, UsageError
@@ -141,7 +142,7 @@ def try_mutants(
     mutants: Sequence[Mutant],
     known: dict[str, Noticed],
     *,
-    project: Path,
+    sandbox: Sandbox,
     jobs: int,
     on_result: Callable[[str, Noticed], object],
 ) -> None:
@@ -151,7 +152,7 @@ def try_mutants(
         plan: What they are tried with.
         mutants: The files.
         known: Results by `key_of`; new ones are added.
-        project: Directory of the project.
+        sandbox: The first sandbox; the others are made like it.
         jobs: Number of sandboxes.
         on_result: Called with each new result, by one thread at a time.
 
@@ -161,11 +162,14 @@ def try_mutants(
     lock = threading.Lock()
     missing = [mutant for mutant in mutants if key_of(plan, mutant) not in known]
     work = iter(missing)
+    tables = {AGENTS[test.agent].spec.partition(":")[0] for test in plan.tests}
     with ExitStack() as stack:
-        sandboxes = []
-        for _ in range(min(jobs, len(missing))):
-            sandbox = Sandbox.for_project(project, discards_output=True)
-            sandboxes.append(stack.enter_context(sandbox))
+        sandboxes, project = [sandbox], Path(sandbox.places.project)
+        for _ in range(1, min(jobs, len(missing))):
+            further = Sandbox.for_project(project, discards_output=True)
+            sandboxes.append(stack.enter_context(further))
+        for each in sandboxes:
+            each.preload(tables)
 
         def serve(sandbox: Sandbox) -> None:
             while True:
@@ -178,7 +182,7 @@ def try_mutants(
                     known[key_of(plan, mutant)] = noticed
                     on_result(key_of(plan, mutant), noticed)
 
-        with ThreadPoolExecutor(max(1, len(sandboxes))) as threads:
+        with ThreadPoolExecutor(len(sandboxes)) as threads:
             try:
                 list(threads.map(serve, sandboxes))
             except KeyboardInterrupt:

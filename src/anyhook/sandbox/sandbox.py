@@ -188,8 +188,8 @@ class Sandbox:
         What it started is killed when it has returned.
 
         Args:
-            function: A function of a module. It gets a `keeper.SandboxRun` and the arguments. What
-                it returns may hold values only: numbers, texts, collections, paths, and records and
+            function: A function of a module. It gets a `keeper.SandboxRun` and the arguments. It
+                may return values only: numbers, texts, collections, paths, and records and
                 enumerations of this package.
             arguments: Its further arguments, which can be pickled.
             directory: The working directory; by default that of the project.
