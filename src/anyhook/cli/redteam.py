@@ -15,7 +15,7 @@ from rich.text import Text
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import BAD, CAUTION, QUIET
 from anyhook.cli.open_history import open_history
-from anyhook.cli.options import HERE, AgentName, AsJson, Project, TrustOnce, Yes
+from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import count_of, make_table, progress
 from anyhook.cli.sandboxed import confirm_limits
@@ -49,14 +49,7 @@ FAIL_ON = "escape"
 
 
 def redteam(
-    hooks: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[HOOK]...",
-            help="Hook files, programs, or hooks of the settings by name. Default: all hooks of "
-            "the settings that decide calls of tools.",
-        ),
-    ] = None,
+    hooks: GuardNames = None,
     commands: Annotated[
         list[str] | None,
         typer.Option("--command", metavar="LINE", help="A line that it denies; may be repeated."),
