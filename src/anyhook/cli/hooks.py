@@ -30,14 +30,10 @@ def hooks(project: Project = HERE, agent: AgentName = None) -> int:
         raise MissingLibraryError(
             "anyhook hooks", "textual", "panel", "; without it: anyhook list"
         ) from None
-    if not _is_terminal():
+    # textual draws on standard error.
+    if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         raise UsageError("anyhook hooks needs a terminal; without one: anyhook list")
     state = PanelState(project, agent, take_snapshot(project, agent))
     app = PanelApp(state)
     app.run()
     return app.return_code or OK
-
-
-def _is_terminal() -> bool:
-    # textual draws on standard error.
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
