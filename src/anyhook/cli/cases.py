@@ -111,9 +111,12 @@ def run_case_file(
             results += tried
             untrusted += untrusted_here
             runs = [run for result in tried for run in result.runs]
-            real_runs = [replace(run, place=_real_place(sandbox, run.place)) for run in runs]
+            for number, case_run in enumerate(runs):
+                place = case_run.place
+                outside = Place(sandbox.outside(place.file), place.line, place.column)
+                runs[number] = replace(case_run, place=outside)
             with evidence_may_be_lost():
-                keep_cases(engine, real_runs)
+                keep_cases(engine, runs)
     # A file whose cases all belong to other agents has tested nothing.
     if not results:
         raise UsageError(
@@ -121,7 +124,8 @@ def run_case_file(
         )
     order = {case.place: number for number, case in enumerate(cases)}
     results.sort(key=lambda result: order[result.case.place])
-    not_run = _cases_not_run(cases, results)
+    run = {result.case.place for result in results if result.status != "absent"}
+    not_run = [case for case in cases if case.place not in run]
     has_failed_case = any(result.status == "failed" for result in results)
     has_undecided_case = any(result.status == "unknown" for result in results)
     exit_code = OK
@@ -157,12 +161,6 @@ def _cases_by_agent(
             if not only_agents or name in only_agents:
                 cases_by_agent.setdefault(name, []).append(case)
     return cases_by_agent
-
-
-def _cases_not_run(cases: Sequence[Case], results: Sequence[CaseResult]) -> list[Case]:
-    """Return the cases of which no agent has the event and the tool."""
-    run = {result.case.place for result in results if result.status != "absent"}
-    return [case for case in cases if case.place not in run]
 
 
 def configured_agents(project: Path) -> list[str]:
@@ -235,10 +233,6 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
         reason=decision.reason or "",
         runs=() if failures else _runs(case, event, decision),
     )
-
-
-def _real_place(sandbox: Sandbox, place: Place) -> Place:
-    return Place(sandbox.outside(place.file), place.line, place.column)
 
 
 def _runs(case: Case, event: Event, decision: Decision) -> tuple[CaseRun, ...]:

@@ -54,6 +54,14 @@ AgentNames = Annotated[
         help=f"One of {', '.join(AGENTS)}; may be repeated. Default: every agent found here.",
     ),
 ]
+GuardNames = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[HOOK]...",
+        help="Hook files, programs, or hooks of the settings by name. Default: all hooks of the "
+        "settings that decide calls of tools.",
+    ),
+]
 TrustOnce = Annotated[
     bool, typer.Option("--trust-once", help="Run untrusted hooks of the project this time.")
 ]

@@ -128,8 +128,8 @@ class Live:
                         if state == seen and not is_old:
                             self._read_sessions(history, is_changed=False)
                             continue
-                        if self._is_in_journal(seen, state):
-                            self._take(history)
+                        if seen is None or seen[0] != state[0]:
+                            self._problems = ingest(history).problems
                         # The state from before: what was written meanwhile is taken next time.
                         seen, shown = state, time.monotonic()
                         self._read(history)
@@ -143,13 +143,6 @@ class Live:
         journal = history.path.parent / DIRECTORY
         files = tuple((path.name, path.stat().st_size) for path in _files(journal))
         return files, history.data_version()
-
-    @staticmethod
-    def _is_in_journal(before: tuple[Any, ...] | None, now: tuple[Any, ...]) -> bool:
-        return before is None or before[0] != now[0]
-
-    def _take(self, history: History) -> None:
-        self._problems = ingest(history).problems
 
     def _read(self, history: History) -> None:
         before = self._latest

@@ -184,7 +184,10 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
             number = numbers[key] = numbers.get(key, 0) + 1
             of_health = engine_health.of(row)
             of_agent.append(PanelHook(engine, row, (*key, str(number)), of_health))
-        hooks += _by_event(engine, of_agent)
+        # Hooks that were taken out of their file stand among the others.
+        events = [spec.canonical for spec in engine.agent.events]
+        of_agent.sort(key=lambda hook: events.index(hook.row.definition.event))
+        hooks += of_agent
         if recorder is not None:
             hooks.append(PanelHook(engine, recorder, (engine.agent.name, "recorder")))
     return Snapshot(scope, engines, tuple(hooks), tuple(findings))
@@ -192,12 +195,6 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
 
 def _severity_order(finding: Finding) -> int:
     return SEVERITIES.index(finding.diagnostic.severity)
-
-
-def _by_event(engine: Engine, hooks: list[PanelHook]) -> list[PanelHook]:
-    """Sort hooks by event: those that were taken out of their file stand among the others."""
-    events = [spec.canonical for spec in engine.agent.events]
-    return sorted(hooks, key=lambda hook: events.index(hook.row.definition.event))
 
 
 def command_line(project: Path, *words: str) -> str:
