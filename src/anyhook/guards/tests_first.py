@@ -11,7 +11,6 @@ Source: https://github.com/anthropics/claude-code/issues/48027
 Version: 1
 """
 
-import time
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
@@ -30,10 +29,10 @@ TEST_COMMANDS = [
     ),
     *("npm test", "npm run test*", "pnpm test", "yarn test", "bun test", "vitest", "jest"),
     *("cargo test", "cargo nextest", "go test", "mvn test", "gradle test", "gradlew test"),
-    *("dotnet test", "rspec", "bundle exec rspec", "phpunit", "mix test", "swift test"),
+    *("dotnet test", "rspec", "phpunit", "mix test", "swift test"),
 ]
 # Endings of files whose change needs no tests.
-WITHOUT_TESTS = {".adoc", ".csv", ".gitignore", ".md", ".rst", ".svg", ".txt"}
+WITHOUT_TESTS = {".adoc", ".csv", ".md", ".rst", ".svg", ".txt"}
 MAX_REQUESTS = 3  # how often one turn is continued
 REQUEST = "Files changed since the tests last passed. Run the tests, and repair what fails."
 
@@ -45,10 +44,10 @@ hooks.about(families=["tests-first"])
 def remember(event):
     """Remember edits, and tests that passed."""
     state = load_state("tests-first", event.session_id)
-    if runs_tests(event) and event.result.exit_code in {0, None}:
-        state["passed"] = time.time()
+    if runs_tests(event) and not event.result.exit_code:
+        state["is_edited"] = False
     elif changes_code(event):
-        state["edited"] = time.time()
+        state["is_edited"] = True
     else:
         return
     save_state("tests-first", event.session_id, state)
@@ -58,13 +57,10 @@ def remember(event):
 def ask_for_tests(event):
     """Continue the turn until the tests passed since the last edit."""
     state = load_state("tests-first", event.session_id)
-    if not event.stop_hook_active:
-        state["requests"] = 0
-    is_tested = state.get("passed", 0) >= state.get("edited", 0)
-    if is_tested or state.get("requests", 0) >= MAX_REQUESTS:
+    requests = state.get("requests", 0) if event.stop_hook_active else 0
+    if not state.get("is_edited") or requests >= MAX_REQUESTS:
         return None
-    state["requests"] = state.get("requests", 0) + 1
-    save_state("tests-first", event.session_id, state)
+    save_state("tests-first", event.session_id, {**state, "requests": requests + 1})
     return deny(REQUEST)
 
 
@@ -96,7 +92,7 @@ def end_of_turn(expect, **fields):
 
 
 end_of_turn("none")
-for path in ("a.adoc", "a.csv", ".gitignore", "a.md", "a.rst", "a.svg", "a.txt", "Makefile"):
+for path in "a.adoc a.csv .gitignore a.md a.rst a.svg a.txt Makefile".split():
     after("write_file", file_path=path, content="")
 after("read_file", file_path="a.py")
 after("shell", command="sed -i s/a/b/ /elsewhere/a.py")
@@ -120,8 +116,9 @@ after("shell", command="pytest")
 notebook = {"notebook_path": "a.ipynb", "new_source": ""}  # not every agent has notebooks
 hooks.example("after_tool", tool="edit_notebook", input=notebook, expect="none", agents=["claude"])
 end_of_turn("deny", agents=["claude"])
-for expect in ("deny", "deny", "none"):  # the second and the third request; there is no fourth
-    end_of_turn(expect, stop_hook_active=True, agents=["claude"])
+end_of_turn("deny", stop_hook_active=True, agents=["claude"])
+end_of_turn("deny", stop_hook_active=True, agents=["claude"])
+end_of_turn("none", stop_hook_active=True, agents=["claude"])
 after("shell", command="pytest")
 
 if __name__ == "__main__":
