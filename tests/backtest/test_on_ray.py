@@ -31,7 +31,7 @@ def recorded(tmp_path):
 
 
 def on_ray(recorded, subject, fault=""):
-    line = [sys.executable, PROGRAM, subject.path, recorded.directory, recorded.root / "ray"]
+    line = [sys.executable, PROGRAM, subject.path, recorded.directory]
     done = subprocess.run([*line, *fault.split()], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -39,8 +39,7 @@ def on_ray(recorded, subject, fault=""):
 
 def on_this_machine(recorded, subject, timeout=2.0):
     parts = list(parts_of_history(recorded.directory, Filter()))
-    cache = str(recorded.root / "local")
-    return run_backtest(subject, parts, cache, jobs=2, timeout=timeout).result
+    return run_backtest(subject, parts, jobs=2, timeout=timeout).result
 
 
 def assert_same(found, result):
