@@ -13,6 +13,7 @@ from anyhook.integrations.claude_sdk import CLAUDE_SDK
 from anyhook.integrations.langchain import LANGCHAIN
 from anyhook.integrations.openai_agents import OPENAI_AGENTS
 from anyhook.integrations.pydantic_ai import PYDANTIC_AI
+from anyhook.model.diagnostics import CODES
 from anyhook.telemetry.names import markdown_tables as telemetry_tables
 
 PAGE = Path(__file__).with_name("capabilities.md")
@@ -72,6 +73,15 @@ for page, (row, _) in FRAMEWORKS.items():
 
 TELEMETRY = Path(__file__).with_name("telemetry.md")
 write_between(TELEMETRY, "telemetry", telemetry_tables())
+
+DIAGNOSTICS = Path(__file__).with_name("diagnostics.md")
+head, *sections = DIAGNOSTICS.read_text(encoding="utf-8").split("\n## ")
+remedies = {code: rest[1] for code, *rest in (part.split("\n\n", 2) for part in sections)}
+sections = [
+    f"{code}\n\n*{severity}*: {meaning}.\n\n{remedies.get(code) or 'What to write instead.'}"
+    for code, (severity, meaning) in CODES.items()
+]
+DIAGNOSTICS.write_text("\n## ".join([head, *sections]), encoding="utf-8")
 
 gemini = get_agent("gemini")
 observed = gemini.rule_sets["observed"].by_canonical

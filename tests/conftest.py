@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,24 +21,43 @@ OF_AGENTS = {
 }
 OF_OTHERS = ("GEMINI_", "CLAUDE", "ANYHOOK_", "GITHUB_")
 """What the names of further variables begin with."""
+OTHERS = ("COLUMNS", "LINES", "SURFACE", "XDG_CONFIG_HOME")
+
+
+# Without byte code, every process that a test starts compiles the package: a second for a command.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_configure():
+    gc.disable()  # until everything is collected, which is kept
     # A shell that starts the tests in the background ignores SIGINT, which processes inherit.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_sessionfinish():
+    gc.unfreeze()  # Hypothesis looks for referrers when it is imported, which pytest does last
+
+
+@pytest.fixture(scope="session", autouse=True)
+def clean_environment():
+    """No test has variables of the developer, of an agent that runs the tests, or of pytest."""
+    for name in list(os.environ):
+        is_of_agent = name in OF_AGENTS or name.startswith(OF_OTHERS)
+        if is_of_agent or name in OTHERS or controls_shell(name):
+            del os.environ[name]
 
 
 @pytest.fixture(autouse=True)
 def clean_surroundings(tmp_path_factory, monkeypatch):
     """No test reads or writes the developer's home, settings or trust."""
     home = tmp_path_factory.mktemp("home")
-    for name in list(os.environ):
-        is_of_agent = name in OF_AGENTS or name.startswith(OF_OTHERS) or name == "SURFACE"
-        if is_of_agent or controls_shell(name):
-            monkeypatch.delenv(name)
-    for name in ("COLUMNS", "LINES", "XDG_CONFIG_HOME"):  # of the test runner, of the developer
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("ANYHOOK_DATA_DIR", str(home / "data"))
     monkeypatch.setenv("GEMINI_CLI_SYSTEM_SETTINGS_PATH", str(home / "system" / "settings.json"))

@@ -9,18 +9,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+from anyhook.cli.app import words_of
+
 ROOT = Path(__file__).parents[1]
 FILES = ROOT / "tests" / "data" / "json"
 PAGE = ROOT / "docs" / "json.md"
-GROUPS = frozenset({"history", "record", "worker"})
-"""Commands with subcommands."""
 INTRODUCTION = ROOT / "tools" / "json_page.md"
 FREE = frozenset(
     "by_event outcomes blame degraded counts unstable files hooks events sessions_with tools "
     "sources".split()
 )
 """Members whose own members have free names."""
-FREE_PATHS = frozenset({"capabilities", "capabilities.NAME", "capabilities.NAME.NAME"})
+FREE_PATHS = frozenset(
+    {"agents capabilities", "agents capabilities.NAME", "agents capabilities.NAME.NAME"}
+)
 OPAQUE = frozenset("event payload wire reply tool_input answer value options env extra".split())
 """Members whose content is that of an agent or of a hook."""
 TYPES = {"str": "text", "int": "number", "float": "number", "bool": "boolean", "dict": "object"}
@@ -38,6 +40,7 @@ UNSEEN = {
     **dict.fromkeys(("llm_request", "llm_response", "tool_config", "tail_tool_call"), "object"),
     **dict.fromkeys(("signal", "error", "unknown_tool", "switched_off_by", "if", "settle"), "text"),
     **dict.fromkeys(("native_trust", "traceback", "description", "extension", "refused"), "text"),
+    "changed_files": "array of objects",
     "used": "number",
     "result": "text",
     "refusal": "text",
@@ -53,8 +56,7 @@ def _read() -> dict[str, list[Any]]:
     values: dict[str, list[Any]] = {}
     for file in sorted(FILES.glob("*.json")):
         content = json.loads(file.read_text(encoding="utf-8"))
-        words = content["command"].split()[1:]
-        name = " ".join(words[:2]) if words[0] in GROUPS and words[1][0] != "-" else words[0]
+        name = words_of(content["command"].split()[1:])
         values.setdefault(name, []).extend(content["output"])
     return values
 

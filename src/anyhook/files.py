@@ -142,6 +142,16 @@ def data_directory() -> Path:
     return Path(data_path())
 
 
+def record_name(path: str | os.PathLike[str]) -> str:
+    """Return the name under which the data directory keeps something about a file or directory.
+
+    All paths that lead to it give the same name.
+    """
+    from hashlib import sha256  # late: it takes 6 ms, and few cold hooks need it
+
+    return sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]
+
+
 def describe_no_directory(path: str | os.PathLike[str], error: OSError) -> str:
     """Return that a file stands where a directory belongs; empty if that is not the problem.
 
@@ -198,14 +208,11 @@ def locked(path: str | os.PathLike[str], *, timeout: float = LOCK_SECONDS) -> It
         TimeoutError: If another process holds the lock for longer.
         OSError: If the data directory cannot be written.
     """
-    from hashlib import sha256
-
     from filelock import FileLock, Timeout
 
-    real = os.path.realpath(path).encode("utf-8", "surrogateescape")
     directory = data_directory() / "locks"
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lock = FileLock(directory / f"{sha256(real).hexdigest()[:32]}.lock", timeout=timeout)
+    lock = FileLock(directory / f"{record_name(path)}.lock", timeout=timeout)
     try:
         lock.acquire()
     except Timeout:

@@ -19,6 +19,7 @@ from anyhook.authoring.degrade import FALLBACKS, NAMES, UnsupportedError, fit
 from anyhook.model.answers import Answer, Outcome
 from anyhook.testing import make_event
 from tests.properties.strategies import handler
+from tests.tables import each
 
 ANSWERS = {
     "deny": Answer(outcome=Outcome.DENY, reason="why"),
@@ -39,7 +40,7 @@ ANSWERS = {
     "tail_call": Answer(tail_tool_call={"name": "a", "args": {}}),
 }
 CELLS = [
-    pytest.param(name, spec.canonical, ability, id=f"{name}-{spec.canonical}-{ability}")
+    (name, spec.canonical, ability)
     for name in AGENTS
     for spec in get_agent(name).events
     for ability in ABILITIES
@@ -59,7 +60,7 @@ def event_of(agent, event):
     return make_event(event, agent=agent.name, **(tool if needs_tool else {}))
 
 
-@pytest.mark.parametrize(("name", "event", "ability"), CELLS)
+@each("name, event, ability", CELLS)
 def test_a_cell_says_what_happens(name, event, ability):
     agent = get_agent(name)
     spec = agent.by_canonical[event]
@@ -90,13 +91,13 @@ def test_every_ability_has_a_way_out_and_a_name():
     assert set(FALLBACKS) == set(NAMES) == set(ABILITIES) == set(ANSWERS)
 
 
-@pytest.mark.parametrize("ability", ABILITIES)
+@each("ability", ABILITIES)
 def test_an_answer_shows_its_abilities(ability):
     assert abilities_of(ANSWERS[ability])[0] == ability
 
 
-@pytest.mark.parametrize(
-    ("name", "event", "ability", "how"),
+@each(
+    "name, event, ability, how",
     [
         ("claude", "before_tool", "deny", Support.YES),
         ("claude", "before_tool", "rewrite", Support.YES),

@@ -25,6 +25,7 @@ from anyhook.settings.changes import settings_file
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.load import load_file
 from anyhook.settings.sources import Location, Source
+from tests.tables import each
 
 CODEX = get_agent("codex")
 OBSERVED = json.loads(
@@ -146,7 +147,7 @@ def test_the_engine_decides_as_was_observed(row, tmp_path):
     assert {key: predicted.get(key) for key in row["observed"]} == row["observed"]
 
 
-@pytest.mark.parametrize("row", OBSERVED["matchers"], ids=lambda row: f"{row['id']}")
+@each("row", OBSERVED["matchers"])
 def test_a_matcher_matches_as_was_observed(row):
     rules = CODEX.rules("observed")
     spec = rules.by_canonical[CODEX.event(row["event"]).canonical]
@@ -181,7 +182,7 @@ def test_a_settings_file_is_read_as_was_observed(row, tmp_path):
         assert sorted(handler.timeout for handler in handlers) == sorted(row["timeouts"])
 
 
-@pytest.mark.parametrize("row", OBSERVED["hashes"], ids=lambda row: row["id"])
+@each("row", OBSERVED["hashes"])
 def test_a_hook_has_the_key_and_hash_that_codex_gives_it(row):
     file, _, _ = row["key"].partition(":")
 
@@ -226,8 +227,8 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize("rules", ["documented", "observed"])
-@pytest.mark.parametrize("wire", MEMBERS)
+@each("rules", ["documented", "observed"])
+@each("wire", MEMBERS)
 def test_no_reply_is_written_that_codex_drops(wire, rules):
     spec = CODEX.event(wire)
     event, _ = decoded(wire)

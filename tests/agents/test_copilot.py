@@ -21,6 +21,7 @@ from anyhook.model.answers import Answer, Outcome, allow, ask, deny
 from anyhook.model.events import AfterTool, BeforeTool
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
+from tests.tables import each
 
 COPILOT = get_agent("copilot")
 PASCAL = COPILOT.form("pascal")
@@ -32,11 +33,11 @@ NO_NAME_OF_ITS_OWN = frozenset({"Notification", "PermissionRequest", "SubagentSt
 
 
 def recorded(directory):
-    params = []
+    rows = []
     for file in sorted((DATA / directory).glob("*.jsonl")):
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-            params.append(pytest.param(file.stem, json.loads(line), id=f"{file.stem}-{number}"))
-    return params
+        for line in file.read_text(encoding="utf-8").splitlines():
+            rows.append((file.stem, json.loads(line)))
+    return rows
 
 
 CAMEL_PAYLOADS, PASCAL_PAYLOADS = recorded("."), recorded("pascal")
@@ -45,7 +46,7 @@ CAMEL_PAYLOADS, PASCAL_PAYLOADS = recorded("."), recorded("pascal")
 # -- payloads
 
 
-@pytest.mark.parametrize(("wire", "payload"), CAMEL_PAYLOADS + PASCAL_PAYLOADS)
+@each("wire, payload", CAMEL_PAYLOADS + PASCAL_PAYLOADS)
 def test_a_recorded_payload_comes_back_equal(wire, payload):
     form = COPILOT.form_of(payload)
     event, problems = decode_event(form, payload)
@@ -55,13 +56,13 @@ def test_a_recorded_payload_comes_back_equal(wire, payload):
     assert COPILOT.event(wire).canonical == event.name
 
 
-@pytest.mark.parametrize(("_wire", "payload"), CAMEL_PAYLOADS)
-def test_a_payload_without_the_name_of_its_event_is_recognized(_wire, payload):
+@each("payload", [payload for _, payload in CAMEL_PAYLOADS])
+def test_a_payload_without_the_name_of_its_event_is_recognized(payload):
     assert COPILOT.form_of(payload) is COPILOT
     assert recognize(payload, {"COPILOT_CLI": "1", "CLAUDE_PROJECT_DIR": "/p"}) == "copilot"
 
 
-@pytest.mark.parametrize(("wire", "payload"), PASCAL_PAYLOADS)
+@each("wire, payload", PASCAL_PAYLOADS)
 def test_a_payload_of_the_other_form_is_recognized_by_the_environment(wire, payload):
     expected = COPILOT if wire in NO_NAME_OF_ITS_OWN else PASCAL
 
@@ -69,7 +70,7 @@ def test_a_payload_of_the_other_form_is_recognized_by_the_environment(wire, payl
     assert recognize(payload, {"COPILOT_CLI": "1", "CLAUDE_PROJECT_DIR": "/p"}) == "copilot"
 
 
-@pytest.mark.parametrize(("wire", "payload"), PASCAL_PAYLOADS)
+@each("wire, payload", PASCAL_PAYLOADS)
 def test_an_event_in_the_other_form_has_the_same_payload_again(wire, payload):
     event, _ = decode_any_form(COPILOT, payload)
     again = encode_event(PASCAL, translate_event(event, COPILOT, PASCAL))

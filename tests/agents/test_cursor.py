@@ -20,14 +20,15 @@ from anyhook.model.events import AfterAgent, BeforeTool
 from anyhook.settings.sources import Location
 from anyhook.testing import make_payload
 from tests.conformance.test_conformance import cursor_payload
+from tests.tables import each
 from tests.world import World
 
 CURSOR, CLAUDE = get_agent("cursor"), get_agent("claude")
 DATA = Path(__file__).parents[1] / "data" / "cursor"
 PAYLOADS = [
-    pytest.param(json.loads(line), id=f"{file.stem}-{number}")
+    json.loads(line)
     for file in sorted(DATA.glob("*.jsonl"))
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+    for line in file.read_text(encoding="utf-8").splitlines()
 ]
 
 
@@ -48,7 +49,7 @@ def world(tmp_path, monkeypatch):
 # -- payloads
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
+@each("payload", PAYLOADS)
 def test_a_payload_is_read_without_a_problem_and_comes_back_equal(payload):
     event, problems = decode_event(CURSOR, payload)
 
@@ -57,8 +58,8 @@ def test_a_payload_is_read_without_a_problem_and_comes_back_equal(payload):
     assert encode_event(CURSOR, event) == payload
 
 
-@pytest.mark.parametrize("environ", [{}, {"CLAUDE_PROJECT_DIR": "/p"}, {"CURSOR_VERSION": "3"}])
-@pytest.mark.parametrize("payload", PAYLOADS)
+@each("environ", [{}, {"CLAUDE_PROJECT_DIR": "/p"}, {"CURSOR_VERSION": "3"}])
+@each("payload", PAYLOADS)
 def test_a_payload_is_recognized(payload, environ):
     assert recognize(payload, environ) == "cursor"
 
@@ -76,8 +77,8 @@ def test_there_is_a_payload_for_every_event():
     assert len(CURSOR.events) == 21
 
 
-@pytest.mark.parametrize(
-    ("event", "field", "value"),
+@each(
+    "event, field, value",
     [
         ("preToolUse", "session_id", "c0ffee00-0000-4000-8000-000000000001"),
         ("preToolUse", "cwd", "/home/dev/project"),

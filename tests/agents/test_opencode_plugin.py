@@ -390,7 +390,7 @@ def test_a_tool_is_denied_if_its_hooks_cannot_be_run(world, program):
     run = run_plugin(world, [before("ls"), message("hello"), after("out")], plugins=[broken])
 
     assert run.results[0]["error"].startswith("anyhook: the hooks on tool.execute.before could not")
-    assert "anyhook doctor" in run.results[0]["error"]
+    assert "anyhook worker doctor" in run.results[0]["error"]
     assert run.results[1]["output"]["parts"][0]["text"] == "hello"
     assert run.results[2]["output"]["output"] == "out"
 

@@ -12,6 +12,7 @@ from anyhook.agents.payloads import decode_event
 from anyhook.model.events import ToolEvent, event_class
 from anyhook.testing import make_payload
 from tests.agents.test_recorded import SPEAKS, payloads
+from tests.tables import each
 
 
 def check(agent: str, payload: Mapping[str, object]) -> None:
@@ -22,7 +23,7 @@ def check(agent: str, payload: Mapping[str, object]) -> None:
     assert outline_of(tables, payload) == (event.session_id, event.cwd, tool)
 
 
-@pytest.mark.parametrize(("agent", "payload"), payloads(*SPEAKS))
+@each("agent, payload", payloads(*SPEAKS))
 def test_the_outline_of_what_real_agents_sent(agent, payload):
     check(agent, payload)
 

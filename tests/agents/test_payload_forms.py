@@ -8,6 +8,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event, encode_event
 from anyhook.agents.spec import EventSpec, RuleSet
 from anyhook.model.events import AfterAgent, AfterTool, BeforeTool
+from tests.tables import each
 
 EVENTS = (
     EventSpec(
@@ -36,8 +37,8 @@ def payload(name, **members):
     return {"conversation": "c1", "transcript_path": "", "hook_event_name": name, **members}
 
 
-@pytest.mark.parametrize(
-    ("given", "field", "value"),
+@each(
+    "given, field, value",
     [
         (payload("before", tool_input='{"a": 1}'), "tool_input", {"a": 1}),
         (payload("before", tool_input={"a": 1}), "tool_input", {"a": 1}),

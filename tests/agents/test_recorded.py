@@ -11,6 +11,7 @@ from anyhook.agents import AGENTS, get_agent, recognize
 from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, encode_event, payload_key
 from anyhook.agents.translate import translate_event, translate_payload
 from anyhook.model.events import ToolEvent, UnknownEvent
+from tests.tables import each
 
 DATA = Path(__file__).parents[1] / "data"
 SPEAKS = {
@@ -26,23 +27,22 @@ PROGRAMS = ("claude", "gemini", "qwen", "qwen-0.15", "codex")
 
 
 def payloads(*agents):
-    params = []
+    rows = []
     for agent in agents:
         for file in sorted((DATA / agent).glob("*.jsonl")):
-            for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-                name = f"{agent}-{file.stem}-{number}"
-                params.append(pytest.param(SPEAKS[agent], json.loads(line), id=name))
-    return params
+            for line in file.read_text(encoding="utf-8").splitlines():
+                rows.append((SPEAKS[agent], json.loads(line)))
+    return rows
 
 
-@pytest.mark.parametrize(("agent", "payload"), payloads(*SPEAKS))
+@each("agent, payload", payloads(*SPEAKS))
 def test_a_payload_comes_back_equal(agent, payload):
     event, _ = decode_event(get_agent(agent), payload)
 
     assert encode_event(get_agent(agent), event) == payload
 
 
-@pytest.mark.parametrize(("agent", "payload"), payloads("claude", "gemini"))
+@each("agent, payload", payloads("claude", "gemini"))
 def test_every_member_is_typed_and_nothing_is_wrong(agent, payload):
     tables = get_agent(agent)
     event, problems = decode_event(tables, payload)
@@ -53,13 +53,13 @@ def test_every_member_is_typed_and_nothing_is_wrong(agent, payload):
     assert payload.keys() - {tables.event_key} <= keys
 
 
-@pytest.mark.parametrize(("agent", "payload"), payloads(*PROGRAMS))
+@each("agent, payload", payloads(*PROGRAMS))
 def test_the_agent_is_recognized_from_the_payload_alone(agent, payload):
     assert recognize(payload, {}) == agent
 
 
-@pytest.mark.parametrize("other", [{}, [], 1, None, "x", "before_tool"], ids=repr)
-@pytest.mark.parametrize(("agent", "payload"), payloads(*PROGRAMS))
+@each("other", [{}, [], 1, None, "x", "before_tool"])
+@each("agent, payload", payloads(*PROGRAMS))
 def test_a_member_that_names_events_elsewhere_misleads_nobody(agent, payload, other):
     assert recognize({**payload, "event": other}, {}) == agent
 
@@ -78,7 +78,7 @@ def without_last_break(arguments):
     return {**arguments, "command": text.removesuffix("\n")}
 
 
-@pytest.mark.parametrize(("agent", "payload"), payloads(*PROGRAMS))
+@each("agent, payload", payloads(*PROGRAMS))
 def test_the_generic_form_keeps_everything_and_comes_back(agent, payload):
     source, generic = get_agent(agent), get_agent("generic")
     made, problems = translate_payload(payload, source, generic)
@@ -128,8 +128,8 @@ def test_an_unknown_event_keeps_its_name_and_is_nobody_elses(agent):
     assert made["event"] == "BeforeLunch"
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-@pytest.mark.parametrize("name", ["mcp__GitHub__createIssue", "SomeTool", "ui.click"])
+@each("agent", AGENTS)
+@each("name", ["mcp__GitHub__createIssue", "SomeTool", "ui.click"])
 def test_an_unknown_tool_keeps_its_name(agent, name):
     assert get_agent(agent).vocabulary.tool(name) == name
 

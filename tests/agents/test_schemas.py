@@ -9,14 +9,18 @@ import pytest
 
 from tests.conftest import DATA
 
+SCHEMAS = {}
+"""Schemas that were written already, by the arguments of the command."""
+
 
 @pytest.fixture
 def schema_of(run):
     def write(*arguments):
-        _, out, _ = run("schema", *arguments, "--json")
-        schema = json.loads(out)
-        jsonschema.Draft202012Validator.check_schema(schema)
-        return schema
+        if arguments not in SCHEMAS:
+            _, out, _ = run("agents", "schema", *arguments, "--json")
+            SCHEMAS[arguments] = json.loads(out)
+            jsonschema.Draft202012Validator.check_schema(SCHEMAS[arguments])
+        return SCHEMAS[arguments]
 
     return write
 

@@ -12,6 +12,7 @@ from anyhook.agents.printed import ProcessExit
 from anyhook.agents.spec import ExitRule, ExitRules, InvalidReply, OutputAction, OutputField
 from anyhook.model.answers import Outcome
 from anyhook.model.layers import Layer
+from tests.tables import each
 
 CLAUDE = get_agent("claude")
 SPECIFIC = "hookSpecificOutput"
@@ -102,7 +103,7 @@ def test_a_denial_has_its_reason_without_blanks():
     assert output.diagnostics == ()
 
 
-@pytest.mark.parametrize(
+@each(
     "reply",
     [
         {**deny(), "foo": None},

@@ -7,11 +7,12 @@ import pytest
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.tool_names import counterpart_tool, suggest_tool
 from anyhook.checks.rules import check_hooks
+from tests.tables import each
 from tests.world import World
 
 
-@pytest.mark.parametrize(
-    ("agent", "name", "tool"),
+@each(
+    "agent, name, tool",
     [
         ("claude", "Shell", "Bash"),
         ("claude", "shell", "Bash"),

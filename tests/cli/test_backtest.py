@@ -1,4 +1,4 @@
-"""`anyhook backtest` and `anyhook replay`: what they choose, leave out and print."""
+"""`anyhook backtest` and `anyhook history replay`: what they choose, leave out and print."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def output(capsys):
     "words",
     [
         ("backtest", "--project", ".", "--trust-once"),
-        ("replay", "last", "--project", ".", "--trust-once"),
+        ("history", "replay", "last", "--project", ".", "--trust-once"),
     ],
 )
 def test_the_recorder_is_left_out_of_the_hooks_of_a_project(here, capsys, words):
     add(shell(1, "rm x", cwd=str(here)), shell(2, "ls", cwd=str(here)))
-    assert main(["record", "on", "--agent", "claude", "--yes"]) == OK
+    assert main(["history", "record", "on", "--agent", "claude", "--yes"]) == OK
     capsys.readouterr()
 
     main([*words, "--json"])
@@ -80,21 +80,21 @@ def test_the_recorder_is_left_out_of_the_hooks_of_a_project(here, capsys, words)
     report = json.loads(captured.out)
     assert [tally["matched"] for tally in report["hooks"].values()] == [2]
     assert report["outcomes"]["deny"]["events"] == 1
-    assert "The recorder of anyhook record is left out" in captured.err
+    assert "The recorder of anyhook history record is left out" in captured.err
     assert "recorder.py" not in captured.err
 
 
 def test_a_project_with_the_recorder_only_has_no_hooks(here, capsys):
     (here / ".claude" / "settings.json").write_text("{}")
     add(shell(1, "ls"))
-    assert main(["record", "on", "--agent", "claude", "--yes"]) == OK
+    assert main(["history", "record", "on", "--agent", "claude", "--yes"]) == OK
 
     assert main(["backtest", "--project", "."]) == USAGE
 
-    assert "has no hooks but the recorder of anyhook record" in output(capsys)[1]
+    assert "has no hooks but the recorder of anyhook history record" in output(capsys)[1]
 
 
-@pytest.mark.parametrize("words", [("backtest", "guard.py"), ("replay", "last")])
+@pytest.mark.parametrize("words", [("backtest", "guard.py"), ("history", "replay", "last")])
 def test_an_unknown_agent_is_refused_with_the_agents(here, capsys, words):
     (here / "guard.py").write_text(GUARD)
     add(shell(1, "ls"))
@@ -189,8 +189,8 @@ def hooks_of(agent, here, command):
     "words",
     [
         ("backtest", "--project", ".", "--agent", "codex"),
-        ("replay", "s9", "--project", "."),
-        ("replay", "s9"),
+        ("history", "replay", "s9", "--project", "."),
+        ("history", "replay", "s9"),
     ],
 )
 def test_hooks_of_the_projects_agent_decide_events_of_another_one(here, capsys, words):
@@ -226,7 +226,7 @@ def test_without_a_chosen_agent_hooks_of_several_agents_are_an_error(here, capsy
 
 def test_the_recorder_of_another_agent_is_no_hook_of_the_project(here, capsys):
     add(shell(1, "rm x", agent="gemini"))
-    assert main(["record", "on", "--agent", "gemini", "--yes"]) == OK
+    assert main(["history", "record", "on", "--agent", "gemini", "--yes"]) == OK
     capsys.readouterr()
 
     main(["backtest", "--project", ".", "--agent", "gemini", "--trust-once", "--json"])
@@ -249,9 +249,9 @@ def test_each_hook_that_will_run_is_listed(here, capsys):
     listed = [line.split() for line in error.splitlines() if line.startswith("  ")]
     assert "3 hooks of" in error
     assert listed == [
-        ["guard.sh", "before_tool"],
-        ["guard.sh#2", "before_tool"],
-        ["guard.sh", "after_tool"],
+        ["guard.sh#c1e0", "before_tool"],
+        ["guard.sh#25d1", "before_tool"],
+        ["guard.sh#c1e0", "after_tool"],
     ]
 
 

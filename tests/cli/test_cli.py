@@ -19,8 +19,9 @@ import typer
 from tools.help_text import MODULE, generate
 
 from anyhook import SettingsError, __version__
+from anyhook._help_text import HELP
 from anyhook.atomic_write import replace_file
-from anyhook.cli.app import make_app
+from anyhook.cli.app import COMMANDS, make_app
 from anyhook.settings.write import write_atomically
 from tests.answering import answer
 from tests.conftest import DATA
@@ -310,8 +311,8 @@ def test_a_payload_with_a_wrong_field_is_fired_and_reported(world, run):
         (["fire", "--nope"], "--nope"),
         (["nope"], "nope"),
         (["enable", "x"], "no hook named 'x'; there is none"),
-        (["schema", "Nope"], "Nope is not an event of Gemini CLI"),
-        (["schema", "--reply"], "name the event of the reply"),
+        (["agents", "schema", "Nope"], "Nope is not an event of Gemini CLI"),
+        (["agents", "schema", "--reply"], "name the event of the reply"),
         (["check", "-C", "/tmp/[/red]"], "there is no directory '/tmp/[/red]'"),
         (["trust"], "there is no terminal to ask at"),
         (["completion", "tcsh"], "'shell': 'tcsh' is not one of 'bash', 'zsh', 'fish'"),
@@ -591,12 +592,35 @@ def test_a_short_name_of_several_hooks_is_refused(world, run):
     long = "echo " + "x" * 80
     unnamed = [{"type": "command", "command": long + end} for end in ("a", "b")]
     world.settings("user", settings(*unnamed))
-    label = json.loads(run("list", "--json")[1])[0]["name"]
+    label = json.loads(run("list", "--json")[1])[0]["name"].partition("#")[0]
 
     code, _, err = run("disable", label)
 
     assert code == 64
     assert "is short for several hooks" in " ".join(err.split())
+    names = [hook["name"] for hook in json.loads(run("list", "--json")[1])]
+    assert all(name in err for name in names)
+
+
+def test_names_of_hooks_with_one_label_stay_and_are_accepted_as_printed(world, run):
+    """Switching one off moves it to the end of the list, where it keeps its name."""
+    world.settings("user:claude", {"hooks": {"PreToolUse": [{"hooks": [
+        {"type": "command", "command": f"jq -r .{member}"} for member in ("cwd", "prompt")
+    ]}]}})  # fmt: skip
+
+    def names():
+        return {
+            hook["command"]: hook["name"]
+            for hook in json.loads(run("list", "--agent", "claude", "--json")[1])
+        }
+
+    before = names()
+    assert len(set(before.values())) == 2
+    for name in before.values():
+        assert run("disable", name, "--agent", "claude")[0] == 0
+        assert names() == before
+        assert run("enable", name, "--agent", "claude")[0] == 0
+    assert names() == before
 
 
 @pytest.mark.parametrize(
@@ -743,7 +767,7 @@ def test_trust_asks_on_a_terminal(world, key, code):
 
 
 def test_the_settings_schema_accepts_the_example(run):
-    _, out, _ = run("schema")
+    _, out, _ = run("agents", "schema")
     schema = json.loads(out)
     jsonschema.Draft202012Validator.check_schema(schema)
     from anyhook.settings.jsonc import parse
@@ -765,7 +789,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("file", sorted((DATA / "gemini").glob("*.jsonl")), ids=lambda f: f.stem)
 def test_event_schemas_accept_recorded_payloads(run, file):
-    _, out, _ = run("schema", file.stem)
+    _, out, _ = run("agents", "schema", file.stem)
     schema = json.loads(out)
     jsonschema.Draft202012Validator.check_schema(schema)
 
@@ -776,7 +800,7 @@ def test_event_schemas_accept_recorded_payloads(run, file):
 
 
 def test_reply_schemas_accept_replies(run):
-    _, out, _ = run("schema", "BeforeTool", "--reply", "--json")
+    _, out, _ = run("agents", "schema", "BeforeTool", "--reply", "--json")
     schema = json.loads(out)
 
     jsonschema.validate({"decision": "deny", "reason": "x"}, schema)
@@ -869,6 +893,7 @@ def test_the_version_is_shown_without_a_library(world):
         "anyhook",
         "anyhook._compat",
         "anyhook._entry_point",
+        "anyhook._help",
         "anyhook.interrupts",
     }
     assert modules.isdisjoint({"typer", "rich", "inspect"})
@@ -895,11 +920,35 @@ def test_a_command_imports_no_other_command_and_no_library_of_one(world, command
     assert modules.isdisjoint(LIBRARIES), modules & LIBRARIES
 
 
-def test_without_arguments_it_shows_its_usage(run):
-    code, out, err = run()
+def test_without_arguments_it_shows_the_commands(run):
+    code, _, err = run()
 
     assert code == 64
-    assert "Usage" in out + err
+    assert err == HELP
+
+
+@pytest.mark.parametrize("words", [["--help"], ["-h"], ["help"]])
+def test_the_help_fits_on_one_screen(run, words):
+    code, out, _ = run(*words)
+
+    assert (code, out) == (0, HELP)
+    lines = out.splitlines()
+    assert len(lines) < 24  # the prompt needs a line, too
+    assert max(map(len, lines)) <= 80
+    assert out.isascii()
+
+
+def test_the_help_has_every_command_or_leads_to_it(run):
+    _, out, _ = run("help", "plumbing")
+
+    first_words = {line.split()[0] for line in (HELP + out).splitlines() if line.startswith("  ")}
+    assert first_words == {name.partition(" ")[0] for name in COMMANDS}
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_help_of_a_command_is_that_of_its_option(run):
+    assert run("help", "agents", "schema") == run("agents", "schema", "--help")
+    assert run("help", "chek")[0] == 64
 
 
 def test_the_help_is_the_text_that_the_commands_give():
@@ -932,23 +981,11 @@ def test_a_misspelt_command_names_the_nearest_one():
     assert done.stderr == "error: there is no command 'chek'; did you mean 'check'?\n"
 
 
-def test_a_narrow_terminal_gets_a_narrow_help():
-    done = subprocess.run(
-        [sys.executable, "-m", "anyhook", "--help"],
-        env={**os.environ, "COLUMNS": "50"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert max(map(len, done.stdout.splitlines())) == 50
-
-
 @pytest.mark.parametrize("name", ["COLUMNS", "LINES", "TERMINAL_WIDTH"])
 @pytest.mark.parametrize("value", ["99999999", "9" * 5000, "-1", "0", "\u00b2", "wide"])
 def test_a_terminal_of_any_size_gets_the_help(world, name, value):
     done = subprocess.run(
-        [sys.executable, "-m", "anyhook", "--help"],
+        [sys.executable, "-m", "anyhook", "list", "--help"],
         capture_output=True,
         text=True,
         check=True,
@@ -1005,7 +1042,13 @@ def test_a_report_of_a_bug_holds_types_and_places_only(world, run, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["bench", "guard.py"], ["bench"], ["worker", "status"], ["worker", "stop"]]
+    "arguments",
+    [
+        ["worker", "bench", "guard.py"],
+        ["worker", "bench"],
+        ["worker", "status"],
+        ["worker", "stop"],
+    ],
 )
 def test_a_relative_runtime_directory_is_a_usage_error(world, run, monkeypatch, arguments):
     world.write(world.project / "guard.py", GUARD)
@@ -1061,7 +1104,7 @@ def test_a_closed_pipe_is_no_failure(world):
             "-o",
             "pipefail",
             "-c",
-            f"{shlex.quote(sys.executable)} -m anyhook schema | head -c 1",
+            f"{shlex.quote(sys.executable)} -m anyhook agents schema | head -c 1",
         ],
         capture_output=True,
         check=False,
@@ -1070,7 +1113,9 @@ def test_a_closed_pipe_is_no_failure(world):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["schema"], ["--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["list", "--json"], ["agents", "schema"], ["--help"]]
+)
 def test_a_reader_that_is_gone_is_no_failure(world, arguments):
     read_end, write_end = os.pipe()
     os.close(read_end)

@@ -128,7 +128,7 @@ def test_sessions_are_completed_the_newest_first(world):
 
     assert words("history", "show", "") == ["last", "newer", "older"]
     assert words("history", "show", "ol") == ["older"]
-    assert words("replay", "--agent", "claude", "") == ["last", "newer"]
+    assert words("history", "replay", "--agent", "claude", "") == ["last", "newer"]
 
 
 def call(*arguments):

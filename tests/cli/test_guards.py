@@ -25,6 +25,7 @@ from anyhook.manage.additions import (
 from anyhook.manage.guard_files import GUARDS, all_guards, digest, read_guard, released_text
 from anyhook.manage.health import Word
 from anyhook.settings.changes import settings_file, write_changes
+from anyhook.testing import load_hooks, make_event
 from anyhook.trust.store import TrustStore
 from tests.answering import answer
 
@@ -476,3 +477,45 @@ def test_init_without_an_agent_asks_for_one(world, run):
 
 def test_the_guards_are_in_the_package():
     assert {path.stem.replace("_", "-") for path in GUARDS.glob("[!_]*.py")} == set(NAMES)
+
+
+# -- guards that are bound to the same files, and changes that no hook saw
+
+
+def test_hooks_stay_trusted_when_others_are_added_and_removed(world, run, agents_here):
+    """The guard `files` is bound to all files in `.anyhook`, because it names that directory."""
+    run("add", "files", "--agent", "claude", "--yes")
+    run("add", NAME, "--agent", "claude", "--yes")
+    assert run("trust", "--show", "--agent", "claude")[0] == 0
+
+    run("remove", NAME, "--agent", "claude", "--yes")
+    assert run("trust", "--show", "--agent", "claude")[0] == 0
+
+    world.write(world.project / ".anyhook" / "stranger.py", "x = 1\n")
+    run("add", NAME, "--agent", "claude", "--yes")
+    assert run("trust", "--show", "--agent", "claude")[0] == 1
+
+
+def test_settings_without_their_guards_are_reported_until_they_are_reviewed(
+    world, run, agents_here
+):
+    run("add", "own-hooks", "--agent", "claude", "--yes")
+    hooks = load_hooks(copy_of(world, "own-hooks"))
+    start = make_event("session_start", agent="claude", cwd=str(world.project))
+    assert hooks.answer(start).outcome == "none"
+    assert "guard-changed" not in run("check")[1]
+
+    settings = world.project / ".claude" / "settings.json"
+    settings.write_text('{"hooks": {}}')
+
+    assert ".claude/settings.json: warning[guard-changed]" in run("list")[1]
+    codes = [one["code"] for one in json.loads(run("check", "--json")[1])["diagnostics"]]
+    assert "guard-changed" in codes
+    code, out, _ = run("trust", "--show")
+    assert code == 1
+    assert '+{"hooks": {}}' in out
+    assert "Changed: " in str(hooks.answer(start).system_message)
+
+    assert run("trust", "--yes")[0] == 0
+    assert "guard-changed" not in run("list")[1]
+    assert run("trust", "--show")[0] == 0

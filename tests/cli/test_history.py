@@ -97,7 +97,7 @@ def test_an_empty_history_says_how_to_fill_it(tmp_path, monkeypatch, capsys):
     code, out = run(capsys, "history")
 
     assert code == OK
-    assert "anyhook record on" in out
+    assert "anyhook history record on" in out
     assert "anyhook history import" in out
 
 
@@ -560,7 +560,7 @@ def test_untrusted_hooks_of_a_project_do_not_run(home, capsys, option):
 def test_a_session_is_replayed_with_another_hook(home, capsys):
     (home / "guard.py").write_text(GUARD.replace("WORD", "ls"))
 
-    code, report = run_json(capsys, "replay", "5e55-one", "--hook", "guard.py")
+    code, report = run_json(capsys, "history", "replay", "5e55-one", "--hook", "guard.py")
 
     assert code == PROBLEMS
     assert report["changes"]["number"] == 2

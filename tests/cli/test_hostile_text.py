@@ -82,11 +82,12 @@ LINES = [
     "migrate --from gemini --to codex --dry-run",
     "disable T --dry-run",
     "shadow T",
-    "promote T",
-    "doctor",
-    "record status",
-    "capabilities",
-    "schema BeforeTool --agent gemini",
+    "enable T --dry-run",
+    "agents",
+    "worker doctor",
+    "history record status",
+    "agents capabilities",
+    "agents schema BeforeTool --agent gemini",
     "history",
     "history show last --all",
     "history show last --event 1",
@@ -96,7 +97,7 @@ LINES = [
     "history search --failed",
     "history stats",
     "history status",
-    "replay last --hook T",
+    "history replay last --hook T",
 ]
 
 

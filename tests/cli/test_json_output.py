@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -85,11 +86,12 @@ COMMANDS = {
     "add": ["add", "guard.py", "--agent", "gemini", "--yes"],
     "backtest": ["backtest", "guard.py", "--yes"],
     "backtest-against": ["backtest", "guard.py", "--against", "recorded", "--yes"],
-    "capabilities": ["capabilities", "before_tool"],
+    "agents": ["agents"],
+    "agents-capabilities": ["agents", "capabilities", "before_tool"],
     "check": ["check"],
     "disable": ["disable", "guard.py"],
     "disable-dry-run": ["disable", "guard.py", "--dry-run"],
-    "doctor": ["doctor"],
+    "worker-doctor": ["worker", "doctor"],
     "enable": ["enable", "guard.py"],
     "fire": ["fire", "before_tool", "--tool", "Bash", "--input", '{"command": "sudo rm x"}'],
     "fire-changes": ["fire", "before_tool", "--tool", "Bash", "--input", '{"command": "sudo ls"}'],
@@ -104,12 +106,12 @@ COMMANDS = {
     "list": ["list"],
     "migrate": ["migrate", "--from", "claude", "--to", "gemini", "--yes"],
     "migrate-proof": ["migrate", "--from", "claude", "--to", "gemini", "--prove", "--yes"],
-    "promote": ["promote", "guard.py", "--yes"],
-    "record-off": ["record", "off", "--yes"],
-    "record-on": ["record", "on", "--agent", "claude", "--yes"],
-    "record-status": ["record", "status"],
+    "enable-shadow": ["enable", "guard.py", "--yes"],
+    "history-record-off": ["history", "record", "off", "--yes"],
+    "history-record-on": ["history", "record", "on", "--agent", "claude", "--yes"],
+    "history-record-status": ["history", "record", "status"],
     "remove": ["remove", "guard.py", "--yes"],
-    "replay": ["replay", "last", "--hook", "guard.py", "--yes"],
+    "history-replay": ["history", "replay", "last", "--hook", "guard.py", "--yes"],
     "shadow": ["shadow", "guard.py", "--yes"],
     "test": ["test", "guard.py", "--agent", "claude", "--yes"],
     "test-cases": ["test", "cases.toml", "--trust-once", "--yes"],
@@ -122,14 +124,14 @@ COMMANDS = {
 """File to the command line without `--json`."""
 BEFORE = {
     "disable": [TRUST],
-    "doctor": [TRUST],
+    "worker-doctor": [TRUST],
     "enable": [TRUST, ("disable", "guard.py")],
     "fire": [TRUST],
     "fire-changes": [TRUST],
     "list": [TRUST],
-    "promote": [TRUST, ("shadow", "guard.py", "--yes")],
-    "record-off": [("record", "on", "--agent", "claude", "--yes")],
-    "record-status": [("record", "on", "--agent", "claude", "--yes")],
+    "enable-shadow": [TRUST, ("shadow", "guard.py", "--yes")],
+    "history-record-off": [("history", "record", "on", "--agent", "claude", "--yes")],
+    "history-record-status": [("history", "record", "on", "--agent", "claude", "--yes")],
     "shadow": [TRUST],
     "migrate": [TRUST],
     "migrate-proof": [TRUST],
@@ -184,7 +186,7 @@ def deny_calls(project):
 
 
 @pytest.fixture
-def place(world):
+def place(world, monkeypatch):
     """A project with a hook that guards, one that fails, and a recorded session."""
     world.write(world.project / "guard.py", GUARD)
     world.write(world.project / "fails.sh", FAILS)
@@ -192,7 +194,10 @@ def place(world):
     world.settings("project:claude", SETTINGS)
     record_events(world.project)
     deny_calls(world.project)
-    return world
+    # Other workers of this user are not shown.
+    with tempfile.TemporaryDirectory(prefix="anyhook-", dir="/tmp") as directory:
+        monkeypatch.setenv("ANYHOOK_RUNTIME_DIR", directory)
+        yield world
 
 
 def stable(value, place, home, name=""):

@@ -1,4 +1,4 @@
-"""`anyhook record`: settings files that record, and that are as they were before."""
+"""`anyhook history record`: settings files that record, and that are as they were before."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def write(path: Path, text: str) -> Path:
 
 
 def record(*words):
-    return main(["record", *words])
+    return main(["history", "record", *words])
 
 
 def hooks_of(agent, here):
@@ -219,7 +219,7 @@ def test_recorders_and_taps_are_found_by_their_commands(here, capfd, lose_state)
     assert (claude["recorder"], claude["tapped"]) == (True, 2)
     assert {*claude["files"]} == {str(project), str(user)}
     assert status["recording"] == (lose_state is not remove_state)
-    assert any("anyhook record off" in problem for problem in status["problems"])
+    assert any("anyhook history record off" in problem for problem in status["problems"])
     assert record("off", "--yes") == OK
 
     assert "./guard.sh" in user.read_text()
@@ -444,7 +444,14 @@ def test_the_list_of_hooks_has_one_line_for_the_recorder(here, capfd):
 
 @pytest.mark.parametrize(
     "words",
-    ["record status", "record on --yes", "record off", "list", "shadow guard.sh --yes", "history"],
+    [
+        "history record status",
+        "history record on --yes",
+        "history record off",
+        "list",
+        "shadow guard.sh --yes",
+        "history",
+    ],
 )
 def test_a_file_in_place_of_the_data_directory_is_named(here, capfd, words):
     write(here / "project/.claude/settings.json", SETTINGS)

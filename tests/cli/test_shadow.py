@@ -46,7 +46,7 @@ def script(here):  # noqa: F811
 
 def settings(here, command):  # noqa: F811
     text = SETTINGS.replace("COMMAND", command)
-    return write(here / "project/.claude/settings.json", text)
+    return write(here / "project/.claude/settings.local.json", text)
 
 
 def command_in(path):
@@ -84,12 +84,12 @@ def test_a_script_runs_does_not_decide_and_is_promoted(here, script, capfd):  # 
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
     until(lambda: journal(here), "not recorded")
     capfd.readouterr()
-    assert main(["promote", "guard.sh", "--dry-run", "--json"]) == OK
+    assert main(["enable", "guard.sh", "--dry-run", "--json"]) == OK
     would = json.loads(capfd.readouterr().out)["would_have_decided"]
     assert would["counts"] == {"deny": 1}
     assert would["examples"][0]["reason"] == "not here"
     assert would["examples"][0]["session"] == "test-session"
-    assert main(["promote", "guard.sh", "--yes"]) == OK
+    assert main(["enable", "guard.sh", "--yes"]) == OK
     assert path.read_bytes() == before
     out = capfd.readouterr().out
     assert "In 1 event of 1 session" in out
@@ -116,7 +116,7 @@ def test_a_hook_file_gets_an_option(here, launcher):  # noqa: F811
     assert record["decision"] == {}
     assert record["results"][0]["shadow"] is True
     assert record["results"][0]["answer"]["reason"] == "not here"
-    main(["promote", "hook.py", "--yes"])
+    main(["enable", "hook.py", "--yes"])
     assert path.read_bytes() == before
 
 
@@ -128,7 +128,7 @@ def test_a_command_is_written_as_before_when_it_decides_again(here, command):  #
 
     assert main(["shadow", name, "--yes"]) == OK
     assert command in path.read_text()
-    assert main(["promote", name, "--yes"]) == OK
+    assert main(["enable", name, "--yes"]) == OK
 
     assert path.read_bytes() == before
 
@@ -160,33 +160,41 @@ def test_a_tapped_command_is_recorded_again_when_it_decides(
     if has_arguments:
         path.write_text(EXEC_FORM.replace("./w", f"{here}/project/w"))
     original = path.read_text()
-    words = ["record", "on", "--agent", "claude", "--yes", *(["--tap"] if is_tapped else [])]
+    words = [
+        "history",
+        "record",
+        "on",
+        "--agent",
+        "claude",
+        "--yes",
+        *(["--tap"] if is_tapped else []),
+    ]
     assert main(words) == OK
     before = path.read_text()
 
     assert main(["shadow", "wächter.sh", "--yes"]) == OK
     shadow = path.read_text()
-    assert main(["promote", "wächter.sh", "--yes"]) == OK
+    assert main(["enable", "wächter.sh", "--yes"]) == OK
 
     assert "shadow claude" in " ".join(shadow.replace('", "', " ").split())
     assert path.read_text() == before
     assert ("history" in before) == is_tapped
-    assert main(["record", "off", "--yes"]) == OK
+    assert main(["history", "record", "off", "--yes"]) == OK
     assert path.read_text() == original
 
 
 def test_a_tapped_command_is_not_recorded_again_when_recording_is_off(here, script):  # noqa: F811
     path = settings(here, str(script))
     before = path.read_bytes()
-    assert main(["record", "on", "--agent", "claude", "--tap", "--yes"]) == OK
+    assert main(["history", "record", "on", "--agent", "claude", "--tap", "--yes"]) == OK
 
     assert main(["shadow", "guard.sh", "--yes"]) == OK
     result = run(command_in(path))
     assert (result.returncode, result.stderr) == (0, b"")
     until(lambda: journal(here), "not recorded")
-    assert main(["record", "off", "--yes"]) == OK
+    assert main(["history", "record", "off", "--yes"]) == OK
     assert json.loads(journal(here)[0])["tap"]["shadow"] is True
-    assert main(["promote", "guard.sh", "--yes"]) == OK
+    assert main(["enable", "guard.sh", "--yes"]) == OK
 
     assert path.read_bytes() == before
 
@@ -260,14 +268,14 @@ def test_what_it_would_have_decided_is_counted_without_examples(here, capfd):  #
     until(lambda: len(journal(here)) == 2, "not recorded")
     capfd.readouterr()
 
-    assert main(["promote", "kein rm.sh", "--dry-run", "--examples", "0"]) == OK
+    assert main(["enable", "kein rm.sh", "--dry-run", "--examples", "0"]) == OK
 
     lines = [line.split() for line in capfd.readouterr().out.splitlines()]
     assert ["change", "1"] in lines
     assert ["deny", "1"] in lines
-    assert main(["promote", "kein rm.sh", "--dry-run", "--examples", "-1"]) == USAGE
+    assert main(["enable", "kein rm.sh", "--dry-run", "--examples", "-1"]) == USAGE
     main(["check"])
-    assert "anyhook promote 'kein rm.sh'" in " ".join(capfd.readouterr().out.split())
+    assert "anyhook enable 'kein rm.sh'" in " ".join(capfd.readouterr().out.split())
 
 
 @pytest.mark.parametrize("is_in_files", [False, True])
@@ -283,9 +291,9 @@ def test_what_another_hook_of_the_same_name_would_have_decided_is_left_out(
         commands[number] = str(script)
     hooks = [{"type": "command", "command": command} for command in commands]
     text = json.dumps({"hooks": {"PreToolUse": [{"hooks": hooks}]}}, indent=1)
-    path = write(here / "project/.claude/settings.json", text)
+    path = write(here / "project/.claude/settings.local.json", text)
     lines = [n for n, line in enumerate(text.splitlines(), 1) if '"type"' in line]
-    places = [f".claude/settings.json:{line - 1}" for line in lines]
+    places = [f".claude/settings.local.json:{line - 1}" for line in lines]
     switch_on(here)
     for place in places:
         assert main(["shadow", place, "--yes"]) == OK
@@ -295,10 +303,21 @@ def test_what_another_hook_of_the_same_name_would_have_decided_is_left_out(
 
     for place, reason in zip(places, ("one", "two"), strict=True):
         capfd.readouterr()
-        assert main(["promote", place, "--dry-run", "--json"]) == OK
+        assert main(["enable", place, "--dry-run", "--json"]) == OK
         decisions = json.loads(capfd.readouterr().out)["would_have_decided"]
         assert decisions["counts"] == {"deny": 1}
         assert [example["reason"] for example in decisions["examples"]] == [reason]
+
+
+def test_no_path_of_this_machine_is_written_into_a_shared_file(here, script, capfd):  # noqa: F811
+    local = settings(here, str(script))
+    shared = local.rename(local.with_name("settings.json"))
+    before = shared.read_bytes()
+
+    assert main(["shadow", "guard.sh", "--yes"]) == USAGE
+
+    assert "a file that is shared" in capfd.readouterr().err
+    assert shared.read_bytes() == before
 
 
 def test_switching_twice_changes_nothing_more(here, script, capfd):  # noqa: F811
@@ -312,12 +331,20 @@ def test_switching_twice_changes_nothing_more(here, script, capfd):  # noqa: F81
     assert "is a shadow already" in capfd.readouterr().out
 
 
-def test_only_shadows_are_promoted(here, script, capfd):  # noqa: F811
-    settings(here, str(script))
+def test_a_shadow_that_is_off_is_first_switched_on(here, script, capfd):  # noqa: F811
+    path = settings(here, str(script))
+    before = path.read_bytes()
+    main(["shadow", "guard.sh", "--yes"])
+    shadow = path.read_bytes()
+    main(["disable", "guard.sh"])
 
-    assert main(["promote", "guard.sh", "--yes"]) == USAGE
-
-    assert "is no shadow in its settings" in capfd.readouterr().err
+    assert main(["enable", "guard.sh"]) == OK
+    assert path.read_bytes() == shadow
+    assert "give this command again" in capfd.readouterr().out
+    assert main(["enable", "guard.sh", "--yes"]) == OK
+    assert path.read_bytes() == before
+    assert main(["enable", "guard.sh"]) == OK
+    assert "was on already" in capfd.readouterr().out
 
 
 def test_a_hook_that_does_the_work_of_the_agent_cannot_be_a_shadow(here, script, capfd):  # noqa: F811

@@ -219,7 +219,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("command", ["disable", "enable", "shadow", "promote"])
+@pytest.mark.parametrize("command", ["disable", "enable", "shadow"])
 def test_an_unknown_name_is_answered_with_the_nearest_names_of_the_list(world, run, command):
     names = ["audit", "guard", "lint", "format", "secrets", "notify", "paths", "git", "x", "y"]
     hooks = [{"type": "command", "command": f"./hooks/{one}.sh --option"} for one in [*names, "z"]]

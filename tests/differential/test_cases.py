@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.differential.cases import CASES, shown
+from tests.tables import each
 
-from tests.differential.cases import CASES, ids, shown
 
-
-@pytest.mark.parametrize("case", CASES, ids=ids)
+@each("case", CASES)
 def test_fixed_here(ours, case):
     assert shown(ours.fire(case), case) == case["expect"]

@@ -70,7 +70,7 @@ def test_a_session_of_claude_code_appears_with_its_denial_and_who_denied(
     path = project / claude.settings_path
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(settings))
-    assert main(["record", "on", "--agent", "claude", "--tap", "--yes"]) == OK
+    assert main(["history", "record", "on", "--agent", "claude", "--tap", "--yes"]) == OK
     (project / "build").mkdir()
     turns = [
         Turn("I list it.", tools=[claude.shell("ls -a")]),

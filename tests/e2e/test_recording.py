@@ -48,7 +48,7 @@ def test_a_session_is_recorded(agent, project, home, data):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(settings, indent=2))
     before = path.read_bytes()
-    assert main(["record", "on", "--agent", agent.name, "--tap", "--yes"]) == OK
+    assert main(["history", "record", "on", "--agent", agent.name, "--tap", "--yes"]) == OK
     turns = [Turn("I run it.", tools=[agent.shell("echo fine > made.txt")]), Turn("Done.")]
 
     run = run_agent(agent, project, home, turns, "do it")
@@ -70,7 +70,7 @@ def test_a_session_is_recorded(agent, project, home, data):
     assert ("before_tool", "shell", "deny") in rows
     assert ("guard.sh", "command", "ran", "deny", 2) in results
     assert [kind for _, kind, *_ in results].count("recorder") >= 3
-    assert main(["record", "off", "--yes"]) == OK
+    assert main(["history", "record", "off", "--yes"]) == OK
     after = path.read_bytes()
     if b'"$version"' not in after:  # Qwen Code adds it by itself
         assert after == before

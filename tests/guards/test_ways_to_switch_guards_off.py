@@ -39,7 +39,7 @@ env -u CLAUDECODE anyhook disable guard-git.py
 anyhook remove git --yes
 anyhook trust --revoke
 anyhook shadow guard-git.py --yes
-anyhook record off
+anyhook history record off
 anyhook worker stop
 pkill -9 -f anyhook
 rm -rf ~/.local/share/anyhook

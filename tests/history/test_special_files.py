@@ -34,7 +34,7 @@ def make_pipe(path):
 
 
 @pytest.mark.parametrize(
-    "line", ["history", "history stats", "history search echo", "record status"]
+    "line", ["history", "history stats", "history search echo", "history record status"]
 )
 def test_a_pipe_in_the_place_of_the_switch_is_named(store, run, line):
     pipe = make_pipe(store.path.parent / SWITCH)
@@ -48,7 +48,7 @@ def test_a_pipe_in_the_place_of_the_switch_is_named(store, run, line):
 def test_a_pipe_in_the_place_of_the_last_problem_holds_no_status(store, run):
     make_pipe(store.path.parent / PROBLEM_FILE)
 
-    assert run("record", "status")[0] == 0
+    assert run("history", "record", "status")[0] == 0
 
 
 def test_a_pipe_in_the_place_of_the_journal_holds_no_hook(store):

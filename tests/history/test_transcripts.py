@@ -22,6 +22,7 @@ from anyhook.agents.transcripts import (
     read_records,
     transcript_formats,
 )
+from tests.tables import each
 
 DATA = Path(__file__).parents[1] / "data" / "transcripts"
 AGENTS = ("claude", "gemini", "codex", "qwen", "copilot")
@@ -113,7 +114,7 @@ def true_text(agent, call):
     return text
 
 
-@pytest.mark.parametrize(("agent", "session"), SESSIONS)
+@each("agent, session", SESSIONS)
 def test_every_call_is_an_event_in_the_order_of_the_file(agent, session):
     files, truth = read_session(agent, session)
 
@@ -133,7 +134,7 @@ def test_every_call_is_an_event_in_the_order_of_the_file(agent, session):
             assert member(event, "tool_input", "toolArgs") == expected_input(agent, call)
 
 
-@pytest.mark.parametrize(("agent", "session"), SESSIONS)
+@each("agent, session", SESSIONS)
 def test_every_call_is_joined_with_its_result(agent, session):
     files, truth = read_session(agent, session)
     skipped = NOT_HOOKED.get((agent, session), set()) | NO_RESULT.get((agent, session), set())
@@ -173,7 +174,7 @@ def test_claude_hooks_got_the_structured_result(session):
                 assert event.payload["tool_response"] == results[call_id(event)]
 
 
-@pytest.mark.parametrize(("agent", "session"), SESSIONS)
+@each("agent, session", SESSIONS)
 def test_prompts_and_last_messages_are_those_of_the_session(agent, session):
     files, truth = read_session(agent, session)
 
@@ -192,7 +193,7 @@ def test_prompts_and_last_messages_are_those_of_the_session(agent, session):
             assert last is None or last in truth[name]["texts"]
 
 
-@pytest.mark.parametrize(("agent", "session"), SESSIONS)
+@each("agent, session", SESSIONS)
 def test_every_payload_decodes_as_its_event(agent, session):
     tables = get_agent(agent)
     for events in read_session(agent, session)[0].values():
@@ -205,7 +206,7 @@ def test_every_payload_decodes_as_its_event(agent, session):
             assert event.time is not None
 
 
-@pytest.mark.parametrize(("agent", "session"), SESSIONS)
+@each("agent, session", SESSIONS)
 def test_keys_are_unique_and_lines_ascend(agent, session):
     for events in read_session(agent, session)[0].values():
         lines = [event.line for event in events]

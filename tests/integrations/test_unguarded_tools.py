@@ -279,6 +279,18 @@ def test_a_misspelt_name_of_an_argument_is_reported(run, guard):
     assert sum(text in message for message in trial.messages) == 1
 
 
+def test_a_name_without_its_server_is_reported_when_the_hooks_are_made(guard):
+    messages = []
+    options = {"trust_once": True, "on_message": messages.append, "tools": {"run_command": SHELL}}
+
+    anyhook_hooks(guard("Bash"), **options)
+
+    text = "tools= names 'run_command', which the program calls 'mcp__SERVER__run_command'"
+    assert sum(text in message for message in messages) == 1
+    with pytest.raises(RequiredHooksError, match="mcp__SERVER__run_command"):
+        anyhook_hooks(guard("Bash"), require={"before_tool"}, **options)
+
+
 @in_every_framework
 @pytest.mark.parametrize(
     ("tool", "text"),

@@ -9,7 +9,7 @@ from unittest.mock import ANY
 import pytest
 
 from anyhook.agents import AGENTS
-from anyhook.cli.app import GROUPS
+from anyhook.cli.app import COMMANDS, words_of
 
 GUARD = """
 from anyhook.authoring import Hooks, deny
@@ -31,7 +31,7 @@ WEAKENING = {
     "shadow": ["shadow", "guard.py", "--yes"],
     "trust": ["trust", "--yes"],
     "revoke": ["trust", "--revoke"],
-    "record": ["record", "off", "--yes"],
+    "record": ["history", "record", "off", "--yes"],
     "allow": ["allow", "K3F9QX"],
 }
 """Commands that weaken a guard, by name."""
@@ -42,16 +42,18 @@ HARMLESS = {
     "trust --json": ["trust", "--json"],
     "remove --dry-run": ["remove", "guard.py", "--dry-run"],
     "shadow --dry-run": ["shadow", "guard.py", "--dry-run"],
-    "record off --dry-run": ["record", "off", "--dry-run"],
-    "record on": ["record", "on", "--yes"],
+    "record off --dry-run": ["history", "record", "off", "--dry-run"],
+    "record on": ["history", "record", "on", "--yes"],
     "enable": ["enable", "guard.py"],
     "add": ["add", "guard.py", "--yes"],
 }
-OTHERS = frozenset(
-    "init add test score redteam fire list hooks check probe enable promote ui history backtest "
-    "replay report run serve dispatch worker doctor bench migrate shim convert-payload "
-    "capabilities schema completion".split()
-)
+OTHERS = {
+    *"init add list check fire test enable hooks ui probe redteam score backtest history".split(),
+    *(f"history {word}" for word in "show search stats replay report import export".split()),
+    *("history record on", "history record status", "migrate", "agents", "agents capabilities"),
+    *("agents schema", "run", "serve", "dispatch", "shim", "convert", "completion"),
+    *(f"worker {word}" for word in "status stop doctor bench".split()),
+}
 """Commands that weaken no guard."""
 
 
@@ -59,7 +61,7 @@ OTHERS = frozenset(
 def guarded(world, run):
     """Return a project with a guard that is installed, trusted and recorded."""
     (world.project / "guard.py").write_text(GUARD)
-    for command in (["add", "guard.py"], ["trust"], ["record", "on"]):
+    for command in (["add", "guard.py"], ["trust"], ["history", "record", "on"]):
         assert run(*command, "--agent", "claude", "--yes") == (0, ANY, ANY)
     return world
 
@@ -116,6 +118,6 @@ def test_without_an_agent_the_commands_work(guarded, run, command):
 
 
 def test_every_command_is_known_to_weaken_guards_or_not():
-    commands = {name for group in GROUPS.values() for name in group}
+    weakening = {words_of(arguments) for arguments in WEAKENING.values()}
 
-    assert commands - OTHERS == {arguments[0] for arguments in WEAKENING.values()}
+    assert {*COMMANDS} - OTHERS == weakening

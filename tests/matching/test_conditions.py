@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from anyhook.matching.commands import LONGEST_COMMAND
 from anyhook.matching.conditions import Condition, compile_condition
+from tests.tables import each
 
 CWD, PROJECT, HOME = "/home/me/app/sub", "/home/me/app", "/home/me"
 BIG = 8_000
@@ -25,17 +26,9 @@ def runs(rule, command):
     return covers(rule, rule.partition("(")[0], {"command": command})
 
 
-def rows(*table):
-    """Name each row by what it says."""
-    return [
-        pytest.param(*row, id=" ".join(str(cell).replace("\n", "~") for cell in row)[:90])
-        for row in table
-    ]
-
-
-@pytest.mark.parametrize(
-    ("rule", "command", "expected"),
-    rows(
+@each(
+    "rule, command, expected",
+    [
         # globs
         ("Bash", "anything", True),
         ("Bash()", "anything", True),
@@ -231,13 +224,13 @@ def rows(*table):
         ("Bash(rm *)", "cat <<E\nrm x", False),
         ("Bash(rm *)", "cat <<<E\nrm x", True),
         ("Bash(rm *)", "git commit -m \"$(cat <<'E'\nit's (a)\nrm x\nE\n)\" && ls", False),
-    ),
+    ],
 )
 def test_a_command_is_covered_wherever_it_hides(rule, command, expected):
     assert runs(rule, command) is expected
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "echo 'open",
@@ -317,7 +310,7 @@ def test_every_variable_may_complete_a_pattern(name):
     assert runs("Bash(git push)", f"echo ${name}")
 
 
-@pytest.mark.parametrize("word", "if then elif else fi while until do done ! time { }".split())
+@each("word", "if then elif else fi while until do done ! time { }".split())
 def test_a_keyword_precedes_a_command(word):
     assert runs("Bash(rm *)", f"{word} rm x")
 
@@ -352,7 +345,7 @@ def test_a_program_that_runs_another_one_precedes_a_command(line):
     assert not runs("Bash(rm *)", line.format("ls rm x"))
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "/bin/sh -c 'rm -rf x'",
@@ -402,7 +395,7 @@ def test_a_command_is_covered_behind_whatever_runs_it(command):
     assert runs("Bash(rm *)", command)
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "command -v bash",
@@ -450,9 +443,9 @@ def test_a_call_without_a_command_is_covered(tool_input):
     assert covers("Bash(never)", "Bash", tool_input)
 
 
-@pytest.mark.parametrize(
-    ("rule", "command", "expected"),
-    rows(
+@each(
+    "rule, command, expected",
+    [
         ("PowerShell(Remove-Item *)", "remove-item x", True),
         ("PowerShell(Remove-Item *)", "Get-Item x; Remove-Item y", True),
         ("PowerShell(Remove-Item *)", "Get-Item x\r\nRemove-Item y", True),
@@ -469,15 +462,15 @@ def test_a_call_without_a_command_is_covered(tool_input):
         ("PowerShell(Remove-Item *)", "echo <# a", True),
         ("PowerShell(Remove-Item *)", "ls \\\\host\\.a\\*\\-b | more", False),
         ("PowerShell(Remove-Item *)", "echo 'a\u2019; Remove-Item x; 'b'", True),
-    ),
+    ],
 )
 def test_powershell_is_covered_wherever_it_reads_differently(rule, command, expected):
     assert runs(rule, command) is expected
 
 
-@pytest.mark.parametrize(
-    ("rule", "path", "expected"),
-    rows(
+@each(
+    "rule, path, expected",
+    [
         ("Edit(src/**)", f"{CWD}/src/x", True),
         ("Edit(src/**)", f"{CWD}/src/a/b/x", True),
         ("Edit(src/**)", "src/x", True),
@@ -532,7 +525,7 @@ def test_powershell_is_covered_wherever_it_reads_differently(rule, command, expe
         ("Edit(../other/**)", f"{PROJECT}/other/x", True),
         ("Edit(../other/**)", "other/x", False),
         ("Edit(src/**)", "", False),
-    ),
+    ],
 )
 def test_paths_are_covered_as_in_a_gitignore(rule, path, expected):
     assert covers(rule, "Edit", {"file_path": path}) is expected
@@ -540,7 +533,7 @@ def test_paths_are_covered_as_in_a_gitignore(rule, path, expected):
 
 @pytest.mark.parametrize(
     ("rule", "path", "cwd", "expected"),
-    rows(
+    [
         ("Edit(src/**)", "C:\\p\\src\\a.py", "C:\\p", True),
         ("Edit(src/**)", "c:/P/src/a.py", "C:\\p", True),
         ("Edit(src/**)", "src\\a.py", "C:\\p", True),
@@ -553,7 +546,7 @@ def test_paths_are_covered_as_in_a_gitignore(rule, path, expected):
         ("Edit(//c/p/**)", "C:\\p\\a.py", "C:\\q", True),
         ("Edit(src/**)", "C:\\p\\src\\a.py", "/c/p", True),
         ("Edit(*.py)", "C:\\a.py", "/p", True),
-    ),
+    ],
 )
 def test_paths_of_windows_are_covered(rule, path, cwd, expected):
     places = {"cwd": cwd, "project": cwd, "home": cwd}
@@ -584,9 +577,9 @@ def test_a_path_is_covered_as_written_and_as_links_lead_it(tmp_path):
         assert not fits("Edit(src/**)", "src\0", cwd)
 
 
-@pytest.mark.parametrize(
-    ("rule", "tool", "tool_input", "expected"),
-    rows(
+@each(
+    "rule, tool, tool_input, expected",
+    [
         # names
         ("Edit", "Edit", {}, True),
         ("Edit", "Write", {}, True),
@@ -672,15 +665,15 @@ def test_a_path_is_covered_as_written_and_as_links_lead_it(tmp_path):
         ("Other(a*c)", "Other", {}, False),
         ("mcp__db__query(drop *)", "mcp__db__query", {"sql": "drop table"}, True),
         ("mcp__db__query(drop *)", "mcp__db__query", {"sql": "select"}, False),
-    ),
+    ],
 )
 def test_calls_are_covered_by_their_tool_and_input(rule, tool, tool_input, expected):
     assert covers(rule, tool, tool_input) is expected
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    rows(
+@each(
+    "text, says",
+    [
         ("", "empty"),
         (" \n", "empty"),
         ("Bash(a) && Bash(b)", "one rule"),
@@ -699,7 +692,7 @@ def test_calls_are_covered_by_their_tool_and_input(rule, tool, tool_input, expec
         ("Bash (git push)", "no permission rule"),
         ("Edit(!*.md)", "negated"),
         ("Edit(*.{ts,tsx})", "{a,b}"),
-    ),
+    ],
 )
 def test_a_rule_that_is_none_says_why_and_covers_everything(text, says):
     condition = compile_condition(text)

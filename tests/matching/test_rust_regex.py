@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from anyhook.matching.matchers import compile_matcher
+from tests.tables import each
 
 
 def matches(pattern, subject):
     return compile_matcher(pattern, "rust").matches(subject)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "subject", "expected"),
+@each(
+    "pattern, subject, expected",
     [
         ("Bash", "Bash", True),
         ("BASH", "Bash", False),
@@ -56,7 +57,7 @@ def test_a_matcher_matches_as_in_rust(pattern, subject, expected):
     assert matches(pattern, subject) is expected
 
 
-@pytest.mark.parametrize(
+@each(
     "pattern",
     [
         "[",

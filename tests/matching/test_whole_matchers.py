@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anyhook.matching.matchers import compile_matcher
+from tests.tables import each
 
 
 @pytest.mark.parametrize(
@@ -42,8 +43,8 @@ def test_no_pattern_matches_everything():
     assert compile_matcher(None, "whole").matches("bash")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "names", "is_covered"),
+@each(
+    "pattern, names, is_covered",
     [
         ("Bash", ("Bash", "bash"), True),
         ("bash", ("Bash", "bash"), True),

@@ -92,6 +92,12 @@ def test_migrated_hooks_are_named_after_their_scripts(world, run, claude):
     assert world.files["project"].read_text() == before
 
 
+def test_the_review_that_codex_wants_is_named(world, run, claude):
+    _, out, _ = run("migrate", "--from", "claude", "--to", "codex", "--yes")
+
+    assert "enter `/hooks` and trust them there" in " ".join(out.split())
+
+
 def test_names_that_a_migration_made_do_not_come_back(world, run, claude):
     run("migrate", "--from", "claude", "--to", "gemini", "--yes")
     claude.unlink()

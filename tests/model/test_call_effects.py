@@ -6,6 +6,7 @@ import pytest
 
 from anyhook import AfterTool, BeforeTool
 from anyhook.testing import make_event
+from tests.tables import each
 
 
 def shell(command, agent="claude", **fields):
@@ -27,8 +28,8 @@ def answer(match):
     return {(True, True): "yes", (True, False): "may"}.get((bool(match), match.certain), "no")
 
 
-@pytest.mark.parametrize(
-    ("command", "expected"),
+@each(
+    "command, expected",
     [
         ("git push --force", "yes"),
         ("git push -f origin main", "yes"),
@@ -57,8 +58,8 @@ def test_a_wrapper_runs_too_and_a_star_stands_for_anything():
     assert not shell("ls").runs("sudo")
 
 
-@pytest.mark.parametrize(
-    ("command", "expected"),
+@each(
+    "command, expected",
     [
         ("rm src/a.py", "yes"),
         ("rm -rf src", "yes"),
@@ -104,8 +105,8 @@ def test_patterns_start_where_they_say(pattern, command):
     assert not shell("ls").writes(pattern)
 
 
-@pytest.mark.parametrize(
-    ("event", "kind", "expected"),
+@each(
+    "event, kind, expected",
     [
         (tool("write_file", file_path="src/a", content=""), "writes", "yes"),
         (tool("write_file", file_path="/work/src/a", content=""), "writes", "yes"),

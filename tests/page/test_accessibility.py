@@ -92,7 +92,7 @@ def test_no_view_of_an_empty_history_has_a_barrier(chromium, command, check):
 
 def test_a_report_has_no_barrier(chromium, filled, run, check, tmp_path):
     file = tmp_path / "report.html"
-    run("report", "last", "-o", str(file))
+    run("history", "report", "last", "-o", str(file))
     context = chromium.new_context()
     page = context.new_page()
 

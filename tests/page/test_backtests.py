@@ -155,7 +155,7 @@ def test_a_session_is_one_file_without_scripts(run, tmp_path):
     store(event("git push", outcome="deny", reason="not here"), event("ls", number=1))
     file = tmp_path / "report.html"
 
-    code, _, _ = run("report", "last", "-o", str(file))
+    code, _, _ = run("history", "report", "last", "-o", str(file))
 
     text = file.read_text()
     assert code == 0
@@ -176,7 +176,7 @@ def test_a_report_shows_no_secret(run, tmp_path):
         history.connection.execute("UPDATE hooks SET label = ?, place = ?", (f"a.sh {said}", said))
     file = tmp_path / "report.html"
 
-    run("report", "last", "-o", str(file))
+    run("history", "report", "last", "-o", str(file))
 
     text = file.read_text()
     assert "a.sh" in text
@@ -188,7 +188,7 @@ def test_hostile_content_of_a_report_is_text(run, tmp_path):
     store(event(hostile, outcome="deny", reason=hostile, project=hostile, session=hostile))
     file = tmp_path / "report.html"
 
-    run("report", "last", "-o", str(file))
+    run("history", "report", "last", "-o", str(file))
 
     text = file.read_text()
     assert "<script" not in text
@@ -199,7 +199,9 @@ def test_hostile_content_of_a_report_is_text(run, tmp_path):
 def test_a_backtest_is_one_file(run, guard, events, tmp_path):
     file = tmp_path / "report.html"
 
-    code, _, _ = run("report", "--backtest", str(guard), "--against", "recorded", "-o", str(file))
+    code, _, _ = run(
+        "history", "report", "--backtest", str(guard), "--against", "recorded", "-o", str(file)
+    )
 
     assert code == 0
     assert is_self_contained(file.read_text())
@@ -265,14 +267,14 @@ def test_the_page_saves_the_same_reports(page, guard, events, run):
     ],
 )
 def test_a_report_of_nothing_is_explained(run, events, arguments, message):
-    code, _, err = run("report", *arguments)
+    code, _, err = run("history", "report", *arguments)
 
     assert code != 0
     assert message in err
 
 
 def test_a_report_that_cannot_be_written_is_reported(run, events, tmp_path):
-    code, _, err = run("report", "last", "-o", str(tmp_path / "no" / "report.html"))
+    code, _, err = run("history", "report", "last", "-o", str(tmp_path / "no" / "report.html"))
 
     assert code != 0
     assert "cannot be written" in err

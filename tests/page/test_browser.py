@@ -376,7 +376,7 @@ def test_a_page_that_is_paused_or_hidden_gets_what_it_missed(open_page):
 def test_a_report_works_without_scripts_and_without_a_server(chromium, run, tmp_path):
     store(event("git push", outcome="deny", reason="not here"))
     file = tmp_path / "report.html"
-    run("report", "last", "-o", str(file))
+    run("history", "report", "last", "-o", str(file))
     context = chromium.new_context(java_script_enabled=False, offline=True)
     page = context.new_page()
 

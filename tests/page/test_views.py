@@ -22,19 +22,19 @@ def page(serve):
 
 def test_an_empty_history_says_how_to_fill_it(page):
     for path in ("/", "/sessions", "/hooks", "/search?q=nothing"):
-        assert "anyhook record on" in text_of(page.get(path))
+        assert "anyhook history record on" in text_of(page.get(path))
     assert "Nothing was denied" in page.get("/denials")
     assert "No backtest was made yet" in page.get("/backtests")
 
 
 def test_an_empty_history_that_is_being_filled_says_so(page, world, run):
     world.settings("user", {})
-    assert run("record", "on", "--yes")[0] == 0
+    assert run("history", "record", "on", "--yes")[0] == 0
 
     for path in ("/", "/sessions", "/hooks", "/search"):
         text = text_of(page.get(path))
         assert "Recording is on" in text
-        assert "anyhook record on" not in text
+        assert "anyhook history record on" not in text
 
 
 def test_a_search_without_a_result_explains_the_words(page):
@@ -425,13 +425,13 @@ def test_a_hook_is_switched_off_and_on(page, world):
 def test_the_recorder_is_one_hook_however_many_events_it_is_on(page, world, run):
     hook = {"type": "command", "command": "true", "name": "guard"}
     world.settings("user", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
-    assert run("record", "on", "--yes")[0] == 0
+    assert run("history", "record", "on", "--yes")[0] == 0
 
     listed = page.get("/hooks").partition("What hooks did")[0]
 
     assert listed.count('<th scope="row">') == 2
     assert "11 events" in text_of(listed)
-    assert "anyhook record off" in text_of(listed)
+    assert "anyhook history record off" in text_of(listed)
     assert listed.count("<button") == 1
 
 

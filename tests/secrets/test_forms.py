@@ -12,6 +12,7 @@ from anyhook.secrets.gitleaks import RULES
 from anyhook.secrets.kinds import KINDS
 from anyhook.secrets.redact import Redactor
 from tests.secrets.forms import MEMBERS, PLACES, TOKENS, examples
+from tests.tables import each
 
 FORMS = examples()
 ORDINARY = Path(__file__).parents[1] / "data" / "secrets" / "ordinary_commands.txt"
@@ -40,8 +41,8 @@ def in_json(text, depth):
     return text
 
 
-@pytest.mark.parametrize("depth", [0, 1, 2, 3])
-@pytest.mark.parametrize(("kind", "text", "secret"), FORMS)
+@each("depth", [0, 1, 2, 3])
+@each("kind, text, secret", FORMS)
 def test_a_secret_is_replaced_by_its_kind(redactor, kind, text, secret, depth):
     redacted, count = redactor.redact(in_json(text, depth))
 
@@ -52,8 +53,8 @@ def test_a_secret_is_replaced_by_its_kind(redactor, kind, text, secret, depth):
         redacted = json.loads(redacted)["stdout"]
 
 
-@pytest.mark.parametrize("depth", [0, 1, 2])
-@pytest.mark.parametrize("name", MEMBERS)
+@each("depth", [0, 1, 2])
+@each("name", MEMBERS)
 def test_the_value_of_a_member_with_a_secret_name_is_replaced(redactor, name, depth):
     text = in_json(json.dumps({"a": [{name: "hello/world7"}, "kept"]}), depth)
 
@@ -74,9 +75,9 @@ def test_the_login_of_a_registry_is_replaced(redactor):
     }
 
 
-@pytest.mark.parametrize("before", ["x", "my_", "1", "\n", "\t"])
-@pytest.mark.parametrize(
-    ("kind", "text", "token"),
+@each("before", ["x", "my_", "1", "\n", "\t"])
+@each(
+    "kind, text, token",
     [row for row in FORMS if row[0] in {"aws-key", "github-token", "gitlab-token", "slack-token"}],
 )
 def test_a_token_behind_other_letters_is_replaced(redactor, before, kind, text, token):
@@ -85,7 +86,7 @@ def test_a_token_behind_other_letters_is_replaced(redactor, before, kind, text, 
     assert json.loads(redacted)["command"].startswith(f"{before}[redacted:{kind}]")
 
 
-@pytest.mark.parametrize("kind", sorted({kind.label for kind in KINDS if kind.example}))
+@each("kind", sorted({kind.label for kind in KINDS if kind.example}))
 def test_an_example_is_recognized_as_a_secret_of_its_kind(redactor, kind):
     text = json.dumps({"command": f"echo {EXAMPLES[kind]} end"})
 
@@ -102,8 +103,8 @@ def test_every_kind_has_an_example_and_a_form():
     assert {*TOKENS, *PLACES} <= labels
 
 
-@pytest.mark.parametrize("service", SERVICES)
-@pytest.mark.parametrize("assignment", ASSIGNMENTS)
+@each("service", SERVICES)
+@each("assignment", ASSIGNMENTS)
 def test_a_token_without_a_form_is_found_by_the_name_of_its_variable(redactor, service, assignment):
     token = "0a1b2c3d" * 4
 
@@ -113,7 +114,7 @@ def test_a_token_without_a_form_is_found_by_the_name_of_its_variable(redactor, s
     assert token not in redacted
 
 
-@pytest.mark.parametrize("command", ORDINARY.read_text("utf-8").splitlines())
+@each("command", ORDINARY.read_text("utf-8").splitlines())
 def test_an_ordinary_command_is_kept(redactor, command):
     line = json.dumps({"tool_input": {"command": command}})
 

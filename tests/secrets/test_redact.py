@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from anyhook.secrets.kinds import KINDS
 from anyhook.secrets.redact import Redactor, compiled, find_secrets
+from tests.tables import each
 
 KEY = "a1B2" * 12
 SECRETS = [
@@ -61,8 +62,8 @@ def redactor():
     return Redactor({"MY_TOKEN": 'per"sonal-1', "HOME": "/home/user", "A_KEY": "short"})
 
 
-@pytest.mark.parametrize("before", ["", "\n", "\r\n", "\t", "\x1b[32m"])
-@pytest.mark.parametrize(("text", "secret"), SECRETS)
+@each("before", ["", "\n", "\r\n", "\t", "\x1b[32m"])
+@each("text, secret", SECRETS)
 def test_a_secret_in_an_event_is_replaced(redactor, text, secret, before):
     text = f"first line:{before}{text}"
     line = json.dumps({"tool_input": {"command": text}}, ensure_ascii=False)
@@ -107,9 +108,9 @@ VALUES = st.recursive(
 )
 
 
-@pytest.mark.parametrize("rest", [0, 100, 100_000])
-@pytest.mark.parametrize("kept", [4, 7, 12])
-@pytest.mark.parametrize(("text", "secret"), SECRETS)
+@each("rest", [0, 100, 100_000])
+@each("kept", [4, 7, 12])
+@each("text, secret", SECRETS)
 def test_no_beginning_of_a_secret_is_left_where_a_text_is_cut(text, secret, kept, rest):
     limit = 4096
     beginning = secret[: min(kept, len(secret) - 1)]

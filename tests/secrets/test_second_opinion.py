@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from detect_secrets.core.scan import scan_line
 from detect_secrets.settings import transient_settings
 
 from anyhook.secrets.examples import EXAMPLES
 from anyhook.secrets.redact import Redactor
 from tests.secrets.forms import examples
+from tests.tables import each
 
 PLUGINS = (
     *("ArtifactoryDetector", "AWSKeyDetector", "AzureStorageKeyDetector", "BasicAuthDetector"),
@@ -40,7 +40,7 @@ def test_detect_secrets_finds_something_in_many_forms():
     assert sum(bool(found_by_detect_secrets(text)) for text in TEXTS) > 40
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_a_secret_that_detect_secrets_finds_is_replaced(text):
     redacted, _ = Redactor({}).redact(json.dumps({"command": text}))
 

@@ -102,7 +102,7 @@ def test_a_missing_file_is_an_error_of_check_and_doctor(world, run, hook_file):
     code, out, _ = run("check", "--agent", "opencode")
     assert code == 1
     assert "companion-missing" in out
-    code, out, _ = run("doctor")
+    code, out, _ = run("worker", "doctor")
     assert code == 1
     assert "OpenCode runs no hook without the file anyhook.js" in " ".join(out.split())
 
@@ -144,7 +144,7 @@ def test_migrated_hooks_get_it_too(world, run):
 
 def test_doctor_reports_a_missing_program(world, run, hook_file, monkeypatch):
     install(run, hook_file, "--scope", "user", "--python", "/no/such/python")
-    code, out, _ = run("doctor")
+    code, out, _ = run("worker", "doctor")
 
     assert code == 1
     assert "there is no program /no/such/python" in " ".join(out.split())

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyhook.shell import read_commands
+from tests.tables import each
 
 
 def words_of(line, **kwargs):
@@ -17,8 +18,8 @@ def words_of(line, **kwargs):
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "commands"),
+@each(
+    "line, commands",
     [
         ("sudo -u www -- rm a", ["rm a"]),
         ("sudo --user www rm a", ["rm a"]),
@@ -75,8 +76,8 @@ def test_the_command_behind_another_one_is_seen(line, commands):
     assert sorted(words_of(line)) == sorted(commands)
 
 
-@pytest.mark.parametrize(
-    ("line", "commands"),
+@each(
+    "line, commands",
     [
         ("X=rm; $X a", ["rm a"]),
         ("X=rm; X=ls; $X a", ["ls a"]),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from anyhook.shell import read_commands
+from tests.tables import each
 
 
 def effects(line, kind):
@@ -12,8 +11,8 @@ def effects(line, kind):
     return [path for command in commands for path in getattr(command, kind)]
 
 
-@pytest.mark.parametrize(
-    ("line", "paths"),
+@each(
+    "line, paths",
     [
         ("rm a ../b ~/c '/d e'", ["/work/a", "/b", "/home/ada/c", "/d e"]),
         ("mv a b", ["/work/a"]),
@@ -43,8 +42,8 @@ def test_deleted_paths(line, paths):
     assert effects(line, "deleted_paths") == paths
 
 
-@pytest.mark.parametrize(
-    ("line", "paths"),
+@each(
+    "line, paths",
     [
         ("x > a 2>> b < c", ["/work/a", "/work/b"]),
         ("x &> a", ["/work/a"]),
@@ -73,8 +72,8 @@ def test_written_paths(line, paths):
     assert effects(line, "written_paths") == paths
 
 
-@pytest.mark.parametrize(
-    ("line", "paths"),
+@each(
+    "line, paths",
     [
         ("cat a", ["/work/a"]),
         ("x < a", ["/work/a"]),
@@ -96,8 +95,8 @@ def test_read_paths(line, paths):
     assert effects(line, "read_paths") == paths
 
 
-@pytest.mark.parametrize(
-    ("line", "hosts"),
+@each(
+    "line, hosts",
     [
         ("curl https://user@Example.com:8080/x?y", ["example.com"]),
         ("curl example.com/x", ["example.com"]),

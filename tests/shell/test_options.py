@@ -10,6 +10,7 @@ import pytest
 
 from anyhook.shell import read_commands
 from anyhook.shell.options import find_table
+from tests.tables import each
 
 HELP_ROW = re.compile(r"^\s+-(\w), --([a-z][\w-]*+)(\[?=(?![a-z]))?(?!=)", re.MULTILINE)
 """`-f, --force`, `-s, --size=SIZE`; not `-C, --check=quiet`, where the long one is another."""
@@ -24,8 +25,8 @@ def options_of(line):
     return dict(command.options)
 
 
-@pytest.mark.parametrize(
-    ("line", "options"),
+@each(
+    "line, options",
     [
         ("rm -rf a", {"--recursive": (), "--force": ()}),
         ("rm -r -f a", {"--recursive": (), "--force": ()}),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from anyhook.shell.labels import command_label
 from anyhook.shell.words import split_literal, split_tokens
+from tests.tables import each
 
 
-@pytest.mark.parametrize(
-    ("command", "label"),
+@each(
+    "command, label",
     [
         ("./hooks/guard.py --strict", "guard.py"),
         ('"$CLAUDE_PROJECT_DIR"/hooks/guard.sh', "guard.sh"),
@@ -32,8 +31,8 @@ def test_a_command_is_labelled_by_what_does_the_work(command, label):
     assert command_label(command) == label
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
+@each(
+    "line, words",
     [
         ("a 'b c' \"d e\"", ["a", "b c", "d e"]),
         ('a \'$b\' "\\"c"', ["a", "$b", '"c']),

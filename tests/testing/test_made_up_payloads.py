@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.samples import samples_of
 from anyhook.model.events import event_class
 from anyhook.testing import make_payload
+from tests.tables import each
 
 DATA = Path(__file__).parents[1] / "data"
 AGENTS = ("claude", "codex", "copilot", "cursor", "gemini", "qwen")
@@ -19,14 +18,14 @@ AGENTS = ("claude", "codex", "copilot", "cursor", "gemini", "qwen")
 
 
 def recorded():
-    """Return a parameter for each agent and event: both names and the payloads."""
-    params = []
+    """Return a row for each agent and event: both names and the payloads."""
+    rows = []
     for agent in AGENTS:
         for file in sorted((DATA / agent).glob("*.jsonl")):
             lines = file.read_text(encoding="utf-8").splitlines()
             payloads = [json.loads(line) for line in lines if line.strip()]
-            params.append(pytest.param(agent, file.stem, payloads, id=f"{agent}-{file.stem}"))
-    return params
+            rows.append((agent, file.stem, payloads))
+    return rows
 
 
 def make(agent, event, **fields):
@@ -36,7 +35,7 @@ def make(agent, event, **fields):
     return make_payload(event, agent=agent, **fields)
 
 
-@pytest.mark.parametrize(("agent", "event", "payloads"), recorded())
+@each("agent, event, payloads", recorded())
 def test_a_payload_has_the_members_of_all_recorded_ones(agent, event, payloads):
     made = make(agent, event)
 
@@ -46,7 +45,7 @@ def test_a_payload_has_the_members_of_all_recorded_ones(agent, event, payloads):
     assert made.keys() - in_some == set()
 
 
-@pytest.mark.parametrize(("agent", "event", "payloads"), recorded())
+@each("agent, event, payloads", recorded())
 def test_the_values_are_of_recorded_types(agent, event, payloads):
     made = make(agent, event)
     samples = samples_of(get_agent(agent)).members(event, "/project")
@@ -56,7 +55,7 @@ def test_the_values_are_of_recorded_types(agent, event, payloads):
         assert type(made[name]) in types, name
 
 
-@pytest.mark.parametrize(("agent", "event", "payloads"), recorded())
+@each("agent, event, payloads", recorded())
 def test_a_payload_has_no_problem(agent, event, payloads):
     assert decode_event(get_agent(agent), make(agent, event))[1] == ()
 

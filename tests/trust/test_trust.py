@@ -54,7 +54,8 @@ def decide(engine):
 
 
 def trust(world, store):
-    store.trust(world.project, load(world, store).guard.subjects())
+    engine = load(world, store)
+    store.trust(world.project, engine.guard.subjects(), agent=engine.agent.name)
 
 
 def test_an_unknown_project_does_not_run(world, store):

@@ -69,6 +69,7 @@ AROUND = [
     f"sh {HOOKS}/outer",
     "cd .gemini; cd hooks; n=guard; sh ./$n.sh",
     "x=.gemini; y=hooks; sh $x/$y/guard.sh",
+    f'sh "$(git rev-parse --show-toplevel 2>/dev/null || pwd)/{HOOKS}/guard.sh"',
 ]
 """Commands that run `.gemini/hooks/guard.sh` in one way or another."""
 
@@ -142,7 +143,7 @@ def test_a_file_that_belongs_to_a_hook_is_bound(world, store, command, env, file
         "npm run guard",
         "make check",
         'sh "$SOMEWHERE"/guard.sh',
-        "sh $(git rev-parse --show-toplevel)/guard.sh",
+        "sh $(git rev-parse --git-common-dir)/guard.sh",
         'eval "$(cat guard.txt)"',
         "ls | xargs sh",
         "ruff check src",
@@ -280,6 +281,7 @@ def test_a_file_that_is_restored_runs_again(world, store):
         ("python3 -c 'import json'", "json.py"),
         ("python3 -m json.tool", "json.py"),
         ("cat guard* | sh", "guard-x"),
+        ('sh "$(git rev-parse --show-toplevel 2>/dev/null || pwd)/guard.sh"', "guard.sh"),
     ],
 )
 def test_a_file_outside_of_the_project_that_nobody_saw_does_not_run(world, store, command, file):

@@ -1,4 +1,4 @@
-"""`anyhook worker`, `anyhook doctor` and `anyhook bench`, around real workers."""
+"""`anyhook worker`, `anyhook worker doctor` and `anyhook worker bench`, around real workers."""
 
 from __future__ import annotations
 
@@ -321,14 +321,14 @@ def test_another_program_in_the_directory_is_left_alone(world, runtime, run):
 
 
 def doctor(run, *arguments):
-    code, out, _ = run("doctor", "--json", *arguments)
+    code, out, _ = run("worker", "doctor", "--json", *arguments)
     told = json.loads(out)
     assert code == (0 if told["ok"] else 1)
     return told, {check["name"]: check for check in told["checks"]}
 
 
 def test_the_doctor_finds_nothing_wrong(world, runtime, run):
-    code, out, _ = run("doctor")
+    code, out, _ = run("worker", "doctor")
 
     assert code == 0
     assert "✗" not in out
@@ -358,7 +358,7 @@ def test_the_doctor_says_why_hooks_ran_cold(world, runtime, run, hook_file):
 def test_a_directory_that_is_open_to_others_is_wrong(world, runtime, run):
     runtime.chmod(0o750)
 
-    code, out, _ = run("doctor")
+    code, out, _ = run("worker", "doctor")
 
     assert code == 1
     assert "✗ runtime directory: " in out
@@ -458,7 +458,7 @@ def examined(root, prepare):
     shutil.copytree(PACKAGE, root / "anyhook", ignore=shutil.ignore_patterns("__pycache__"))
     prepare(root / "anyhook" / "worker" / "anyhook")
     return subprocess.run(
-        [sys.executable, "-m", "anyhook", "doctor"],
+        [sys.executable, "-m", "anyhook", "worker", "doctor"],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(root)},
@@ -492,7 +492,7 @@ def test_a_native_program_of_another_machine_is_wrong(world, runtime, content):
 
 
 def bench(run, *arguments):
-    code, out, _ = run("bench", "--json", "-n", "3", *arguments)
+    code, out, _ = run("worker", "bench", "--json", "-n", "3", *arguments)
     return code, json.loads(out)
 
 
@@ -540,7 +540,7 @@ def test_what_is_measured_cold_asks_no_worker(world, runtime, run, hook_file):
 
 
 def test_people_see_figures_and_a_sentence_but_no_answers(world, runtime, run, hook_file):
-    code, out, _ = run("bench", str(hook_file()), "-n", "3")
+    code, out, _ = run("worker", "bench", str(hook_file()), "-n", "3")
 
     assert code == 0
     for words in ("BeforeTool", "guard.py", "p95", "a session of 200 tool calls pays"):
@@ -581,7 +581,7 @@ def test_a_hook_that_stays_cold_is_reported_with_the_reason(world, runtime, run,
 def test_what_cannot_be_measured_is_refused(world, runtime, run, hook_file, arguments, words):
     hook_file()
 
-    code, _, err = run("bench", *arguments)
+    code, _, err = run("worker", "bench", *arguments)
 
     assert code == 64
     assert words in " ".join(err.split())
@@ -598,7 +598,7 @@ def test_the_hooks_of_a_project_that_is_not_trusted_do_not_run(world, runtime, r
     ran = world.root / "ran"
     project_hooks(world, f"touch {ran}")
 
-    code, _, err = run("bench", "-n", "1")
+    code, _, err = run("worker", "bench", "-n", "1")
 
     assert code == 64
     assert "h0 is not trusted: anyhook trust --agent gemini" in err

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from anyhook.authoring.secret_texts import hide_secrets as hide_secrets
     from anyhook.authoring.state import load_state as load_state
     from anyhook.authoring.state import save_state as save_state
+    from anyhook.trust.changes import look_for_changes as look_for_changes
 
 if _gc_was_enabled:
     gc.enable()
@@ -62,6 +63,7 @@ LATE = {
     "find_secrets": "anyhook.authoring.secret_texts",
     "hide_secrets": "anyhook.authoring.secret_texts",
     "load_state": "anyhook.authoring.state",
+    "look_for_changes": "anyhook.trust.changes",
     "save_state": "anyhook.authoring.state",
 }
 """Functions that few hooks use, which are imported when they are."""
@@ -79,6 +81,7 @@ __all__ = [  # noqa: PLE0604 - the classes are listed above
     "find_secrets",
     "hide_secrets",
     "load_state",
+    "look_for_changes",
     "replace_result",
     "respond",
     "save_state",

@@ -31,6 +31,7 @@ from anyhook.model.answers import deny as deny
 from anyhook.authoring.secret_texts import find_secrets as find_secrets
 from anyhook.authoring.secret_texts import hide_secrets as hide_secrets
 from anyhook.authoring.state import load_state as load_state
+from anyhook.trust.changes import look_for_changes as look_for_changes
 from anyhook.model.answers import message as message
 from anyhook.model.answers import replace_result as replace_result
 from anyhook.model.answers import respond as respond
@@ -68,6 +69,7 @@ __all__ = [
     "find_secrets",
     "hide_secrets",
     "load_state",
+    "look_for_changes",
     "message",
     "replace_result",
     "respond",

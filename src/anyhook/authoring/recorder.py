@@ -1,4 +1,4 @@
-"""The hook that `anyhook record on` adds to the settings of agents, for every event.
+"""The hook that `anyhook history record on` adds to the settings of agents, for every event.
 
 It has no functions and answers nothing: like every hook file, it is recorded while recording is on.
 """

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def load_engine(
     subject: Subject, project: Path, *, rules: str = "documented", warm: bool = True
 ) -> LoadedProject:
-    """Load the engine of a project without the recorder of `anyhook record`.
+    """Load the engine of a project without the recorder of `anyhook history record`.
 
     The recorder answers nothing and would be counted as a hook of the user.
 

@@ -30,6 +30,7 @@ class CheckedHook:
         spec: The event of the hook in that form.
         agent_variables: The variables of the agent that hold paths.
         variables: The environment of the hook's command line, `agent_variables` included.
+        matcher: The matcher of its definition.
         first: The first hook with the same event, matcher and command; often this one.
     """
 
@@ -39,6 +40,7 @@ class CheckedHook:
     spec: EventSpec
     agent_variables: Mapping[str, str]
     variables: Mapping[str, str]
+    matcher: str | None
     first: HandlerSpec
 
     @property
@@ -97,5 +99,6 @@ class HookReader:
                 spec=form.by_canonical[definition.event],
                 agent_variables=self._agent_variables,
                 variables={**self._path_variables, **handler.variables},
+                matcher=definition.matcher,
                 first=self._first.setdefault(identity, handler),
             )

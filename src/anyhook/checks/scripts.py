@@ -6,9 +6,12 @@ import os
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.printed import parse_object
 from anyhook.agents.spec import Denial
+from anyhook.agents.spec.rules import REFUSED_INPUT
 from anyhook.authoring.inspect import MARK, STOP_FLAG
 from anyhook.checks.script_facts import ScriptFacts
 from anyhook.checks.script_languages import facts_of, language_of
@@ -166,6 +169,22 @@ def reply_members(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnost
                 f"it prints {name!r}, which {agent.title} reads only inside {parents[0]!r}",
                 script.place(reply.line),
             )
+
+
+def refused_inputs(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
+    """Report a reply, written out in the script, whose changed arguments the agent refuses."""
+    tool = hook.matcher or ""
+    members = [item.path for item in hook.form.output_fields if item.field == "tool_input"]
+    for reply, path in product(script.facts.replies, members):
+        changed: Any = parse_object(reply.text)
+        for name in path:
+            changed = changed.get(name) if isinstance(changed, dict) else None
+        if not isinstance(changed, dict):
+            continue
+        argument = hook.engine.rules.refused_argument(hook.spec, tool, None, changed)
+        if argument and hook.spec.replaces_whole_input:
+            problem = REFUSED_INPUT.format(tool=tool, argument=argument)
+            yield hook.diagnose("output-field", f"it {problem}", script.place(reply.line))
 
 
 @lru_cache(maxsize=1)

@@ -21,7 +21,12 @@ from anyhook.settings.sources import SIZE_LIMIT
 from anyhook.shell.parser import UnreadableError, Word, parse_command_line
 from anyhook.shell.programs import base_name, find_shell
 from anyhook.shell.wrappers import unwrap
-from anyhook.trust.words import CHANGES_DIRECTORY, LITERAL_DOLLAR, expand_variables
+from anyhook.trust.words import (
+    CHANGES_DIRECTORY,
+    LITERAL_DOLLAR,
+    expand_variables,
+    name_repository,
+)
 from anyhook.worker.commands import read_command
 
 if TYPE_CHECKING:
@@ -94,7 +99,7 @@ def _simple_commands(hook: CheckedHook) -> list[list[Word]]:
     if handler.argv is not None:
         return [[Word(text, is_vague=False) for text in handler.argv]]
     try:
-        commands = parse_command_line(handler.command or "").commands
+        commands = parse_command_line(name_repository(handler.command or "")).commands
         return [unwrap(command.words) for command in commands]
     except UnreadableError:
         return []

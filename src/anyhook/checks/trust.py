@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
-from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.model.diagnostics import Diagnostic, Place, diagnose
+from anyhook.trust.changes import changes_to_review
 from anyhook.trust.native import RUNNING, native_states
 
 if TYPE_CHECKING:
@@ -23,6 +25,14 @@ def not_trusted(engine: Engine) -> Iterator[Diagnostic]:
 def not_trusted_by_the_agent(engine: Engine) -> Iterator[Diagnostic]:
     """Report the hooks that the agent itself does not run, because it does not trust them."""
     yield from report_native_trust(engine.hooks)
+
+
+def changed_guards(engine: Engine) -> Iterator[Diagnostic]:
+    """Report files of the guards that changed while no hook saw it, until the user reviews them."""
+    for change in changes_to_review(engine.project_dir):
+        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(change.time))
+        message = f"it was found changed at {at}, and no hook saw the change; review: anyhook trust"
+        yield diagnose("guard-changed", message, Place(change.file))
 
 
 def report_native_trust(hooks: HookSet) -> Iterator[Diagnostic]:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anyhook._help import answer
 from anyhook.interrupts import INTERRUPTED, end_quietly
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ MAX_TERMINAL_SIZE = 1000
 """Columns or lines; typer and rich fill lines up to the width that the environment asks for."""
 SIZE_VARIABLES = ("COLUMNS", "LINES", "TERMINAL_WIDTH")
 REHEARSING_COMMANDS = frozenset(
-    {"test", "fire", "bench", "probe", "migrate", "check", "init", "add", "backtest", "redteam"}
+    {"test", "fire", "worker", "probe", "migrate", "check", "init", "add", "backtest", "redteam"}
 )
 """Commands whose events no agent has sent: hook files do not record them."""
 INTERRUPTING_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -49,13 +50,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     _prepare_streams()
     _limit_terminal_size()
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    exit_code = answer(arguments)
+    if exit_code is not None:
+        return exit_code
+    if arguments[0] == "help":
+        arguments = [*arguments[1:], "--help"]
+    return _run(arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """Run the command that the arguments name, and print its error."""
     from typer.exceptions import Abort, Exit, TyperException
 
     from anyhook.cli.app import make_app
     from anyhook.cli.output import print_error
     from anyhook.errors import AnyhookError, StartedByAgentError
 
-    arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         app = make_app(arguments)
         with _interrupt_on_signals(), _not_recorded(arguments):

@@ -96,7 +96,7 @@ def add(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
-    """Add guards that come with anyhook, or hook files of yours, to the settings of your agents.
+    """Add guards, or hook files of yours, to the settings of your agents.
 
     A guard is one Python file, which is copied into `.anyhook/` and is yours to change. Each event
     of a file becomes one hook; hooks of an earlier `add` are replaced. Comments, order and

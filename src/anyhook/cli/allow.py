@@ -44,7 +44,7 @@ def allow(
     revoke: Revoke = False,
     as_json: AsJson = False,
 ) -> int:
-    """Allow a call that a hook file has denied: exactly this call, once, for ten minutes.
+    """Allow a denied call: exactly this one, once, for ten minutes.
 
     The hook file then has no opinion on it. Denials of other hooks, and of the agent itself, stand.
     It works in a terminal of yours only, and not in one that an agent has started.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -10,92 +10,129 @@ import typer
 
 from anyhook import __version__
 
-GROUPS = {
-    "Write hooks": {
-        "init": "init:init",
-        "add": "add:add",
-        "remove": "remove:remove",
-        "test": "test:test",
-        "score": "score:score",
-    },
-    "Inspect and control hooks": {
-        "fire": "fire:fire",
-        "list": "listing:list_hooks",
-        "hooks": "hooks:hooks",
-        "check": "check:check",
-        "probe": "probe:probe",
-        "redteam": "redteam:redteam",
-        "trust": "trust:trust",
-        "enable": "switch:enable",
-        "disable": "switch:disable",
-        "shadow": "shadow:shadow",
-        "promote": "shadow:promote",
-        "allow": "allow:allow",
-    },
-    "Look back": {
-        "ui": "ui:ui",
-        "history": "history_files:history",
-        "backtest": "backtest:backtest",
-        "replay": "backtest:replay",
-        "report": "report:report",
-    },
-    "Run hooks": {
-        "run": "run:run",
-        "serve": "serve:serve",
-        "dispatch": "dispatch:dispatch",
-        "worker": "worker:worker",
-        "record": "record:record",
-        "doctor": "doctor:doctor",
-        "bench": "bench:bench",
-    },
-    "Use several agents": {
-        "migrate": "migrate:migrate",
-        "shim": "shim:shim",
-        "convert-payload": "convert:convert_payload",
-        "capabilities": "capabilities:capabilities",
-        "schema": "schema:schema",
-        "completion": "completion:completion",
-    },
+COMMANDS = {
+    "init": "init:init",
+    "add": "add:add",
+    "remove": "remove:remove",
+    "list": "listing:list_hooks",
+    "check": "check:check",
+    "fire": "fire:fire",
+    "test": "test:test",
+    "trust": "trust:trust",
+    "enable": "enable:enable",
+    "disable": "switch:disable",
+    "shadow": "shadow:shadow",
+    "hooks": "hooks:hooks",
+    "ui": "ui:ui",
+    "probe": "probe:probe",
+    "redteam": "redteam:redteam",
+    "score": "score:score",
+    "backtest": "backtest:backtest",
+    "history": "history:list_sessions",
+    "history show": "history:show",
+    "history search": "history:search_events",
+    "history stats": "history_stats:stats",
+    "history record on": "record:switch_on",
+    "history record off": "record:switch_off",
+    "history record status": "record:status",
+    "history replay": "backtest:replay",
+    "history report": "report:report",
+    "history import": "history_files:import_sessions",
+    "history export": "history_files:export",
+    "migrate": "migrate:migrate",
+    "agents": "agents:list_agents",
+    "agents capabilities": "capabilities:capabilities",
+    "agents schema": "schema:schema",
+    "allow": "allow:allow",
+    "run": "run:run",
+    "serve": "serve:serve",
+    "dispatch": "dispatch:dispatch",
+    "shim": "shim:shim",
+    "worker status": "worker:status",
+    "worker stop": "worker:stop",
+    "worker doctor": "doctor:doctor",
+    "worker bench": "bench:bench",
+    "convert": "convert:convert",
+    "completion": "completion:completion",
 }
-"""Heading in the help to its commands, each as `MODULE:NAME` of a function or of an app."""
+"""The words of each command, in the order of the help, to `MODULE:NAME` of its function."""
+GROUPS = {
+    "history record": "Record what your agents' hooks see and decide.",
+    "worker": "Warm workers, which run hook files: see, check, measure and end them.",
+}
+"""Words that are no command without a further one, to their help."""
+PLUMBING = frozenset({"run", "serve", "dispatch", "shim", "worker", "convert", "completion"})
+"""First words of commands that agents, plugins and shells start."""
+
+
+def words_of(arguments: Sequence[str]) -> str:
+    """Return the words of the command or group that a command line names; empty for none."""
+    for length in range(len(arguments), 0, -1):
+        words = " ".join(arguments[:length])
+        if words in COMMANDS or words in GROUPS:
+            return words
+    return ""
 
 
 def make_app(arguments: Sequence[str]) -> typer.Typer:
     """Make the application for a command line.
 
     It holds only the command that the arguments name, because importing every command takes longer
-    than most commands run. Help and suggestions for a misspelt command need all of them.
+    than most commands run. The help of a group needs all commands of the group.
 
     Args:
         arguments: The command line without the program's name.
     """
-    app = typer.Typer(
-        name="anyhook",
-        no_args_is_help=True,
+    app = _new_group(name="anyhook", no_args_is_help=True)
+    app.callback()(root)
+    groups = {"": app}
+    for name, location in _selected(arguments):
+        parent, last = _parent_of(name, groups)
+        command = import_command(location)
+        if any(other.startswith(f"{name} ") for other in COMMANDS):
+            groups[name] = _new_group(invoke_without_command=True, callback=command)
+            parent.add_typer(groups[name], name=last)
+        else:
+            parent.command(last)(command)
+    return app
+
+
+def _parent_of(name: str, groups: dict[str, typer.Typer]) -> tuple[typer.Typer, str]:
+    """Return the group that holds a command, which is made if necessary, and the last word."""
+    words, _, last = name.rpartition(" ")
+    if words not in groups:
+        parent, word = _parent_of(words, groups)
+        groups[words] = _new_group(no_args_is_help=True, help=GROUPS[words])
+        parent.add_typer(groups[words], name=word)
+    return groups[words], last
+
+
+def _selected(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the commands that a command line may mean."""
+    words = words_of(arguments)
+    rest = arguments[len(words.split()) :]
+    is_alone = words in COMMANDS and (not rest or rest[0].startswith("-"))
+    has_children = not is_alone or not {"-h", "--help"}.isdisjoint(rest)
+    for name, location in COMMANDS.items():
+        is_below = not words or name.startswith(f"{words} ")
+        if f"{words} ".startswith(f"{name} ") or (is_below and has_children):
+            yield name, location
+
+
+def _new_group(**options: Any) -> typer.Typer:
+    return typer.Typer(
         add_completion=False,
         rich_markup_mode="markdown",
         context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
+        **options,
     )
-    app.callback()(root)
-    named = arguments[0] if arguments else None
-    is_command = any(named in commands for commands in GROUPS.values())
-    for heading, commands in GROUPS.items():
-        for name, location in commands.items():
-            if is_command and name != named:
-                continue
-            command = _import_command(location)
-            if isinstance(command, typer.Typer):
-                app.add_typer(command, name=name, rich_help_panel=heading)
-            else:
-                app.command(name, rich_help_panel=heading)(command)
-    return app
 
 
-def _import_command(location: str) -> typer.Typer | Callable[..., Any]:
+def import_command(location: str) -> Callable[..., Any]:
+    """Return the function of a command."""
     module, _, name = location.partition(":")
-    command: typer.Typer | Callable[..., Any]
-    command = getattr(import_module(f"anyhook.cli.{module}"), name)
+    command: Callable[..., Any] = getattr(import_module(f"anyhook.cli.{module}"), name)
     return command
 
 

@@ -1,4 +1,4 @@
-"""`anyhook backtest` and `anyhook replay`: what hooks would have decided on past events."""
+"""`anyhook backtest` and `anyhook history replay`: what hooks would have decided on past events."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def backtest(
     html: HtmlFile = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show what hooks would have decided on past events, and what a change would change.
+    """Show what hooks would have decided on past events.
 
     Hooks run in a sandbox, where they change nothing of yours and reach no network; those of a
     project after a question. Each session begins in a new process. Ctrl-C ends the run with the
@@ -192,8 +192,8 @@ def replay(
 
     For example:
 
-        anyhook replay last
-        anyhook replay 4f1c --hook guard.py
+        anyhook history replay last
+        anyhook history replay 4f1c --hook guard.py
     """
     check_agent(agent)
     directory = history_directory()
@@ -251,11 +251,13 @@ def _subject(
     subject = Subject(str(directory), show_path(str(directory)))
     engine, has_recorder = find_engine(subject, directory, preferred_agent)
     if not engine.definitions:
-        which = "no hooks but the recorder of anyhook record" if has_recorder else "no hooks"
+        which = (
+            "no hooks but the recorder of anyhook history record" if has_recorder else "no hooks"
+        )
         raise UsageError(f"{subject.title} has {which}; give a hook file or --project")
     if has_recorder:
         console(stderr=True).print(
-            "The recorder of anyhook record is left out: it decides nothing."
+            "The recorder of anyhook history record is left out: it decides nothing."
         )
     confirm_limits(is_agreed=consent.yes)
     _confirm(subject, engine.definitions, is_trusted=not engine.guard.changes(), options=consent)
@@ -322,7 +324,9 @@ def _report_no_events(on: list[str] | None, chosen: Filter, *, is_empty: bool) -
     if not on:
         if not is_empty:
             out.print("To see what there is: anyhook history stats")
-        out.print("To import past sessions: anyhook history import; to record: anyhook record on")
+        out.print(
+            "To import past sessions: anyhook history import; to record: anyhook history record on"
+        )
 
 
 def _print_tool_note(chosen: Filter) -> None:

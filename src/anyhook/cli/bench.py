@@ -1,4 +1,4 @@
-"""`anyhook bench`: what each hook costs, cold and warm, and what a session pays."""
+"""`anyhook worker bench`: what each hook costs, cold and warm, and what a session pays."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def bench(
     trust_once: TrustOnce = False,
     as_json: AsJson = False,
 ) -> int:
-    """Measure what hooks cost an agent, from their start until they have ended.
+    """Measure what your hooks cost.
 
     A hook file is called with an event as an agent sends it: cold, with an interpreter of its own,
     and warm, through the worker. Without a file the commands of the project's settings are called,
@@ -117,9 +117,9 @@ def bench(
 
     For example:
 
-        anyhook bench .anyhook/guard.py
-        anyhook bench .anyhook/guard.py -n 200 --event PreToolUse --json
-        anyhook bench --project ~/code/app --trust-once
+        anyhook worker bench .anyhook/guard.py
+        anyhook worker bench .anyhook/guard.py -n 200 --event PreToolUse --json
+        anyhook worker bench --project ~/code/app --trust-once
     """
     directory = existing_project(project or Path())
     left_out: list[str] = []

@@ -1,4 +1,4 @@
-"""`anyhook capabilities`: what each agent can do on each event."""
+"""`anyhook agents capabilities`: what each agent can do on each event."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def capabilities(
 
     For example:
 
-        anyhook capabilities before_tool
-        anyhook capabilities --json
+        anyhook agents capabilities before_tool
+        anyhook agents capabilities --json
     """
     agents = [get_agent(name) for name in CODING_AGENTS]
     canonical_names: list[str] = []

@@ -22,7 +22,7 @@ class Shell(StrEnum):
 def completion(
     shell: Annotated[Shell, typer.Argument(help="The shell.", show_default=False)],
 ) -> int:
-    """Print the script that completes commands, options, agents, events, hooks and sessions.
+    """Print the script with which a shell completes commands.
 
     Put the line of your shell into its start file.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TABLE = Path(__file__).with_name("completion_table.json")
 REPEATS = "*"
 """The end of the kind of an option or argument that may be given several times."""
-COMMANDS_OF_THE_HISTORY = frozenset({"history", "backtest", "replay"})
+COMMANDS_OF_THE_HISTORY = frozenset({"history", "backtest"})
 """Commands whose events and tools have canonical names."""
 CACHE = "completion.json"
 """File in the user's data directory with the names of hooks of recent projects."""

@@ -1,4 +1,4 @@
-"""`anyhook convert-payload`: an agent's payload in the form of another agent."""
+"""`anyhook convert`: an agent's payload in the form of another agent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 STDIN = "<stdin>"
 
 
-def convert_payload(
+def convert(
     target: Annotated[
         str, typer.Option("--to", metavar="AGENT", help="The agent whose form is written.")
     ],
@@ -45,8 +45,8 @@ def convert_payload(
 
     For example:
 
-        anyhook convert-payload --from claude --to gemini < event.json
-        anyhook convert-payload --to generic < session.jsonl
+        anyhook convert --from claude --to gemini < event.json
+        anyhook convert --to generic < session.jsonl
     """
     target_agent = get_agent(target)
     if source is not None:
@@ -70,7 +70,7 @@ def convert_payload(
 
 def _read_stdin() -> list[tuple[str, dict[str, Any]]]:
     if sys.stdin is None or sys.stdin.isatty():
-        raise UsageError("give payloads on standard input: anyhook convert-payload … < FILE")
+        raise UsageError("give payloads on standard input: anyhook convert … < FILE")
     try:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""`anyhook doctor`: whether hooks run as fast as they can here, and what to do if not."""
+"""`anyhook worker doctor`: whether hooks run as fast as they can here, and what to do if not."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Diagnosis:
 
 
 def doctor(project: Project = HERE, as_json: AsJson = False) -> int:
-    """Look whether hooks run warm here, and say what to do if they do not.
+    """Look whether hooks run warm here, and what to do if not.
 
     It looks at the installation, at the workers and why they sent hooks away, and at every hook
     file that the settings of the project, of its user and of the system run, for every agent.
@@ -115,8 +115,8 @@ def doctor(project: Project = HERE, as_json: AsJson = False) -> int:
 
     For example:
 
-        anyhook doctor
-        anyhook doctor --project ~/code/app --json
+        anyhook worker doctor
+        anyhook worker doctor --project ~/code/app --json
     """
     diagnosis = Diagnosis(existing_project(project), os.environ)
     checks: list[Check] = []

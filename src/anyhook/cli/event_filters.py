@@ -152,12 +152,12 @@ def notes_on(wanted: Filter, history: History) -> Iterator[str]:
     hooks = hook_labels(history)
     is_about_hooks = wanted.hook or wanted.failed or wanted.verdict not in ("", NO_VERDICT)
     if not history.newest_event():
-        yield "the history is empty; to fill it: anyhook record on, anyhook history import"
+        yield "the history is empty; to fill it: anyhook history record on, anyhook history import"
     elif is_about_hooks and not hooks:
         yield (
             "no hook has run on any event of the history: transcripts hold what agents did, and "
-            "what hooks decided is known where anyhook record was on. What a hook would have "
-            "decided: anyhook backtest HOOK.py; what agents and users refused: --refused"
+            "what hooks decided is known where anyhook history record was on. What a hook would "
+            "have decided: anyhook backtest HOOK.py; what agents and users refused: --refused"
         )
     elif wanted.hook and wanted.hook not in hooks:
         hint = did_you_mean(wanted.hook, hooks) or "anyhook history stats lists them"

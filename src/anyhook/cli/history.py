@@ -64,10 +64,6 @@ if TYPE_CHECKING:
     from anyhook.history.sessions import SessionSummary
     from anyhook.history.store import History
 
-history = typer.Typer(
-    help="See what hooks decided in past sessions; search, count, import and export them.",
-    invoke_without_command=True,
-)
 Agent = Annotated[str, typer.Option("--agent", metavar="AGENT", help="Only this agent.")]
 Project = Annotated[
     str,
@@ -93,7 +89,6 @@ MAX_REASON = 400
 """Characters of a reason in a timeline."""
 
 
-@history.callback()
 def list_sessions(
     context: typer.Context,
     agent: Agent = "",
@@ -102,7 +97,9 @@ def list_sessions(
     limit: Limit = 20,
     as_json: AsJson = False,
 ) -> int:
-    """List the sessions of the history, the newest first.
+    """See, search, count and record what hooks decide in sessions.
+
+    Without a command, the sessions are listed, the newest first.
 
     For example:
 
@@ -134,7 +131,7 @@ def list_sessions(
         out.print(f"No session matches {given_options(given)}.")
     else:
         out.print("The history is empty. To fill it:")
-        out.print("  anyhook record on         records what hooks decide from now on")
+        out.print("  anyhook history record on         records what hooks decide from now on")
         out.print("  anyhook history import    reads the sessions that agents have left on disk")
     return OK
 
@@ -155,7 +152,6 @@ def _session_table(found: list[SessionSummary], names: Mapping[str, str]) -> Tab
     return table
 
 
-@history.command("show")
 def show(
     session: Annotated[
         str, typer.Argument(help="A session, the beginning of its identifier, or `last`.")
@@ -299,7 +295,6 @@ def _print_details(out: Console, event: RecordedEvent) -> None:
                 out.print(Text(printable(text)))
 
 
-@history.command("search")
 def search_events(
     words: Annotated[
         list[str] | None,

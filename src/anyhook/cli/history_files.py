@@ -12,12 +12,9 @@ import typer
 from anyhook.agents import get_agent
 from anyhook.agents.transcripts import transcript_formats
 from anyhook.atomic_write import replacing
-from anyhook.cli import (
-    OK,
-    history_stats,  # noqa: F401 - adds its command
-)
+from anyhook.cli import OK
 from anyhook.cli.event_filters import notes_on, print_notes, resolve
-from anyhook.cli.history import OUTCOME_HELP, Agent, Failed, Project, Refused, history
+from anyhook.cli.history import OUTCOME_HELP, Agent, Failed, Project, Refused
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
 from anyhook.cli.output import console, print_json
@@ -40,7 +37,6 @@ SHOWN_EVENTS = 1000
 EXPORT_SUFFIXES = (".jsonl", ".parquet")
 
 
-@history.command("import")
 def import_sessions(
     agent: Agent = "",
     as_json: AsJson = False,
@@ -79,7 +75,6 @@ def import_sessions(
     return 1 if done.problems else OK
 
 
-@history.command("export")
 def export(
     output: Annotated[
         Path, typer.Argument(help="A file: .jsonl or .parquet; - for JSON lines on the output.")

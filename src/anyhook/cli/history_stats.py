@@ -9,7 +9,7 @@ from rich.text import Text
 from anyhook.cli import OK
 from anyhook.cli.colors import BAD, CAUTION, SHADOW
 from anyhook.cli.event_filters import check_agent
-from anyhook.cli.history import Agent, history
+from anyhook.cli.history import Agent
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
 from anyhook.cli.output import console, print_json
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from anyhook.history.statistics import HookStatistics, Statistics
 
 
-@history.command("stats")
 def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
     """Count events, decisions and the results of each hook.
 

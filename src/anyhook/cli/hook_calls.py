@@ -1,4 +1,4 @@
-"""What `anyhook bench` calls: each hook of a file or of a project, cold and warm."""
+"""What `anyhook worker bench` calls: each hook of a file or of a project, cold and warm."""
 
 from __future__ import annotations
 

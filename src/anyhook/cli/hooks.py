@@ -12,7 +12,7 @@ INSTALL = "anyhook hooks needs textual: pip install 'anyhook[panel]'; without it
 
 
 def hooks(project: Project = HERE, agent: AgentName = None) -> int:
-    """Show the hooks in a panel, and switch, trust, fire and repair them there.
+    """Show hooks in a panel; switch, trust, fire and repair them there.
 
     The keys are shown with `?`. Everything that the panel does is a command too, and the panel
     shows the command line. It needs `pip install 'anyhook[panel]'`.

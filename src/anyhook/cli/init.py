@@ -64,7 +64,7 @@ def init(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
-    """Guard your agents in this project: choose guards, add them, see that they work.
+    """Choose guards, add them to your agents, and see that they work.
 
     It asks which guards to add. With `--yes` these are files, git, secrets and own-hooks. Without
     `--agent`, your agents are those with settings in the project or in your home. `--bare` writes

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from anyhook.agents.entry import load_object
 from anyhook.cli import OK
 from anyhook.cli.colors import BAD, CAUTION, HEADING, STATES
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, print_no_hooks, print_project
@@ -29,10 +30,12 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from anyhook.agents.spec import AgentSpec
     from anyhook.engine.engine import Engine
     from anyhook.manage.health import Health, HookHealth
     from anyhook.manage.hooks import HookRow
     from anyhook.model.definitions import HookDefinition
+    from anyhook.model.diagnostics import Diagnostic
 
 
 def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson = False) -> int:
@@ -59,13 +62,15 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
     out = console()
     print_project(out, scope.project)
     has_rows = False
+    changed: dict[Diagnostic, None] = {}
     for engine in engines:
         rows = hook_rows(engine)
+        engine_health = health(engine)
+        changed.update(dict.fromkeys(engine_health.changed))
         if rows:
             has_rows = True
             if len(engines) > 1:
                 out.print(Text(engine.agent.title, style="bold"))
-            engine_health = health(engine)
             _print_table(out, engine, rows, engine_health)
             _print_broken(out, engine, engine_health)
             _print_inactive(out, engine, rows)
@@ -73,6 +78,7 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
         print_diagnostics(out, errors, engine.project_dir)
     if not has_rows:
         print_no_hooks(out, scope)
+    print_diagnostics(out, changed, scope.project)
     return OK
 
 
@@ -92,7 +98,7 @@ def _print_table(out: Console, engine: Engine, rows: list[HookRow], engine_healt
     if shown:
         out.print(_table(out, engine, shown, engine_health))
     if recorder is not None:
-        text = f"and the recorder on {recorder.event}; see: anyhook record status"
+        text = f"and the recorder on {recorder.event}; see: anyhook history record status"
         out.print(Text(text, style="dim"))
 
 
@@ -179,6 +185,14 @@ def print_native(out: Console, engine: Engine, rows: list[HookRow]) -> None:
     native = native_states(engine.agent, engine.hooks) if labels_by_state else None
     if native is not None:
         out.print(Text(f"   {native.review}"))
+
+
+def print_native_trust(out: Console, agent: AgentSpec) -> None:
+    """Print what an agent with a trust of its own needs before it runs new hooks."""
+    if agent.native_trust:
+        review = load_object(agent.native_trust).review
+        text = f"{agent.title} runs new and changed hooks only after you trust them: {review}"
+        out.print(text, markup=False, soft_wrap=True)
 
 
 def _row_json(engine: Engine, row: HookRow, hook_health: HookHealth | None) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import typer
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
+from anyhook.cli.listing import print_native_trust
 from anyhook.cli.migrate_report import (
     proof_json,
     show_losses,
@@ -177,8 +178,8 @@ def migrate(
     if refusal is None:
         options = WriteOptions(yes, dry_run, as_json)
         written = apply_changes([change, *companions], options, backup=True)
-        if written and not as_json and scope == "project":
-            console().print(f"For anyhook fire: anyhook trust --agent {target_agent.name}")
+        if written and not as_json:
+            _print_next_steps(target_agent, scope)
     elif not as_json:
         show_refusal(refusal)
     if migration.is_shimmed and scope == "project" and not shutil.which("anyhook"):
@@ -194,6 +195,14 @@ def migrate(
 
 
 migrate.__doc__ = HELP
+
+
+def _print_next_steps(target: AgentSpec, scope: str) -> None:
+    """Print what is to be trusted before the migrated hooks run."""
+    out = console()
+    print_native_trust(out, target)
+    if scope == "project":
+        out.print(f"For anyhook fire: anyhook trust --agent {target.name}")
 
 
 # -- the agents
@@ -299,7 +308,8 @@ def _is_untrusted(migration: Migration, project: Path) -> bool:
     if not definitions:
         return False
     store = TrustStore()
-    changes, _ = store.changes(project, Guard(source, project, store, definitions).subjects())
+    subjects = Guard(source, project, store, definitions).subjects()
+    changes, _ = store.changes(project, subjects, agent=source.name)
     return bool(changes)
 
 

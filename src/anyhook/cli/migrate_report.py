@@ -118,8 +118,11 @@ def show_proof(proof: Proof, migration: Migration, project: Path) -> None:
             "recorded ones: --events FILE",
             style=CAUTION,
         )
-    if not proof.differs:
-        out.print("both sides decide the same", style=GOOD)
+    if not proof.differs and migration.loses:
+        text = "both sides decide these events the same; what is lost above was not compared"
+        out.print(text, style=CAUTION)
+    elif not proof.differs:
+        out.print("both sides decide these events the same", style=GOOD)
     elif proof.holds:
         out.print("the two sides differ only as reported above", style=CAUTION)
 

@@ -10,6 +10,7 @@ from anyhook.agents import agent_that_started, get_agent
 from anyhook.cli.output import console
 from anyhook.cli.render import confirm
 from anyhook.cli.trust import print_review, review_hooks
+from anyhook.trust.changes import forget_changes
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def accept_own_edits(project: Path, agent_name: str) -> None:
     question = "Did you make these changes, and do you trust them?"
     if confirm(question, is_agreed=False, instead="see: anyhook trust", err=True):
         store.trust(project, review.subjects, agent=agent_name)
+        forget_changes(project)
 
 
 def _has_user() -> bool:

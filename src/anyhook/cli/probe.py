@@ -106,7 +106,7 @@ def probe(
     trust_once: TrustOnce = False,
     as_json: AsJson = False,
 ) -> int:
-    """Try your hooks in the agents that are installed, without a network and without a key.
+    """Try your hooks in the installed agents, without network or key.
 
     Each agent runs with a scripted model in a copy of the project, and with a copy of the hook
     settings. The model calls tools, some of which guards commonly deny. The report shows for each

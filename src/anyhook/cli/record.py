@@ -1,4 +1,4 @@
-"""`anyhook record`: record what hooks see and decide, for every agent."""
+"""`anyhook history record`: record what hooks see and decide, for every agent."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import typer
 from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.agents.entry import load_object
 from anyhook.cli import OK
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time, print_difference
 from anyhook.cli.colors import CAUTION
+from anyhook.cli.listing import print_native_trust
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import make_table
@@ -57,11 +57,6 @@ if TYPE_CHECKING:
 
     from anyhook.settings.changes import Change
 
-record = typer.Typer(
-    no_args_is_help=True,
-    help="Record what your agents' hooks see and decide.",
-    rich_markup_mode="markdown",
-)
 Tap = Annotated[
     bool,
     typer.Option(
@@ -86,7 +81,6 @@ MAX_PROBLEM_SIZE = 64 * 1024
 """Bytes of the last problem."""
 
 
-@record.command("on")
 @one_at_a_time
 def switch_on(
     project: Project = HERE,
@@ -104,12 +98,12 @@ def switch_on(
     A recorder for all events is added to your own settings of each agent. It answers nothing. With
     `--tap`, the other commands in your settings and in those of the project are wrapped, so that
     what they receive and answer is recorded; nothing else changes for them. Secrets are replaced
-    before anything is written. `anyhook record off` restores the files byte for byte.
+    before anything is written. `anyhook history record off` restores the files byte for byte.
 
     For example:
 
-        anyhook record on
-        anyhook record on --agent claude --tap --keep 180d --max-size 2GB
+        anyhook history record on
+        anyhook history record on --agent claude --tap --keep 180d --max-size 2GB
     """
     directory = existing_project(project)
     state = read_state()
@@ -147,14 +141,11 @@ def switch_on(
     out = console()
     out.print(f"Recording is on; what is recorded is in {show_path(history_directory())}")
     for agent in specs:
-        if is_written and agent.native_trust:
-            review = load_object(agent.native_trust).review
-            text = f"{agent.title} runs new and changed hooks only after you trust them: {review}"
-            out.print(text, markup=False, soft_wrap=True)
+        if is_written:
+            print_native_trust(out, agent)
     return OK
 
 
-@record.command("off")
 @one_at_a_time
 def switch_off(
     project: Project = HERE,
@@ -172,8 +163,8 @@ def switch_off(
 
     For example:
 
-        anyhook record off
-        anyhook record off --agent claude
+        anyhook history record off
+        anyhook history record off --agent claude
     """
     if not dry_run:
         require_user()
@@ -239,7 +230,7 @@ def _write(
     if before.damage:
         moved = show_path(str(set_switch_aside()))
         text = f"The damaged {switch_path().name} was moved to {moved}. Commands of other projects"
-        text += " may still be wrapped: run `anyhook record off` there"
+        text += " may still be wrapped: run `anyhook history record off` there"
         console(stderr=True).print(text, style=CAUTION, markup=False, soft_wrap=True)
     if after is None:
         remove_switch()
@@ -327,7 +318,6 @@ def _files_json(recorded: Sequence[RecordingChange]) -> list[dict[str, Any]]:
 # -- the status
 
 
-@record.command("status")
 def status(project: Project = HERE, as_json: AsJson = False) -> int:
     """Show what is recorded: for each agent its recorder, tapped hooks and events of today.
 
@@ -335,8 +325,8 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
 
     For example:
 
-        anyhook record status
-        anyhook record status --json
+        anyhook history record status
+        anyhook history record status --json
     """
     directory = existing_project(project)
     switch, damage = read_state()
@@ -356,7 +346,9 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
             rows.append(_status_json(recorded, events_today))
             problems += recorded.problems
     if not is_on and any(row["files"] for row in rows):
-        problems.append("settings still hold what recording has added: run `anyhook record off`")
+        problems.append(
+            "settings still hold what recording has added: run `anyhook history record off`"
+        )
     if as_json:
         print_json(
             {
@@ -373,7 +365,9 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
         return OK
     out = console()
     if not is_on:
-        out.print("Recording is off. To record what your hooks see and decide: anyhook record on")
+        out.print(
+            "Recording is off. To record what your hooks see and decide: anyhook history record on"
+        )
     else:
         out.print(f"Recording is on, in {show_path(str(store))}", markup=False)
     table = make_table("agent", "recorder", "tapped hooks", "events today")

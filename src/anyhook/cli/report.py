@@ -1,4 +1,4 @@
-"""`anyhook report`: a session or a backtest as one file for a browser."""
+"""`anyhook history report`: a session or a backtest as one file for a browser."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def report(
 
     For example:
 
-        anyhook report last -o session.html
-        anyhook report --backtest guard.py --against git:HEAD -o backtest.html
+        anyhook history report last -o session.html
+        anyhook history report --backtest guard.py --against git:HEAD -o backtest.html
     """
     is_backtest = hook is not None or project is not None
     if is_backtest == bool(session):
@@ -72,7 +72,7 @@ def report(
     try:
         from anyhook.page.report import session_report
     except ModuleNotFoundError as error:
-        raise missing_library(error, "anyhook report") from None
+        raise missing_library(error, "anyhook history report") from None
     with open_history() as store:
         found = find_session(store, session, agent)
         text = session_report(store, found, everything=everything)

@@ -12,7 +12,7 @@ HELP = """Run a hook file as an agent does, in a warm worker if possible.
 
 An agent starts this on every event; the event comes on standard input. The first call starts a
 worker, which keeps the file loaded for the calls after it. If the worker cannot answer
-(`anyhook doctor` shows why), the file runs here, with the same answer.
+(`anyhook worker doctor` shows why), the file runs here, with the same answer.
 
 For example:
 

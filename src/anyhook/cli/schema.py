@@ -1,4 +1,4 @@
-"""`anyhook schema`: JSON Schemas for editors and programs."""
+"""`anyhook agents schema`: JSON Schemas for editors and programs."""
 
 from __future__ import annotations
 
@@ -35,15 +35,17 @@ def schema(
 
     For example:
 
-        anyhook schema > .gemini/hooks.schema.json
-        anyhook schema BeforeTool
-        anyhook schema BeforeTool --reply
+        anyhook agents schema > .gemini/hooks.schema.json
+        anyhook agents schema BeforeTool
+        anyhook agents schema BeforeTool --reply
     """
     agent_name = one_agent(existing_project(HERE), agent, subject)
     spec = get_agent(agent_name)
     if subject == SETTINGS:
         if reply:
-            raise UsageError("name the event of the reply: anyhook schema BeforeTool --reply")
+            raise UsageError(
+                "name the event of the reply: anyhook agents schema BeforeTool --reply"
+            )
         value = settings_schema(spec)
     elif reply:
         value = reply_schema(spec, spec.event(subject))

@@ -1,4 +1,4 @@
-"""`anyhook enable` and `anyhook disable`: switch one hook and keep the comments of its file."""
+"""`anyhook disable`, and what `anyhook enable` shares with it: switch one hook."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ HookName = Annotated[
 ]
 
 
-@one_at_a_time
 def disable(
     name: HookName,
     project: Project = HERE,
@@ -52,35 +51,19 @@ def disable(
         anyhook disable secret-guard
         anyhook disable settings.json:12 --dry-run
     """
-    engine = load_engine(project, agent, name)
-    if dry_run:
-        return _show_changes(engine, name, is_on=False, as_json=as_json)
-    return _report(engine, name, switch_hook(engine, name, is_on=False), as_json=as_json)
+    return switch(name, project, agent, is_on=False, dry_run=dry_run, as_json=as_json)
 
 
 @one_at_a_time
-def enable(
-    name: HookName,
-    project: Project = HERE,
-    agent: AgentName = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
+def switch(
+    name: str, project: Path, agent: str | None, *, is_on: bool, dry_run: bool, as_json: bool
 ) -> int:
-    """Switch a hook on in all of your settings files.
-
-    Exits with 1 if the hook stays off, because the system layer or a switch for all hooks turns it
-    off.
-
-    For example:
-
-        anyhook enable secret-guard
-        anyhook enable settings.json:12 --dry-run
-    """
+    """Switch a hook on or off, and print its state. Returns the exit code."""
     engine = load_engine(project, agent, name)
     if dry_run:
-        return _show_changes(engine, name, is_on=True, as_json=as_json)
-    result = switch_hook(engine, name, is_on=True)
-    return _report(engine, name, result, as_json=as_json, should_be_on=True)
+        return _show_changes(engine, name, is_on=is_on, as_json=as_json)
+    result = switch_hook(engine, name, is_on=is_on)
+    return _report(engine, name, result, as_json=as_json, should_be_on=is_on)
 
 
 def load_engine(project: Path, agent: str | None, name: str) -> Engine:
@@ -122,7 +105,7 @@ def _report(
     result: SwitchResult,
     *,
     as_json: bool,
-    should_be_on: bool = False,
+    should_be_on: bool,
 ) -> int:
     """Print the state of a hook after an edit. Returns the exit code."""
     state, switched_off_by, handler = result.state, result.switched_off_by, result.handler
@@ -143,6 +126,8 @@ def _report(
     files = ", ".join(show_path(str(path)) for path in changed)
     action = f"switched {state} in {files}" if changed else f"was {state} already"
     out.print(f"{printable(name)!r} {action}", markup=False)
+    if should_be_on and handler.shadow:
+        out.print("It is a shadow; to let it decide, give this command again.")
     if result.taken_out and changed:
         command = f"anyhook enable {shlex.quote(name)} --agent {engine.agent.name}"
         out.print(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.measure import Measurement
 from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
@@ -32,8 +31,6 @@ from anyhook.sandbox.sandbox import Sandbox
 from anyhook.testing.cases import is_case_file, read_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rich.console import Console
     from rich.table import Table
 
@@ -44,9 +41,6 @@ FIRST_CASES = "hook-cases.toml"
 """The file that `--init` writes by default."""
 WHAT = "what"
 """Heading of the column that wraps."""
-MIN_WHAT = 24
-"""Characters of that column; in a narrower terminal the agents share a column."""
-MAX_WIDTH = 1000
 
 
 def test(
@@ -145,9 +139,8 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
     results, warnings, problems = tried.results, tried.warnings, tried.problems
     with evidence_may_be_lost():
         keep_examples(file.resolve(), results)
-    for result in results:
-        if result.traceback:
-            log_text(result.traceback)
+    for traceback in dict.fromkeys(result.traceback for result in results if result.traceback):
+        log_text(traceback)
     unsupported = unsupported_by_agent(file, map(get_agent, agent_names))
     failed = not results or any(result.status == "failed" for result in results)
     failed = failed or bool(problems)
@@ -166,9 +159,7 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
     out = console()
     if results:
         out.print(_table(out, tried.examples, results, agent_names))
-    for result in results:
-        if result.status in ("failed", "degraded"):
-            _print_notes(out, result)
+    _print_notes(out, results, agent_names)
     print_unsupported(out, unsupported)
     for problem in problems:
         text = Text.assemble(("✗", BAD), f"  {printable(problem)}")
@@ -187,42 +178,10 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
 def _table(
     out: Console, examples: list[Example], results: list[ExampleResult], agent_names: list[str]
 ) -> Table:
-    """Return the results: a column for each agent, or, in a narrow terminal, one for all."""
+    """Return the results, with the agents that give the same result in one line."""
     what = {id(example): _example_text(example) for example in examples}
     if out.width != UNWRAPPED:
         what = {number: shorten(text) for number, text in what.items()}
-    table = _wide_table(examples, what, results, agent_names)
-    needed = Measurement.get(out, out.options.update(max_width=MAX_WIDTH), table).minimum
-    return table if needed <= out.width else _narrow_table(examples, what, results, agent_names)
-
-
-def _wide_table(
-    examples: list[Example],
-    what: Mapping[int, str],
-    results: list[ExampleResult],
-    agent_names: list[str],
-) -> Table:
-    headings = ("#", "event", WHAT, "expect", *agent_names)
-    table = make_table(*headings, no_wrap=[heading for heading in headings if heading != WHAT])
-    table.columns[headings.index(WHAT)].min_width = MIN_WHAT
-    by_example = {(id(result.example), result.agent): result for result in results}
-    for number, example in enumerate(examples, 1):
-        cells: list[Text] = []
-        for name in agent_names:
-            result = by_example.get((id(example), name))
-            cells.append(_result_cell(result) if result else Text())
-        text = Text(what[id(example)])
-        table.add_row(str(number), example.event, text, example.expect, *cells)
-    return table
-
-
-def _narrow_table(
-    examples: list[Example],
-    what: Mapping[int, str],
-    results: list[ExampleResult],
-    agent_names: list[str],
-) -> Table:
-    """Return a table with the agents that give the same result in one line."""
     headings = ("#", "event", WHAT, "expect", "result", "agents")
     table = make_table(*headings, no_wrap=("#", "event", "expect", "result"))
     table.columns[headings.index(WHAT)].ratio = 3
@@ -237,10 +196,13 @@ def _narrow_table(
                 agents_of.setdefault(cell.plain, []).append(result.agent)
         first = (str(number), example.event, Text(what[id(example)]), example.expect)
         for plain, names in agents_of.items():
-            agents = "all" if len(names) == len(agent_names) > 1 else ", ".join(names)
-            table.add_row(*first, cells[plain], Text(agents))
+            table.add_row(*first, cells[plain], Text(_agents_text(names, agent_names)))
             first = ("", "", Text(), "")
     return table
+
+
+def _agents_text(names: list[str], tried: list[str]) -> str:
+    return "all" if len(names) == len(tried) > 1 else ", ".join(names)
 
 
 def _example_text(example: Example) -> str:
@@ -257,13 +219,20 @@ def _result_cell(result: ExampleResult) -> Text:
     return Text.assemble(RESULTS[result.status], (answer, QUIET))
 
 
-def _print_notes(out: Console, result: ExampleResult) -> None:
-    mark, style = RESULTS[result.status]
-    for note in result.notes:
-        text = f"  {result.example.place}: {note}"
-        out.print(Text.assemble((f"{mark} {result.agent}", style), text))
-    if result.traceback:
-        out.print(Text(result.traceback.rstrip("\n")))
+def _print_notes(out: Console, results: list[ExampleResult], agent_names: list[str]) -> None:
+    """Print what went wrong or was done instead: each text once, with its agents."""
+    agents_of: dict[tuple[str, str, str], list[str]] = {}
+    for result in results:
+        if result.status in ("failed", "degraded"):
+            for note in result.notes:
+                about = (result.status, result.example.place, note)
+                agents_of.setdefault(about, []).append(result.agent)
+    for (status, place, note), names in agents_of.items():
+        mark, style = RESULTS[status]
+        agents = _agents_text(names, agent_names)
+        out.print(Text.assemble((f"{mark} {agents}", style), f"  {place}: {note}"))
+    for traceback in dict.fromkeys(result.traceback for result in results if result.traceback):
+        out.print(Text(traceback.rstrip("\n")))
 
 
 def _result_json(result: ExampleResult) -> dict[str, Any]:

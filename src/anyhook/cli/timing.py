@@ -187,4 +187,4 @@ def warm_up(command: Command, base: str) -> str:
         if events_before is not None and events > events_before:
             return ""
         events_before = events
-    return f"no worker answered within {WARM_UP:g} seconds; see: anyhook doctor"
+    return f"no worker answered within {WARM_UP:g} seconds; see: anyhook worker doctor"

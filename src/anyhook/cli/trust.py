@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -36,12 +37,13 @@ from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
+from anyhook.trust.changes import changes_to_review, forget_changes
 from anyhook.trust.languages import CODE_SUFFIXES
 from anyhook.trust.native import RUNNING, native_states
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from rich.console import Console
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from anyhook.manage.scope import Scope
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
+    from anyhook.trust.changes import FileChange
     from anyhook.trust.native import NativeStates
     from anyhook.trust.records import Change
     from anyhook.trust.subjects import Subject
@@ -119,14 +122,14 @@ def trust(
         return _revoke(store, scope.project, as_json=as_json)
     reviews = [review_hooks(store, scope.project, get_agent(name)) for name in scope.agents]
     changed = [review for review in reviews if review.changes]
-    should_ask = bool(changed) and not is_only_shown and not yes
+    file_changes = changes_to_review(scope.project)
+    needs_review = bool(changed or file_changes)
+    should_ask = needs_review and not is_only_shown and not yes
     if should_ask:
         require_terminal(ASK_INSTEAD)
     out = console()
     if not as_json:
-        print_project(out, scope.project)
-        for review in reviews:
-            print_review(out, scope.project, review)
+        _print_reviews(out, scope.project, reviews, file_changes)
     is_agreed = yes
     if should_ask:
         question = "Trust these hooks and scripts as they are?"
@@ -134,9 +137,11 @@ def trust(
     if is_agreed:
         for review in changed:
             store.trust(scope.project, review.subjects, agent=review.agent.name)
-    trusted = is_agreed or not changed
+        forget_changes(scope.project)
+    trusted = is_agreed or not needs_review
     if as_json:
-        print_json(_reviews_json(scope.project, reviews, trusted=trusted))
+        report = _reviews_json(scope.project, reviews, trusted=trusted)
+        print_json({**report, "changed_files": [asdict(change) for change in file_changes]})
     else:
         _print_result(out, scope, reviews, trusted=trusted)
     return OK if trusted else PROBLEMS
@@ -198,6 +203,16 @@ def _print_native(out: Console, review: Review) -> None:
 # -- what a user reviews
 
 
+def _print_reviews(
+    out: Console, project: Path, reviews: list[Review], file_changes: list[FileChange]
+) -> None:
+    print_project(out, project)
+    for review in reviews:
+        print_review(out, project, review)
+    for change in file_changes:
+        _print_file_change(out, project, change)
+
+
 def print_review(out: Console, project: Path, review: Review) -> None:
     """Print what is not trusted, and what the hooks depend on without trust being bound to it."""
     # Hooks share files and directories; each is shown once.
@@ -216,6 +231,20 @@ def print_review(out: Console, project: Path, review: Review) -> None:
         out.print(
             "  anyhook cannot watch these; it will not ask again when they change.", style=CAUTION
         )
+
+
+def _print_file_change(out: Console, project: Path, change: FileChange) -> None:
+    """Print what changed in a file of the guards while no hook saw it."""
+    at = time.strftime("%Y-%m-%d %H:%M", time.localtime(change.time))
+    place = show_path(change.file, project)
+    text = f"  changed while no hook saw it; noticed {at}"
+    out.print(Text.assemble((place, "bold"), (text, CAUTION)), soft_wrap=True)
+    _print_difference(out, change.difference)
+
+
+def _print_difference(out: Console, lines: Iterable[str]) -> None:
+    for line in lines:
+        out.print(Text(f"    {printable(line)}", style=DIFFERENCES.get(line[:1], "dim")))
 
 
 def _print_change(
@@ -250,8 +279,7 @@ def _print_change(
         out.print(Text(f"  directory: {directory}  {files}"), soft_wrap=True)
     difference = "\n".join(change.difference)
     if difference and difference not in shown:
-        for line in change.difference:
-            out.print(Text(f"    {printable(line)}", style=DIFFERENCES.get(line[:1], "dim")))
+        _print_difference(out, change.difference)
     elif difference:
         out.print(Text("    the same difference as above", style="dim"))
     shown.add(difference)

@@ -40,7 +40,7 @@ def ui(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Show in a browser what hooks decide: live, in the past, and what to look at first.
+    """Show in a browser what hooks decide, live and in past sessions.
 
     The page is for this machine only, and for the browser that opens the printed address. It works
     without a network. Ctrl-C ends it.

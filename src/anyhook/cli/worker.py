@@ -35,15 +35,9 @@ MAX_REASONS = 5
 """Reasons of cold runs that are shown for each server."""
 KIB_IN_MIB = 1024
 
-worker = typer.Typer(
-    help="See and end the warm workers, which run hook files without starting an interpreter.",
-    no_args_is_help=True,
-)
 
-
-@worker.command("status")
 def status(as_json: AsJson = False) -> int:
-    """Show the workers, how many events they answered, and why others ran cold.
+    """Show the warm workers, their events, and why hooks ran cold.
 
     There is one for each hook file and project. It starts at the first event, and ends by itself
     when there are none for a while.
@@ -72,14 +66,13 @@ def status(as_json: AsJson = False) -> int:
     return OK
 
 
-@worker.command("stop")
 def stop(
     everything: Annotated[
         bool, typer.Option("--all", help="Those of other interpreters too.")
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """End the workers of this interpreter, and wait until they have ended.
+    """End the workers of this interpreter.
 
     Hooks that run may finish; after five seconds they are killed. The next event starts a new
     worker, unless `ANYHOOK_WORKER=off` is set for the agent.

@@ -95,7 +95,7 @@ def _report_shadow(handler: HandlerSpec) -> Diagnostic:
     label = handler.label
     text = (
         f"{label!r} runs as a shadow: its answer is recorded and does not count; let it decide "
-        f"with: anyhook promote {shlex.quote(label)}"
+        f"with: anyhook enable {shlex.quote(label)}"
     )
     return diagnose("shadow-hook", text, handler.place, handler=label)
 

@@ -11,12 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.agents.spec import Denial
+from anyhook.agents.spec.rules import REFUSED_INPUT
 from anyhook.engine.policies import POLICIES, combine_field
 from anyhook.engine.verdicts import set_verdict
 from anyhook.model.answers import NO_OPINION, Audience, Outcome
-from anyhook.model.decisions import NO_DECISION, Decision, Message
+from anyhook.model.decisions import NO_DECISION, Blame, Decision, Message
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.draft import DecisionDraft, FieldValue
+from anyhook.model.event import ToolEvent
 from anyhook.model.sequence import carries, is_set
 from anyhook.model.status import Status
 
@@ -69,6 +71,7 @@ def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> 
         _set_fields(rules, spec, draft, answered)
         if draft.outcome is Outcome.DENY:
             _apply_denial(spec, draft)
+        _refuse_input(rules, spec, draft)
     return Decision(
         **draft.fields,
         messages=tuple(_route_texts(rules, spec, all_results, draft.outcome)),
@@ -84,6 +87,29 @@ def _apply_denial(spec: EventSpec, draft: DecisionDraft) -> None:
         draft.fields["goes_on"] = True
     elif spec.denial is Denial.EMPTIES:
         draft.set("tool_config", {"mode": "NONE"}, draft.blame.get("outcome", ()))
+
+
+def _refuse_input(rules: RuleSet, spec: EventSpec, draft: DecisionDraft) -> None:
+    """Report changed arguments that the agent refuses, and deny the call where that is known."""
+    changed = draft.fields.get("tool_input")
+    if changed is None or not isinstance(draft.event, ToolEvent):
+        return
+    tool, arguments = draft.event.tool_name, draft.event.tool_input
+    argument = rules.refused_argument(spec, tool, arguments, changed)
+    if not argument:
+        return
+    handler = draft.blame["tool_input"][-1].handler
+    if not spec.input_refusal:
+        problem = REFUSED_INPUT.format(tool=tool, argument=argument)
+        text = f"{draft.event_name}: {handler.label!r} {problem}"
+        place = handler.place
+        draft.diagnostics.append(diagnose("output-field", text, place, handler=handler.label))
+        return
+    draft.discard(*[name for name in draft.blame if name.partition(".")[0] == "tool_input"])
+    if draft.outcome is not Outcome.DENY:
+        reason = spec.input_refusal.format(event=spec.wire, tool=tool, argument=argument)
+        draft.set("outcome", Outcome.DENY, [Blame(handler, str(Outcome.DENY))])
+        draft.set("reason", reason, [Blame(handler, reason)])
 
 
 def _with_reason(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> HandlerResult:

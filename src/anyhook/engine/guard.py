@@ -18,6 +18,7 @@ from anyhook.settings.directories import find_root
 from anyhook.trust.records import Change
 from anyhook.trust.scripts import command_files
 from anyhook.trust.subjects import Subject, SubjectReader, definition_key
+from anyhook.trust.words import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,13 +77,17 @@ class Guard:
         return self._reader().read_all(self._definitions)
 
     def variables(self, cwd: Path | None = None) -> dict[str, str]:
-        """Return the variables that hold paths: the agent's, and those that the shim sets."""
+        """Return the variables that hold paths: the agent's, and those that the shim sets.
+
+        Args:
+            cwd: Where the command runs; by default the directory of the project.
+        """
         root = find_root(self._project)
         paths = {"project_dir": self._project, "cwd": cwd or self._project, "root": root}
         agents = [self._agent]
         if self._uses_shim:
             agents = [*map(get_agent, CODING_AGENTS), self._agent]
-        variables = {}
+        variables = {REPOSITORY: str(find_root(cwd) if cwd else root)}
         for agent in agents:
             for name, content in agent.hook_environment.items():
                 if content in paths:

@@ -131,23 +131,6 @@ def _take_last(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> N
     draft.set(field, entries[-1].value, [entries[-1].blame(overrode)])
 
 
-def _take_checked_input(
-    spec: EventSpec, draft: DecisionDraft, field: str, entries: list[FieldValue]
-) -> None:
-    """Take the last arguments; deny the call if a text that its tool needs is missing."""
-    _take_last(draft, field, entries)
-    required = spec.required_arguments.get(getattr(draft.event, "tool_name", ""))
-    if required is None or isinstance(entries[-1].value.get(required), str):
-        return
-    last = entries[-1]
-    draft.discard(field)
-    if draft.outcome is Outcome.DENY:
-        return
-    reason = f"hook returned updatedInput without string field `{required}`"
-    draft.set("outcome", Outcome.DENY, [Blame(last.handler, str(Outcome.DENY))])
-    draft.set("reason", reason, [Blame(last.handler, reason)])
-
-
 def _take_checked_result(
     spec: EventSpec, draft: DecisionDraft, field: str, entries: list[FieldValue]
 ) -> None:
@@ -318,10 +301,9 @@ POLICIES: dict[str, Policy] = {
 """Field of an answer to its usual policy, in the order in which they are applied."""
 
 CHECKING_POLICIES: dict[str, CheckingPolicy] = {
-    "checked_input": _take_checked_input,
     "checked_result": _take_checked_result,
 }
-"""Policies that need the tables of the event: `required_arguments` and `result_members`."""
+"""Policies that need the tables of the event: `result_members`."""
 
 NAMED_POLICIES: dict[str, Policy] = {
     "every_context": _collect_every,

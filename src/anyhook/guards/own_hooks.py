@@ -12,11 +12,10 @@ Source: https://advisories.gitlab.com/pkg/npm/@anthropic-ai/claude-code/CVE-2026
 Version: 1
 """
 
-import hashlib
 import re
 from pathlib import Path
 
-from anyhook.authoring import Hooks, ask, deny, load_state, message, save_state
+from anyhook.authoring import Hooks, ask, deny, look_for_changes, message
 
 # Settings of agents, and what they run.
 SETTINGS = [
@@ -79,11 +78,9 @@ WEAKENING = [
     ["anyhook", "allow"],
     ["anyhook", "disable"],
     ["anyhook", "history", "record", "off"],
-    ["anyhook", "record", "off"],
     ["anyhook", "remove"],
     ["anyhook", "shadow"],
     ["anyhook", "trust"],
-    ["anyhook", "uninstall"],
     ["anyhook", "worker", "stop"],
 ]
 # Options with which agents ask nobody or run no hooks.
@@ -93,6 +90,8 @@ UNGUARDED = [
     *("--approval-mode=yolo", "--force-allow"),
 ]
 AGENTS = ["claude", "codex", "copilot", "cursor-agent", "gemini", "opencode", "qwen", "terminai"]
+# Characters of a message about changed guards.
+MAX_MESSAGE = 2000
 ASK_USER = "Only the user changes guards. Tell them what is in your way, and why."
 
 hooks = Hooks(on_crash="deny")
@@ -158,40 +157,35 @@ def is_weakening(command):
 
 
 @hooks.session_start
-def look_for_changes(event):
+def report_at_start(event):
     """Tell the user what changed since the last turn that was looked at."""
     return report(event)
 
 
 @hooks.after_agent
-def look_again(event):
+def report_after_turn(event):
     """Tell the user what changed during the turn."""
     return report(event)
 
 
 def report(event):
     """Return a message about guards that are not as they were; nothing the first time."""
-    before, now = load_state("own-hooks", event.cwd), fingerprints(event.cwd)
-    save_state("own-hooks", event.cwd, now)
-    names = sorted({*before, *now}) if before else []
-    changed = [name for name in names if before.get(name) != now.get(name)]
-    if not changed:
+    changes = look_for_changes(event.cwd, guard_files(event.cwd))
+    if not changes:
         return None
-    shown = ", ".join(changed[:10])
-    return message(f"Guards changed: {shown}. If that was not you: anyhook trust --show")
+    texts = ["\n".join([f"Changed: {change.file}", *change.difference]) for change in changes]
+    text = "\n\n".join(texts)[:MAX_MESSAGE]
+    return message(f"Guards changed while no hook saw it.\n{text}\nReview: anyhook trust")
 
 
-def fingerprints(directory):
-    """Return the digest of each file of the guards in the project and in the home."""
-    digests = {}
+def guard_files(directory):
+    """Yield the files of the guards in the project and in the home."""
     for place in (Path(directory), Path.home()):
         for pattern in (*SETTINGS, "**/.anyhook/**", "**/.git/hooks/**"):
-            if not pattern.startswith("**/"):
-                continue
-            for path in place.glob(pattern.removeprefix("**/").replace("/**", "/*")):
-                if path.is_file() and not path.name.endswith(".sample"):
-                    digests[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return digests
+            if pattern.startswith("**/"):
+                for path in place.glob(pattern.removeprefix("**/").replace("/**", "/*")):
+                    if path.is_file() and path.suffix != ".sample":
+                        yield path
 
 
 for denied in (

@@ -70,7 +70,7 @@ def ingest(history: History) -> Ingested:
 
 
 def _apply_limits(history: History, done: Ingested) -> None:
-    """Remove the oldest events above the limits that `anyhook record on` has set."""
+    """Remove the oldest events above the limits that `anyhook history record on` has set."""
     if not done.events:
         return
     try:

@@ -182,8 +182,8 @@ def read_switch(directory: str | None = None) -> RecordingSwitch | None:
         raise HistoryError(_unusable(path, "read", error)) from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise DamagedSwitchError(
-            f"{path} is damaged ({type(error).__name__}: {error}); `anyhook record off` moves it"
-            " away and restores the settings, `anyhook record on` starts anew"
+            f"{path} is damaged ({type(error).__name__}: {error}); `anyhook history record off` "
+            "moves it away and restores the settings, `anyhook history record on` starts anew"
         ) from error
 
 

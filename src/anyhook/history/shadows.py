@@ -66,7 +66,7 @@ class ShadowNames:
     Attributes:
         labels: Their labels.
         files: Their files.
-        other_files: Files of other hooks with the same label: `grep` and `grep#2`.
+        other_files: Files of other hooks with the same label: `grep#3f2a` and `grep#91bc`.
         other_digests: Content hashes of these.
     """
 

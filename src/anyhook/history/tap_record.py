@@ -82,7 +82,7 @@ def _end(code: int | None) -> dict[str, Any]:
 
 
 def _note_problem(directory: str, error: Exception) -> None:
-    """Leave the last problem for `anyhook record status`."""
+    """Leave the last problem for `anyhook history record status`."""
     text = getattr(error, "strerror", None) or type(error).__name__
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)

@@ -16,7 +16,7 @@ from anyhook.authoring.load import load_hooks as load_hooks_of_file
 from anyhook.engine.guard import Guard
 from anyhook.errors import SettingsError, UsageError
 from anyhook.manage.paths import show_path
-from anyhook.matching.matchers import EXPRESSION_STYLES
+from anyhook.matching.matchers import EXPRESSION_STYLES, compile_matcher
 from anyhook.settings.added import find_before, note_before
 from anyhook.settings.changes import Change, parsed, read_text, settings_file
 from anyhook.settings.companions import companion_changes, program_words
@@ -30,7 +30,7 @@ from anyhook.trust.store import TrustStore
 from anyhook.worker.commands import read_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.authoring.functions import HookFunction
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 
 TIMEOUT_MARGIN = 5.0
 """Seconds that the agent waits longer than the hook may run, so that the hook can answer."""
+
+TOP_OF_REPOSITORY = "$(git rev-parse --show-toplevel 2>/dev/null || pwd)"
+"""For agents without a variable that holds the project; they run hooks of a repository in any of
+its directories, and others in the directory of the project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,11 +280,13 @@ def _definition(
 def _matcher(agent: AgentSpec, spec: EventSpec, functions: list[HookFunction]) -> str | None:
     """Return a matcher for all subjects of functions, by the agent's names."""
     is_tool_event = spec.subject == "tool_name"
-    is_expression = spec.matcher_style in EXPRESSION_STYLES
     if not spec.writes_matchers:
         return None
     if spec.subject is None or any(not function.subjects for function in functions):
-        return "*" if is_tool_event and not is_expression else None  # `*` is no expression
+        # `*` is not an expression: in some styles it does not compile, and nothing matches.
+        is_read = is_tool_event and compile_matcher("*", spec.matcher_style).problem is None
+        return "*" if is_read else None
+    is_expression = spec.matcher_style in EXPRESSION_STYLES
     names: list[str] = []
     for function in functions:
         for subject in function.subjects:
@@ -323,13 +329,14 @@ def _file_argument(agent: AgentSpec, project: Path, scope: str, file: Path) -> s
     if scope == "user" or not script.is_relative_to(root):
         return shlex.quote(str(script))
     directories = {"project_dir": root, "root": find_root(root)}
+    start, directory = TOP_OF_REPOSITORY, directories["root"]
     for name, value in agent.hook_environment.items():
         if value in directories:
-            relative_path = script.relative_to(directories[value]).as_posix()
-            path = re.sub(r'(["$`\\])', r"\\\1", relative_path)
-            return f'"${{{name}}}/{path}"'
-    # Without a variable only the whole path works in every directory of the project.
-    return shlex.quote(str(script))
+            start, directory = f"${{{name}}}", directories[value]
+            break
+    relative_path = script.relative_to(directory).as_posix()
+    path = re.sub(r'(["$`\\])', r"\\\1", relative_path)
+    return f'"{start}/{path}"'
 
 
 def file_arguments(agent: AgentSpec, project: Path, file: Path) -> set[str]:
@@ -359,29 +366,48 @@ def runs_file(handler: Any, arguments: set[str]) -> bool:
 
 def trust_hook_files(changes: SettingsChanges, place: Place, files: Sequence[HookFile]) -> None:
     """Trust the written hooks, which the user has seen and confirmed, and no other new ones."""
-    agent, project = changes.agent, place.project
-    store = TrustStore()
-    subjects = _subjects(agent, project, store)
-    untrusted = {id(change.subject) for change in store.changes(project, subjects)[0]}
     arguments: set[str] = set()
     for file in files:
-        arguments |= file_arguments(agent, project, file.path)
+        arguments |= file_arguments(changes.agent, place.project, file.path)
 
-    def is_trusted(subject: Subject) -> bool:
+    def is_written(subject: Subject) -> bool:
         handler = subject.handler
         is_in_file = handler.place.file == str(changes.settings.path)
-        is_written = is_in_file and runs_file({"command": handler.command}, arguments)
-        return is_written or id(subject) not in untrusted
+        return is_in_file and runs_file({"command": handler.command}, arguments)
 
-    trusted = [subject for subject in subjects if is_trusted(subject)]
-    store.trust(project, trusted, agent=agent.name)
+    paths = [file.path for file in files]
+    _trust_again(changes.agent, place.project, paths, is_written)
 
 
-def forget_hook_files(agent: AgentSpec, project: Path, paths: Iterable[Path]) -> None:
+def forget_hook_files(agent: AgentSpec, project: Path, paths: Sequence[Path]) -> None:
     """Remove what is recorded in the trust store about hook files that no settings run any more."""
     store = TrustStore()
     configured = {subject.key for subject in _subjects(agent, project, store)}
     store.forget(project, agent.name, configured, [os.path.realpath(path) for path in paths])
+    if configured:
+        _trust_again(agent, project, paths, lambda _subject: False)
+
+
+def _trust_again(
+    agent: AgentSpec, project: Path, paths: Iterable[Path], is_confirmed: Callable[[Subject], bool]
+) -> None:
+    """Trust the confirmed hooks, and those that were trusted: they may be bound to the same files.
+
+    Args:
+        agent: Whose hooks they are.
+        project: Directory of the project.
+        paths: Files that were written or removed with the consent of the user.
+        is_confirmed: Whether the user has confirmed a hook.
+    """
+    store = TrustStore()
+    subjects = _subjects(agent, project, store)
+    files = {name for path in paths for name in (str(path), os.path.realpath(path))}
+    changed, _problems = store.changes(project, subjects, agent=agent.name, confirmed=files)
+    untrusted = {id(change.subject) for change in changed}
+    trusted = [
+        subject for subject in subjects if is_confirmed(subject) or id(subject) not in untrusted
+    ]
+    store.trust(project, trusted, agent=agent.name)
 
 
 def _subjects(agent: AgentSpec, project: Path, store: TrustStore) -> list[Subject]:

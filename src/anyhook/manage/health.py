@@ -90,11 +90,13 @@ class Health:
         agent: Name of the agent.
         hooks: Every configured hook but the recorder, in the order of `anyhook list`.
         unreadable: Files whose hooks cannot be read, which count as broken.
+        changed: Files of the guards that changed while no hook saw it.
     """
 
     agent: str
     hooks: tuple[HookHealth, ...]
     unreadable: tuple[Diagnostic, ...] = ()
+    changed: tuple[Diagnostic, ...] = ()
 
     @cached_property
     def by_name(self) -> dict[tuple[str, str], HookHealth]:
@@ -154,7 +156,8 @@ def health_of(
         judge.problem = str(error)
         hooks = tuple([judge.health_of(row, None) for row in rows])
     unreadable = [one for one in found if one.code in UNREADABLE and one.severity is Severity.ERROR]
-    return Health(engine.agent.name, hooks, tuple(unreadable))
+    changed = [one for one in found if one.code == "guard-changed"]
+    return Health(engine.agent.name, hooks, tuple(unreadable), tuple(changed))
 
 
 class _Facts:
@@ -245,7 +248,7 @@ class _Judge:
             return HookHealth(row, Word.UNKNOWN, text, place, f"anyhook enable {name}")
         if row.state == "shadow":
             text = "it is a shadow: it runs and does not decide"
-            return HookHealth(row, Word.UNKNOWN, text, place, f"anyhook promote {name}")
+            return HookHealth(row, Word.UNKNOWN, text, place, f"anyhook enable {name}")
         return None
 
     def _fact_about(self, row: HookRow) -> Diagnostic | None:

@@ -114,8 +114,8 @@ def _sorted_definitions(engine: Engine) -> list[HookDefinition]:
 def split_recorder(rows: Sequence[HookRow]) -> tuple[list[HookRow], HookRow | None]:
     """Return the hooks without the recorder, and one row that stands for it on all of its events.
 
-    `anyhook record on` adds the recorder on every event, and `record off` removes it. A recorder
-    that does not run is listed like any other hook.
+    `anyhook history record` adds the recorder on every event, and removes it. A recorder that does
+    not run is listed like any other hook.
     """
     hooks: list[HookRow] = []
     recorder: list[HookRow] = []
@@ -154,10 +154,14 @@ def find_hook(engine: Engine, name: str) -> list[HandlerSpec]:
     handlers = all_handlers(engine)
     matches = handlers_named(name, handlers)
     if len({handler.identifier for handler in matches}) > 1:
+        labels = unique_labels(handlers)
         directory = f"{engine.project_dir}/"
-        places = ", ".join(str(handler.place).removeprefix(directory) for handler in matches)
+        names = [
+            f"{labels[id(handler)]} ({str(handler.place).removeprefix(directory)})"
+            for handler in matches
+        ]
         raise UsageError(
-            f"{printable(name)!r} is short for several hooks; name one by its place: {places}"
+            f"{printable(name)!r} is short for several hooks; name one of: {', '.join(names)}"
         )
     if matches:
         return matches

@@ -18,6 +18,7 @@ from anyhook.journal.lines import history_directory, is_recording
 from anyhook.journal.records import version_record
 from anyhook.manage.hooks import configured_handlers
 from anyhook.manage.recording import TAP_MARK
+from anyhook.model.layers import Layer
 from anyhook.settings.changes import EDITABLE_LAYERS, Change, read_source
 from anyhook.settings.wrapping import NewMember, change_commands, line_keys
 from anyhook.shell.tapped import (
@@ -51,16 +52,25 @@ def check_can_be_shadow(engine: Engine, handlers: Sequence[HandlerSpec]) -> None
 
     Raises:
         UsageError: If one is not a command, or does the agent's work.
-        SettingsError: If its file is not the user's.
+        SettingsError: If its file is not the user's, or a command that has to be wrapped stands in
+            a file that is shared.
     """
     for handler in handlers:
         if handler.kind != "command":
             raise UsageError(
-                f"{handler.label!r} is no command ({handler.kind}); only commands can be shadows"
+                f"{handler.label!r} is of type {handler.kind}; only commands can be shadows"
             )
         if handler.layer not in EDITABLE_LAYERS:
             raise SettingsError(
                 f"the hook belongs to the {handler.layer} layer, whose file is not yours to edit",
+                path=handler.place.file,
+                line=handler.place.line,
+            )
+        is_hook_file = handler.command is not None and read_line(handler.command) is not None
+        if handler.layer is Layer.PROJECT and not is_hook_file:
+            raise SettingsError(
+                f"{handler.label!r} would get a path of this machine in a file that is shared; "
+                "move it to a settings file of yours, or make it a hook file (anyhook init)",
                 path=handler.place.file,
                 line=handler.place.line,
             )

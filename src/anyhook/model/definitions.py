@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_LABEL_WIDTH = 60
 """Characters of a label; a longer one is cut."""
+MIN_MARK_LENGTH = 4
+"""Characters that tell hooks of one label apart."""
 _NOT_IN_HOSTS = re.compile(r"[\s\\]")
 """Characters that no host name has; a URL with one may be read differently by other programs."""
 LABELS = ("url", "server", "tool", "prompt")
@@ -181,20 +184,31 @@ class HookDefinition:
 def unique_labels(handlers: Iterable[HandlerSpec]) -> dict[int, str]:
     """Return a label for every handler that no handler of another name or command has.
 
-    Of several scripts with one name, the second one is `guard.py#2`.
+    Of several scripts with one name each has a mark, `guard.py#3f2a`, which depends on its command
+    alone: it stays when another one is added, moved or switched off.
 
     Args:
-        handlers: All handlers, in the order of a plan.
+        handlers: All handlers.
 
     Returns:
         The `id` of a handler to its label.
     """
-    identifiers: dict[str, list[str]] = {}
+    handlers = list(handlers)
+    identifiers: dict[str, set[str]] = {}
+    for handler in handlers:
+        identifiers.setdefault(handler.label, set()).add(handler.identifier)
     labels: dict[int, str] = {}
     for handler in handlers:
-        same_label = identifiers.setdefault(handler.label, [])
-        if handler.identifier not in same_label:
-            same_label.append(handler.identifier)
-        number = same_label.index(handler.identifier) + 1
-        labels[id(handler)] = f"{handler.label}#{number}" if number > 1 else handler.label
+        same_label = identifiers[handler.label]
+        mark = f"#{_mark(handler.identifier, same_label)}" if len(same_label) > 1 else ""
+        labels[id(handler)] = handler.label + mark
     return labels
+
+
+def _mark(identifier: str, identifiers: set[str]) -> str:
+    """Return the start of the checksum of a text that no other one of the texts has."""
+    digests = {text: sha256(text.encode()).hexdigest() for text in identifiers}
+    length = MIN_MARK_LENGTH
+    while len({digest[:length] for digest in digests.values()}) < len(digests):
+        length += 1
+    return digests[identifier][:length]

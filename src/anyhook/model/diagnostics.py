@@ -134,6 +134,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     # trust
     "project-untrusted": (WARNING, "hooks of a project that is not trusted do not run"),
     "trust-changed": (WARNING, "a trusted hook or its script changed and does not run"),
+    "guard-changed": (WARNING, "a file of the guards changed while no hook saw it"),
     "native-trust": (INFO, "the agent itself does not trust a hook, and does not run it"),
     "trust-store": (ERROR, "the trust store cannot be read; nothing in it is trusted"),
     # the host

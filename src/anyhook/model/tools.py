@@ -1,8 +1,4 @@
-"""Tools and their arguments by canonical names, which do not depend on the agent.
-
-The names are those of DeepWork's generic layer where it has one. A tool outside the vocabulary
-keeps the agent's name.
-"""
+"""Tools and their arguments by names that do not depend on the agent."""
 
 from __future__ import annotations
 
@@ -68,6 +64,18 @@ TOOLS: dict[str, tuple[str, ...]] = {
 An argument that only one agent has keeps the name of that agent.
 """
 
+REQUIRED = {
+    "shell": ("command",),
+    "read_file": ("file_path",),
+    "write_file": ("file_path", "content"),
+    "edit_file": ("file_path", "old_string", "new_string"),
+    "edit_notebook": ("notebook_path", "new_source"),
+    "glob": ("pattern",),
+    "grep": ("pattern",),
+    "web_search": ("query",),
+}
+"""Canonical tool to the texts without which no agent carries out a call."""
+
 PATHS = frozenset({"file_path", "notebook_path", "path", "directory"})
 """Canonical arguments whose value is a path."""
 
@@ -131,6 +139,17 @@ class Vocabulary(Record):
             for name in dict.fromkeys(row.names):
                 tools.setdefault(name, []).append(tool)
         return tools
+
+    @cached_property
+    def required(self) -> Mapping[str, tuple[str, ...]]:
+        """The agent's current name of a tool to the texts that a call needs, by its names."""
+        required: dict[str, tuple[str, ...]] = {}
+        for tool, arguments in REQUIRED.items():
+            row = self.tools.get(tool)
+            if row is not None:
+                own = (row.patch,) if row.patch else tuple(row.keys.get(a, a) for a in arguments)
+                required[row.names[0]] = own
+        return required
 
     @cached_property
     def _bare_mcp_prefix(self) -> str | None:

@@ -1,1 +1,1 @@
-"""The page of `anyhook ui` and the files of `anyhook report`: the same views, served or saved."""
+"""The views of `anyhook ui`, which are served, and of `anyhook history report`, a file."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.spec import Denial
+from anyhook.agents.spec.rules import REFUSED_INPUT
 from anyhook.model.answers import Outcome
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Severity, diagnose
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from anyhook.agents.program import AgentProgram
     from anyhook.agents.spec import EventSpec
     from anyhook.engine.engine import Engine
+    from anyhook.model.answers import Answer
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.probe.configured import ConfiguredHook
     from anyhook.probe.taps import Record
@@ -197,6 +199,7 @@ class Observer:
         if not killed and answer.context:
             context = self._has_heard(trial, answer.context)
         problems = [d for d in output.diagnostics if d.severity is not Severity.INFO]
+        problems += self._refused_input(hook, spec, record, answer)
         if not denied and not problems:
             problems += self._overlooked(hook, spec, record)
         return Observation(
@@ -226,6 +229,19 @@ class Observer:
         if record.exit_code == 0 and _has_late_json(record.stdout):
             text = f"prints text before its JSON, so {title} takes all of it for text"
             yield diagnose("text-before-json", f"{about}: {text}", hook.place, handler=hook.label)
+
+    def _refused_input(
+        self, hook: ConfiguredHook, spec: EventSpec, record: Record, answer: Answer
+    ) -> Iterator[Diagnostic]:
+        """Yield a problem with changed arguments that the agent refuses."""
+        tool, arguments = record.payload.get("tool_name", ""), record.payload.get("tool_input")
+        if answer.tool_input is None or not isinstance(arguments, dict):
+            return
+        argument = self.engine.rules.refused_argument(spec, tool, arguments, answer.tool_input)
+        if argument:
+            problem = REFUSED_INPUT.format(tool=tool, argument=argument)
+            text = f"{hook.label!r} on {spec.wire}: {problem}"
+            yield diagnose("output-field", text, hook.place, handler=hook.label)
 
     def _decode(self, hook: ConfiguredHook, spec: EventSpec, record: Record) -> HookOutput:
         name = signal.Signals(record.signal).name if record.signal else None

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError
-from anyhook.files import data_directory, read_user_file
+from anyhook.files import data_directory, read_user_file, record_name
 from anyhook.settings.changes import Change
 from anyhook.settings.sources import SIZE_LIMIT
 
@@ -109,7 +108,7 @@ def _missing_directories(paths: Iterable[Path]) -> list[Path]:
 
 
 def _record_of(path: Path) -> Path:
-    return data_directory() / "added" / f"{_digest(os.path.realpath(path))[:32]}.json"
+    return data_directory() / "added" / f"{record_name(path)}.json"
 
 
 def _read_entries(record: Path) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from anyhook.settings.jsonc import SettingsSyntaxError
 from anyhook.settings.reader import rejected_message
 from anyhook.settings.sources import SIZE_LIMIT, Location, own_places, written_file
 from anyhook.settings.write import stay_inside, write_atomically
+from anyhook.trust.changes import accept_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -120,6 +121,8 @@ def write_changes(changes: Iterable[Change], *, backup: bool = False) -> Written
             with suppress(SettingsError):
                 _write(change, change.after, change.before)
         raise
+    with suppress(OSError):  # then a guard reports what anyhook has written
+        accept_files([change.path for change in done])
     shown = [change for change in done if change.is_shown]
     written = tuple(dict.fromkeys(change.path for change in shown if change.after is not None))
     removed = tuple(change.path for change in shown if change.after is None)

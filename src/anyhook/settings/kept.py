@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError
-from anyhook.files import data_directory, describe_no_directory, read_user_file
+from anyhook.files import data_directory, describe_no_directory, read_user_file, record_name
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import Change
@@ -124,8 +123,7 @@ def _record_of(source: Source) -> Path:
         # The agent reads every file of a directory of hooks but the hidden ones.
         is_in_directory = source.file is not None and source.file.written_name
         return source.path.with_name(f".{SHARED_RECORD}" if is_in_directory else SHARED_RECORD)
-    name = hashlib.sha256(os.fsencode(os.path.realpath(source.path))).hexdigest()[:32]
-    return data_directory() / "disabled" / f"{name}.json"
+    return data_directory() / "disabled" / f"{record_name(source.path)}.json"
 
 
 def _read_record(record: Path) -> list[dict[str, Any]]:

@@ -15,15 +15,17 @@ from anyhook.agents.capabilities import shows_stderr, stderr_message
 from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.replies import encode_answer
+from anyhook.agents.spec.rules import REFUSED_INPUT
 from anyhook.authoring.degrade import fit
 from anyhook.authoring.hooks import Hooks
 from anyhook.authoring.load import load_hooks
 from anyhook.authoring.process_exit import BLOCKED
 from anyhook.errors import UsageError
 from anyhook.journal.records import RECORDED, REHEARSAL
-from anyhook.model.answers import NO_OPINION, Answer
+from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
+from anyhook.model.events import ToolEvent
 from anyhook.model.layers import Layer
 from anyhook.testing.events import make_payload
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.model.diagnostics import Diagnostic
+    from anyhook.model.events import Event
 
 PROCESS_TIMEOUT = 60.0
 """Seconds."""
@@ -131,6 +134,7 @@ def _call_functions(hooks: Hooks, agent: AgentSpec, payload: dict[str, Any]) -> 
     reply = encode_answer(agent, spec, answer)
     stdout = json.dumps(reply) if reply else empty_reply
     understood, diagnostics = _decode_reply(agent, spec, stdout, stderr, exit_code)
+    understood, refusals = _refuse_input(agent, spec, event, understood)
     return HookRun(
         agent.name,
         payload,
@@ -139,7 +143,7 @@ def _call_functions(hooks: Hooks, agent: AgentSpec, payload: dict[str, Any]) -> 
         stdout,
         stderr,
         exit_code,
-        tuple(notes),
+        (*notes, *refusals),
         diagnostics,
     )
 
@@ -161,12 +165,14 @@ def _run_process(
     spec = agent.by_canonical.get(event.name)
     answer: Answer = NO_OPINION
     diagnostics: tuple[Diagnostic, ...] = ()
-    if spec is not None:
-        answer, diagnostics = _decode_reply(agent, spec, stdout, stderr, process.returncode)
-    # Text that is no object is no reply: some agents show it to the user.
-    reply = json.loads(stdout) if stdout.startswith("{") else None
     # A hook reports what it did instead on standard error.
     notes = [line for line in stderr.splitlines() if line.startswith("anyhook: ")]
+    if spec is not None:
+        answer, diagnostics = _decode_reply(agent, spec, stdout, stderr, process.returncode)
+        answer, refusals = _refuse_input(agent, spec, event, answer)
+        notes += refusals
+    # Text that is not an object is not a reply: some agents show it to the user.
+    reply = json.loads(stdout) if stdout.startswith("{") else None
     return HookRun(
         agent.name,
         payload,
@@ -193,3 +199,17 @@ def _decode_reply(
     if exit_code == BLOCKED and shows_stderr(agent, spec.canonical):
         answer = answer.replace(system_message=stderr.strip() or None)
     return answer, output.diagnostics
+
+
+def _refuse_input(
+    agent: AgentSpec, spec: EventSpec, event: Event, answer: Answer
+) -> tuple[Answer, tuple[str, ...]]:
+    """Return the answer without changed arguments that the agent refuses, and a note on them."""
+    is_denied = answer.outcome is Outcome.DENY
+    if answer.tool_input is None or is_denied or not isinstance(event, ToolEvent):
+        return answer, ()
+    rules, tool = agent.documented, event.tool_name
+    argument = rules.refused_argument(spec, tool, event.tool_input, answer.tool_input)
+    if not argument:
+        return answer, ()
+    return answer.replace(tool_input=None), (REFUSED_INPUT.format(tool=tool, argument=argument),)

@@ -8,7 +8,6 @@ user once more.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import tempfile
@@ -17,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.files import data_path, locked, read_user_file
+from anyhook.files import data_path, locked, read_user_file, record_name
 from anyhook.trust.loaded_code import PACKAGE_DIRECTORIES, is_installed
 
 if TYPE_CHECKING:
@@ -59,9 +58,7 @@ def observed_file(hook_file: str, environ: Mapping[str, str] | None = None) -> s
         hook_file: The hook file.
         environ: Environment that names the data directory; by default that of this process.
     """
-    real = os.path.realpath(hook_file)
-    name = hashlib.sha256(real.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    return f"{data_path(environ)}/observed/{name}.json"
+    return f"{data_path(environ)}/observed/{record_name(hook_file)}.json"
 
 
 def read_observed(file: str) -> ObservedFiles:

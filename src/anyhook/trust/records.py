@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.trust.subjects import Subject
-    from anyhook.trust.trees import Script
+    from anyhook.trust.trees import Script, Tree
 
 MAX_TEXT = 8 * 1024 * 1024
 """Characters of files that are kept to show differences; the others are bound by their hash."""
@@ -103,7 +103,12 @@ class Records:
         return isinstance(self.entries.get(key), dict)
 
     def compare(
-        self, subject: Subject, current_keys: Collection[str] = (), *, agent: str = ""
+        self,
+        subject: Subject,
+        current_keys: Collection[str] = (),
+        *,
+        agent: str = "",
+        confirmed: Collection[str] = (),
     ) -> Change | None:
         """Compare a subject with what was trusted; `None` if it is the same.
 
@@ -111,6 +116,7 @@ class Records:
             subject: The handler.
             current_keys: Keys of all definitions of its agent that there are now.
             agent: Whose hook it is. A definition that is gone was one of the same agent.
+            confirmed: Paths of files whose changes do not count.
         """
         if not self.has_definition(subject.key):
             former_key = self._former_key(subject, current_keys, agent)
@@ -118,10 +124,38 @@ class Records:
                 return Change(subject, "new")
             return Change(subject, "definition", self, former_key)
         entry = self.entries[subject.key]
-        has_same_trees = entry.get("trees") == tree_digests(subject)
-        if has_same_trees and _has_same_scripts(entry, subject):
+        has_same_trees = self._has_same_trees(entry, subject, confirmed)
+        if has_same_trees and _has_same_scripts(entry, subject, confirmed):
             return None
         return Change(subject, "script", self, subject.key)
+
+    def _has_same_trees(
+        self, entry: Mapping[str, Any], subject: Subject, confirmed: Collection[str]
+    ) -> bool:
+        digests = object_member(entry, "trees")
+        if digests == tree_digests(subject):
+            return True
+        if digests.keys() != tree_digests(subject).keys():
+            return False
+        for tree in subject.trees:
+            if tree.digest != digests[str(tree.root)]:
+                names = self._changed_names(str(digests[str(tree.root)]), tree)
+                changed = {f"{tree.root}/{name}" for name in names}
+                # The digest also covers directories of packages.
+                if not changed or not changed <= set(confirmed):
+                    return False
+        return True
+
+    def _changed_names(self, digest: str, tree: Tree) -> list[str]:
+        """Return the files of a directory that are not as they were trusted, in order."""
+        before = _recorded_files(self.trees, digest)
+        names: list[str] = []
+        for name in sorted({*before, *tree.files}):
+            script = tree.files.get(name)
+            digest_now = script.digest if script is not None else None
+            if before.get(name, ABSENT).digest != digest_now:
+                names.append(name)
+        return names
 
     def _former_key(
         self, subject: Subject, current_keys: Collection[str], agent: str
@@ -181,19 +215,15 @@ class Records:
                 tree = read_tree(Path(root))
             if tree.digest == digests.get(root):
                 continue
-            before = _recorded_files(self.trees, str(digests.get(root)))
-            now = {name: _recorded(script) for name, script in tree.files.items()}
-            names = [
-                name
-                for name in sorted({*before, *now})
-                if before.get(name, ABSENT).digest != now.get(name, ABSENT).digest
-            ]
+            digest = str(digests.get(root))
+            before = _recorded_files(self.trees, digest)
+            names = self._changed_names(digest, tree)
             for name in names:
                 path = f"{root}/{name}"
                 if path not in named:
-                    yield from _file_difference(
-                        path, before.get(name, ABSENT), now.get(name, ABSENT)
-                    )
+                    script = tree.files.get(name)
+                    now = _recorded(script) if script is not None else ABSENT
+                    yield from _file_difference(path, before.get(name, ABSENT), now)
             if not names:
                 # The digest also covers directories of packages.
                 yield f"{root}: a file in it changed"
@@ -303,12 +333,15 @@ def _short_digest(value: Any) -> str | None:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _has_same_scripts(entry: Mapping[str, Any], subject: Subject) -> bool:
+def _has_same_scripts(
+    entry: Mapping[str, Any], subject: Subject, confirmed: Collection[str]
+) -> bool:
     """Return whether the files are as trusted; one that never existed may be named or not."""
     recorded = _recorded_files(entry, "scripts")
     before = {path: file.digest for path, file in recorded.items()}
     now = {str(script.path): script.digest for script in subject.scripts}
-    return all(before.get(path) == now.get(path) for path in before.keys() | now.keys())
+    compared = (before.keys() | now.keys()).difference(confirmed)
+    return all(before.get(path) == now.get(path) for path in compared)
 
 
 def _definition_difference(before: Mapping[str, Any], subject: Subject) -> Iterator[str]:

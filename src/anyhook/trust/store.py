@@ -5,7 +5,6 @@ One file a project under the user's data directory, written atomically under a l
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -14,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.atomic_write import replace_file
 from anyhook.errors import SettingsError
-from anyhook.files import data_directory, identity_of, locked, read_user_file
+from anyhook.files import data_directory, identity_of, locked, read_user_file, record_name
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
+from anyhook.trust.changes import accept_files
 from anyhook.trust.records import Change, Records, object_member, record_subjects
 
 if TYPE_CHECKING:
@@ -46,7 +46,12 @@ class TrustStore:
         return identity_of(self._file(project))
 
     def changes(
-        self, project: Path, subjects: Iterable[Subject], *, agent: str = ""
+        self,
+        project: Path,
+        subjects: Iterable[Subject],
+        *,
+        agent: str,
+        confirmed: Collection[str] = (),
     ) -> tuple[list[Change], tuple[Diagnostic, ...]]:
         """Compare the hooks of a project with what was trusted.
 
@@ -54,6 +59,7 @@ class TrustStore:
             project: Directory of the project.
             subjects: All its hooks for one agent.
             agent: The agent, as it was when they were trusted.
+            confirmed: Paths of files that the user has just confirmed: their changes do not count.
 
         Returns:
             What is not trusted (empty: everything is), and what is wrong with the store.
@@ -61,10 +67,14 @@ class TrustStore:
         records = self.records(project)
         subjects = list(subjects)
         current_keys = {subject.key for subject in subjects}
-        compared = [records.compare(subject, current_keys, agent=agent) for subject in subjects]
-        return [change for change in compared if change is not None], records.problems
+        changes: list[Change] = []
+        for subject in subjects:
+            change = records.compare(subject, current_keys, agent=agent, confirmed=confirmed)
+            if change is not None:
+                changes.append(change)
+        return changes, records.problems
 
-    def trust(self, project: Path, subjects: Iterable[Subject], *, agent: str = "") -> None:
+    def trust(self, project: Path, subjects: Iterable[Subject], *, agent: str) -> None:
         """Record that a project's hooks for one agent may run as they are now, and no others.
 
         Args:
@@ -150,9 +160,7 @@ class TrustStore:
         return Records(problems=(diagnose("trust-store", problem, Place(str(file))),))
 
     def _file(self, project: Path) -> Path:
-        real = os.path.realpath(project)
-        name = hashlib.sha256(real.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-        return self.directory / f"{name}.json"
+        return self.directory / f"{record_name(project)}.json"
 
     def _permission_problem(self, file: Path) -> str | None:
         """Return who else can write the store, and how to repair it; `ssh` has the same rules."""
@@ -184,6 +192,7 @@ def _write(file: Path, project: Path, entries: dict[str, Any], trees: dict[str, 
     used = {digest: files for digest, files in trees.items() if digest in used_digests}
     content = {"project": str(project), "version": 2, "hooks": entries, "trees": used}
     replace_file(file, json.dumps(content, indent=1).encode(), mode=0o600)
+    accept_files([file])
 
 
 def _agent_of(entry: object) -> str:

@@ -34,6 +34,11 @@ LITERAL_DOLLAR = "\ue000"
 """Stands for a `$` in the value of a variable, which the shell does not expand again."""
 CHANGES_DIRECTORY = frozenset({"cd", "pushd", "-C", "--directory", "--prefix", "--chdir", "--cwd"})
 _CWD = re.compile(r"\$\(\s*pwd\s*\)|`\s*pwd\s*`|\$PWD\b|\$\{PWD\}|~\+(?=/|\Z)")
+REPOSITORY = "ANYHOOK_REPOSITORY"
+"""The variable that `name_repository` writes; its value is the top of the Git repository."""
+_REPOSITORY = re.compile(
+    r"\$\(\s*git rev-parse --show-toplevel(?: 2> ?/dev/null)?(?: \|\| pwd)?\s*\)"
+)
 _OPERATORS = frozenset("();<>|&\n")
 _BRACES = re.compile(r"(?P<before>[^{}]*)\{(?P<inside>[^{}]*)\}(?P<after>.*)", re.DOTALL)
 
@@ -65,9 +70,14 @@ def command_words(handler: HandlerSpec) -> tuple[str, ...]:
     return _split(handler.command or "", handler.argv or (), tuple(handler.env.values()))
 
 
+def name_repository(line: str) -> str:
+    """Write a variable where a command line asks Git for the top of the repository."""
+    return _REPOSITORY.sub(f"${{{REPOSITORY}}}", line)
+
+
 @lru_cache(maxsize=512)
 def _split(command: str, argv: tuple[str, ...], env: tuple[str, ...]) -> tuple[str, ...]:
-    outer = [*argv, *_without_output_files(split_tokens(command)), *env]
+    outer = [*argv, *_without_output_files(split_tokens(name_repository(command))), *env]
     seen: set[str] = set()
     words: list[str] = []
     for word in outer:

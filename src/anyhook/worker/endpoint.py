@@ -25,7 +25,7 @@ BACKLOG = 512
 MAX_SERVERS = 32
 """Servers of one runtime directory."""
 MAX_REASONS = 50
-"""Reasons of cold runs that are kept for `anyhook doctor`."""
+"""Reasons of cold runs that are kept for `anyhook worker doctor`."""
 SOCKET_UMASK = 0o077
 
 

@@ -132,7 +132,7 @@ def test_a_shadow_is_shown_as_one(world, run):
 
 
 def test_the_recorder_has_one_row_however_many_events_it_is_on(trusted, run):
-    assert run("record", "on", "--yes")[0] == 0
+    assert run("history", "record", "on", "--yes")[0] == 0
 
     @in_loop
     async def check():
@@ -140,15 +140,19 @@ def test_the_recorder_has_one_row_however_many_events_it_is_on(trusted, run):
             await driver.shows("4 hooks", "? guard.sh", "Gemini CLI  11 events")
             assert driver.text.count("● recorder.py") == 2  # for two agents
             await driver.select("recorder.py")
-            await driver.shows("answers nothing", "anyhook record status", "anyhook record off")
+            await driver.shows(
+                "answers nothing", "anyhook history record status", "anyhook history record off"
+            )
             for key in ("space", "s", "f"):
                 await driver.press("r", key)
-                await driver.until(lambda: "to switch it off: anyhook record off" in driver.status)
+                await driver.until(
+                    lambda: "to switch it off: anyhook history record off" in driver.status
+                )
             await driver.press("enter")
             await driver.shows("records what hooks see and decide")
 
     check()
-    assert run("record", "off", "--yes")[0] == 0
+    assert run("history", "record", "off", "--yes")[0] == 0
 
 
 @in_loop
@@ -238,8 +242,8 @@ async def test_a_hook_that_never_ran_is_not_shown_with_the_runs_of_another(world
     remember(world.project, results=(result,))
 
     async with panel() as driver:
-        await driver.shows("guard.sh#2", "1 run 12 ms")
-        await driver.select("guard.sh#2")
+        await driver.shows("guard.sh#3efa", "1 run 12 ms")
+        await driver.select("guard.sh#3efa")
         await driver.shows("no run is recorded")
 
 
@@ -291,12 +295,15 @@ async def test_space_switches_a_hook_off_and_on(trusted):
     async with panel() as driver:
         await driver.select("greet")
         await driver.press("space")
+        await driver.shows(".gemini/settings.json is shared with the project. Space again")
+        assert "hooksConfig" not in json.loads(trusted.files["project"].read_text())
+        await driver.press("space")
         await driver.shows("greet is off now", "$ anyhook disable greet --agent gemini", "1 off")
         assert json.loads(trusted.files["project"].read_text())["hooksConfig"] == {
             "disabled": ["greet"]
         }
 
-        await driver.press("space")
+        await driver.press("space", "space")
         await driver.shows("greet is on now", "$ anyhook enable greet --agent gemini")
         await driver.hides("1 off")
         assert "hooksConfig" not in json.loads(trusted.files["project"].read_text())
@@ -308,11 +315,11 @@ async def test_a_hook_that_is_taken_out_stays_in_its_place_of_the_list(trusted):
     before = file.read_text()
     async with panel() as driver:
         await driver.select("pytest")
-        await driver.press("space")
+        await driver.press("space", "space")
         await driver.shows("○ pytest", "off for every user of the project")
         assert "pytest" not in file.read_text()
 
-        await driver.press("space")
+        await driver.press("space", "space")
         await driver.shows("? pytest")
         assert file.read_text() == before
 
@@ -354,11 +361,11 @@ def test_the_command_lines_shown_do_what_the_keys_do(trusted, run):
         async with panel() as driver:
             for label in ("guard.sh", "log.sh", "greet", "pytest"):
                 await driver.select(label)
-                await driver.press("space")
+                await driver.press("space", "space")
                 await driver.until(lambda: "$ " in driver.status)
                 shown.append(driver.status.partition("$ ")[2])
                 await driver.until(lambda: not driver.app.screen.selected_hook().is_on)
-                await driver.press("space")
+                await driver.press("space", "space")
                 await driver.until(lambda: "enable" in driver.status)
 
     collect()
@@ -390,17 +397,17 @@ async def test_of_two_hooks_with_one_command_only_the_selected_one_is_switched(w
     before = file.read_text()
     async with panel(agent="claude") as driver:
         await driver.select("echo")
-        await driver.press("down", "space")
+        await driver.press("down", "space", "space")
         await driver.shows("is off now", "$ anyhook disable", "1 off")
         assert list(json.loads(file.read_text())["hooks"]) == ["PreToolUse"]
 
-        await driver.press("up", "space")
+        await driver.press("up", "space", "space")
         await driver.shows("2 off")
         assert "hooks" not in json.loads(file.read_text())
-        await driver.press("down", "space")
+        await driver.press("down", "space", "space")
         await driver.shows("is on now", "1 off")
         assert list(json.loads(file.read_text())["hooks"]) == ["Stop"]
-        await driver.press("up", "space")
+        await driver.press("up", "space", "space")
         await driver.hides("1 off")
         assert json.loads(file.read_text()) == json.loads(before)
 
@@ -433,43 +440,43 @@ async def test_hooks_that_an_agent_can_only_switch_together_are_named_first(worl
 
 @in_loop
 async def test_s_lets_a_hook_run_without_deciding_and_decide_again(trusted):
-    file = trusted.files["project"]
+    file = trusted.files["user"]
     before = file.read_text()
     async with panel() as driver:
-        await driver.select("guard.sh")
+        await driver.select("log.sh")
         await driver.press("s")
-        await driver.shows("shadow guard.sh", "Let it run without deciding?", "Recording is off")
+        await driver.shows("shadow log.sh", "Let it run without deciding?", "Recording is off")
         await driver.press("escape")
         assert file.read_text() == before
 
         await driver.press("s")
         await driver.shows("Let it run without deciding?")
         await driver.press("y")
-        await driver.shows("guard.sh runs and does not decide", "$ anyhook shadow guard.sh")
+        await driver.shows("log.sh runs and does not decide", "$ anyhook shadow log.sh")
         assert "shadow" in file.read_text()
         await driver.press("escape")
         await driver.until(lambda: driver.app.screen.selected_hook().handler.shadow)
 
         await driver.press("s")
-        await driver.shows("promote guard.sh", "Nothing is recorded of what 'guard.sh' would")
+        await driver.shows("let log.sh decide", "Nothing is recorded of what 'log.sh' would")
         await driver.shows("Let it decide from now on?")
         await driver.press("y")
-        await driver.shows("guard.sh decides from now on", "$ anyhook promote guard.sh")
+        await driver.shows("log.sh decides from now on", "$ anyhook enable log.sh")
         assert file.read_text() == before
 
 
 @in_loop
 async def test_what_a_shadow_would_have_decided_is_shown_before_it_is_promoted(trusted, run):
-    assert run("shadow", "guard.sh", "--yes")[0] == 0
+    assert run("shadow", "log.sh", "--yes")[0] == 0
     result = RecordedResult(
-        hook="guard.sh",
-        place=f"{trusted.project}/.gemini/settings.json:7",
+        hook="log.sh",
+        place=f"{trusted.files['user']}:1",
         answer={"outcome": "deny", "reason": "no secrets in files"},
         shadow=True,
     )
     remember(trusted.project, decision="none", results=(result,))
     async with panel() as driver:
-        await driver.select("guard.sh")
+        await driver.select("log.sh")
         await driver.press("s")
 
         await driver.shows("In 1 event of 1 session,", "deny", "no secrets in files")
@@ -477,20 +484,20 @@ async def test_what_a_shadow_would_have_decided_is_shown_before_it_is_promoted(t
 
 
 def test_of_many_decisions_of_a_shadow_the_newest_are_shown(trusted, run):
-    assert run("shadow", "guard.sh", "--yes")[0] == 0
-    place = f"{trusted.project}/.gemini/settings.json:7"
+    assert run("shadow", "log.sh", "--yes")[0] == 0
+    place = f"{trusted.files['user']}:1"
     for number in range(12):
         answer = {"outcome": "deny", "reason": f"reason {number}"}
-        result = RecordedResult("guard.sh", place=place, answer=answer, shadow=True)
+        result = RecordedResult("log.sh", place=place, answer=answer, shadow=True)
         payload = {"session_id": "s", "tool_name": "write_file", "tool_input": {"n": number}}
         remember(trusted.project, decision="none", results=(result,), payload=payload)
 
-    _, out, _ = run("promote", "guard.sh", "--dry-run", "--examples", "3")
+    _, out, _ = run("enable", "log.sh", "--dry-run", "--examples", "3")
 
     assert "In 12 events of 1 session" in out
     assert out.count("reason ") == 3
     assert "reason 11" in out
-    assert "anyhook history search --hook guard.sh" in out
+    assert "anyhook history search --hook log.sh" in out
 
 
 @in_loop
@@ -884,7 +891,7 @@ async def test_a_hook_that_is_gone_cannot_be_switched(trusted, monkeypatch):
     async with panel() as driver:
         await driver.select("greet")
         trusted.settings("project", {"hooks": {}})
-        await driver.press("space")
+        await driver.press("space", "space")
 
         await driver.shows("greet")
         await driver.until(lambda: "no hook" in driver.status.lower() or "unknown" in driver.status)

@@ -6,6 +6,7 @@ at code.claude.com as of 2026-10 (release 2.1.296).
 
 from __future__ import annotations
 
+from anyhook.agents.claude.tools import VOCABULARY
 from anyhook.agents.spec import Denial, EventSpec, PlainText
 from anyhook.agents.spec.rules import EMPTY
 from anyhook.model.answers import Audience, Outcome
@@ -165,6 +166,7 @@ EVENTS = (
         effective_fields=BLOCK | {"approve", "context", "tool_input"},
         reason_audience=Audience.AGENT,
         allow_audience=Audience.USER,
+        required_arguments=VOCABULARY.required,
         field_policies={"tool_input": "replace_whole"},
         implied_fields={"stop": {"outcome": Outcome.DENY}},
         handler_kinds=ALL,
@@ -177,6 +179,7 @@ EVENTS = (
         effective_fields=BLOCK | {"approve", "tool_input", "extra.updated_permissions"},
         outcomes=frozenset({Outcome.ALLOW, Outcome.DENY}),
         reason_audience=Audience.AGENT,
+        required_arguments=VOCABULARY.required,
         field_policies={"tool_input": "replace_whole"},
         can_block=False,
         implied_fields={"stop": {"outcome": Outcome.DENY}},

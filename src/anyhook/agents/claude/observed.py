@@ -36,7 +36,11 @@ OBSERVED = Differences(
     },
     every_event={"stdout_audience": Audience.DEBUG},
     events={
-        "before_tool": {"stop_prevents": False},
+        "before_tool": {
+            "stop_prevents": False,
+            "input_refusal": "{event} hook for {tool} returned updatedInput that failed schema "
+            "validation: the required parameter `{argument}` is missing or not a string",
+        },
         "before_compress": {
             "discarded_fields": frozenset(),
             "can_block": True,

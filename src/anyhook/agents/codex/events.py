@@ -6,6 +6,7 @@ Sources: the hooks page of developers.openai.com as of 2026-10, and where it is 
 
 from __future__ import annotations
 
+from anyhook.agents.codex.tools import VOCABULARY
 from anyhook.agents.spec import Denial, EventSpec, PlainText
 from anyhook.model.answers import Audience, Outcome
 from anyhook.model.layers import Layer
@@ -80,8 +81,9 @@ EVENTS = (
         outcomes=frozenset({Outcome.ALLOW, Outcome.DENY}),
         reason_audience=Audience.AGENT,
         reason_policy="first",
-        field_policies={"context": "every_context", "tool_input": "checked_input"},
-        required_arguments={"Bash": "command", "apply_patch": "command"},
+        field_policies={"context": "every_context", "tool_input": "last"},
+        required_arguments=VOCABULARY.required,
+        input_refusal="hook returned updatedInput without string field `{argument}`",
         fails_closed=True,
         trims_reason=True,
         requires_reason=True,

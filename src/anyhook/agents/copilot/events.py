@@ -6,6 +6,7 @@ did. Hooks of the form of PascalCase names are in `pascal`.
 
 from __future__ import annotations
 
+from anyhook.agents.copilot.tools import VOCABULARY
 from anyhook.agents.spec import Denial, EventSpec, PlainText
 from anyhook.model.answers import Audience, Outcome
 
@@ -89,6 +90,7 @@ EVENTS = (
         default_reason="No reason provided",
         exit_reason="hook exited with code 2",
         ending_outcomes=frozenset({Outcome.DENY, Outcome.ASK}),
+        required_arguments=VOCABULARY.required,
         field_policies={"tool_input": "replace_whole"},
         chained_fields={"tool_input": "tool_input"},
         discarded_on_denial=frozenset({"tool_input"}),

@@ -52,7 +52,10 @@ OBSERVED = Differences(
             "effective_fields": VERDICT
             | {"context", "extra.modified_prompt", "extra.handled", "extra.response_content"},
         },
-        "before_tool": {"denying_failures": COMMANDS | {"http"}},
+        "before_tool": {
+            "denying_failures": COMMANDS | {"http"},
+            "input_refusal": 'Invalid input: "{argument}": Expected string',
+        },
         "permission_request": {"denying_failures": COMMANDS},
     },
 )

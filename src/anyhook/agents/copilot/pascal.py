@@ -9,6 +9,7 @@ from __future__ import annotations
 from anyhook.agents.copilot.events import EVENTS
 from anyhook.agents.copilot.observed import OBSERVED
 from anyhook.agents.copilot.replies import OUTPUT, PERMISSION_WORDS, SPECIFIC
+from anyhook.agents.copilot.tools import PASCAL_VOCABULARY
 from anyhook.agents.spec import OutputField
 from anyhook.agents.spec.rules import EMPTY
 
@@ -82,6 +83,8 @@ def _in_this_form(spec: EventSpec) -> EventSpec:
     }
     if name not in WITH_CAMEL_PAYLOAD:
         changes["payload_forms"] = EMPTY
+    if spec.required_arguments:
+        changes["required_arguments"] = PASCAL_VOCABULARY.required
     if name in WITH_CLAUDE_MATCHER:
         changes["matcher_style"] = "names_whole_or_all"
     return spec.replace(**changes)

@@ -6,6 +6,7 @@ are silent the newest documentation of the agent.
 
 from __future__ import annotations
 
+from anyhook.agents.gemini.tools import VOCABULARY
 from anyhook.agents.spec import Denial, EventSpec, PlainText
 from anyhook.model.answers import Audience, Outcome
 
@@ -73,6 +74,7 @@ EVENTS = (
         subject="tool_name",
         effective_fields=VERDICT | {"context", "tool_input"},
         reason_audience=Audience.AGENT,
+        required_arguments=VOCABULARY.required,
         chained_fields={"tool_input": "tool_input"},
     ),
     EventSpec(

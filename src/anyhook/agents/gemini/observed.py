@@ -60,6 +60,8 @@ OBSERVED_EVENTS: dict[str, dict[str, object]] = {
         "effective_fields": APPLIED | {"tool_input"},
         "outcomes": VERDICTS | {Outcome.ASK},
         "field_policies": {"tool_input": "last"},
+        "input_refusal": "Tool parameter modification by hook failed validation: "
+        "params must have a text '{argument}'",
     },
     "after_tool": {
         "matcher_style": "expression",

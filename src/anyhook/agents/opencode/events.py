@@ -12,6 +12,7 @@ they are silent, release 1.18.33.
 
 from __future__ import annotations
 
+from anyhook.agents.opencode.tools import VOCABULARY
 from anyhook.agents.spec import Denial, EventSpec, PlainText
 from anyhook.model.answers import Audience, Outcome
 from anyhook.model.layers import Layer
@@ -94,6 +95,7 @@ EVENTS = (
         reason_audience=Audience.AGENT,
         implied_fields={"stop": {"outcome": Outcome.DENY}},
         plain_text=PlainText.NOTHING,
+        required_arguments=VOCABULARY.required,
         chained_fields=SEQUENCE["before_tool"],
         **TOOL,
     ),

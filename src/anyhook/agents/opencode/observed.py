@@ -20,5 +20,13 @@ DOCUMENTED = RuleSet(
     warning_audience=Audience.USER,
 )
 
-OBSERVED = Differences(rules={"name": "observed", "release": "1.18.33"})
+OBSERVED = Differences(
+    rules={"name": "observed", "release": "1.18.33"},
+    events={
+        "before_tool": {
+            "input_refusal": "The {tool} tool was called with invalid arguments: "
+            "`{argument}` is not a string"
+        }
+    },
+)
 """What release 1.18.33 does differently from the documentation."""

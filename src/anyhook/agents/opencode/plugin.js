@@ -13,7 +13,7 @@ const COMMAND = __COMMAND__
 const ACCEPT_SECONDS = 30 // the first event may wait for the start of an interpreter
 const EXIT_SECONDS = 8
 const MOST_CALLS = 512 // calls and events that are remembered
-const REMEDY = "run `anyhook doctor`, or delete anyhook.json to go on without hooks"
+const REMEDY = "run `anyhook worker doctor`, or delete anyhook.json to go on without hooks"
 
 // Two copies of this plugin (of the user and of the project) get the same outputs, and events with the
 // same ID: one of the copies answers.

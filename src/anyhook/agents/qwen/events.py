@@ -5,6 +5,7 @@ Source: `docs/features/hooks.md` of release 0.24.4. Where it is silent, as the r
 
 from __future__ import annotations
 
+from anyhook.agents.qwen.tools import VOCABULARY
 from anyhook.agents.spec import Denial, EventSpec, PlainText
 from anyhook.agents.spec.rules import EMPTY
 from anyhook.model.answers import Audience, Outcome
@@ -71,6 +72,7 @@ EVENTS = (
         subject="tool_name",
         effective_fields=BLOCK | {"approve", "context", "tool_input"},
         reason_audience=Audience.AGENT,
+        required_arguments=VOCABULARY.required,
         field_policies={"tool_input": "replace_whole"},
     ),
     _event(

@@ -114,8 +114,10 @@ class EventSpec(Record, kw_only=False):
         verdict_policy: How verdicts are combined, a key of `anyhook.engine.verdicts.VERDICTS`;
             `replies` or `last_reply` if the release combines replies (`Coercions.decide`), and
             with `last_reply` the allowance of a later handler cancels a denial.
-        required_arguments: Tool, as the agent names it, to the text that changed arguments must
-            have; without it the call is denied. For the policy `checked_input`.
+        required_arguments: Tool, as the agent names it, to the texts that changed arguments must
+            have; without them the agent refuses the call.
+        input_refusal: Reason with which it refuses the call, with `{event}`, `{tool}` and
+            `{argument}`; empty if that is only reported.
         result_members: Tool, as the agent names it, to the members that a changed result must have,
             each with its kinds (`anyhook.agents.values.VALUE_KINDS`, `null`); for the policy
             `checked_result`.
@@ -189,7 +191,8 @@ class EventSpec(Record, kw_only=False):
     default_reason: str | None = None
     exit_reason: str = "blocked by hook {label!r} ({cause})"
     verdict_policy: str = "strongest"
-    required_arguments: Mapping[str, str] = EMPTY
+    required_arguments: Mapping[str, tuple[str, ...]] = EMPTY
+    input_refusal: str = ""
     result_members: Mapping[str, Mapping[str, tuple[str, ...]]] = EMPTY
     reason_policy: str = "carried"
     field_policies: Mapping[str, str] = EMPTY
@@ -257,6 +260,10 @@ class EventSpec(Record, kw_only=False):
         return self.fails_closed and self.denial not in (Denial.NOTHING, Denial.CONTINUES)
 
 
+REFUSED_INPUT = (
+    "changes the input of {tool}, which then has no text {argument!r}; the agent refuses the call"
+)
+"""What a hook does whose changed arguments an agent refuses."""
 EXIT_1_HINT = "exit code 2 blocks; 1 only warns"
 """Added to the report of exit code 1: authors of guards expect it to deny."""
 
@@ -522,6 +529,32 @@ class RuleSet(Record):
     def by_canonical(self) -> Mapping[str, EventSpec]:
         """The events by canonical name."""
         return {spec.canonical: spec for spec in self.events}
+
+    def refused_argument(
+        self,
+        spec: EventSpec,
+        tool: str,
+        arguments: Mapping[str, Any] | None,
+        changed: Mapping[str, Any],
+    ) -> str:
+        """Return the text that changed arguments lack, so that the agent refuses the call.
+
+        It is empty if they lack nothing. A text that the call lacks already is not asked for: the
+        tool may be one of a program.
+
+        Args:
+            spec: The event under this rule set.
+            tool: The agent's name of the tool.
+            arguments: Arguments of the call; `None` for any call.
+            changed: What a hook or all hooks set in their place.
+        """
+        if "tool_input" not in spec.field_policies or "tool_input" in self.merged_by_agent:
+            changed = {**(arguments or {}), **changed}
+        for name in spec.required_arguments.get(tool, ()):
+            is_needed = arguments is None or name in arguments
+            if is_needed and not isinstance(changed.get(name), str):
+                return name
+        return ""
 
     @property
     def version(self) -> str:

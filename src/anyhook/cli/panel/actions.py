@@ -67,7 +67,7 @@ def switch_command(hook: PanelHook) -> str:
 
 def shadow_command(hook: PanelHook) -> str:
     """Return the command line that makes a hook a shadow, or lets a shadow decide."""
-    command = "promote" if hook.handler.shadow else "shadow"
+    command = "enable" if hook.handler.shadow else "shadow"
     engine = hook.engine
     return command_line(engine.project_dir, command, name_of(hook), "--agent", engine.agent.name)
 

@@ -21,7 +21,7 @@ KEYS = (
     ("up down j k", "select a hook", "anyhook list"),
     ("enter", "everything about it, and its last results", "anyhook history search --hook HOOK"),
     ("space", "switch it on or off", "anyhook enable HOOK, anyhook disable HOOK"),
-    ("s", "let it run without deciding, or let it decide", "anyhook shadow, anyhook promote"),
+    ("s", "let it run without deciding, or let it decide", "anyhook shadow, anyhook enable"),
     ("t", "review what is not trusted, and trust it", "anyhook trust"),
     ("f", "fire an event at it and see the timeline", "anyhook fire EVENT"),
     ("a", "the calls that hook files denied; allow one once", "anyhook allow"),

@@ -37,6 +37,7 @@ from anyhook.cli.panel.trust_review import TrustScreen
 from anyhook.cli.render import count_of
 from anyhook.errors import AnyhookError
 from anyhook.manage.paths import show_path
+from anyhook.model.layers import Layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -289,20 +290,34 @@ class HookList(PanelScreen):
             options.action_cursor_up()
 
     def action_switch(self) -> None:
-        """Switch the hook on or off; if others are switched with it, after a second press."""
+        """Switch the hook on or off; after a second press if that changes more than this hook."""
         hook = self._selected_except_recorder()
         if hook is None:
             return
-        others = switched_together(hook)
-        if others and self._announced != hook.key:
+        notice = self._notice_before_switch(hook)
+        if notice and self._announced != hook.key:
             self._announced = hook.key
-            self.report_notice(
-                f"{hook.engine.agent.title} switches hooks by name: {hook.row.label} is also at "
-                f"{', '.join(others)}. Space again switches {count_of(len(others) + 1, 'hook')}."
-            )
+            self.report_notice(notice)
             return
         self._announced = None
         self._switch(hook)
+
+    def _notice_before_switch(self, hook: PanelHook) -> str:
+        """Return what switching a hook changes for others; empty if it changes nothing."""
+        others = switched_together(hook)
+        if others:
+            return (
+                f"{hook.engine.agent.title} switches hooks by name: {hook.row.label} is also at "
+                f"{', '.join(others)}. Space again switches {count_of(len(others) + 1, 'hook')}."
+            )
+        if hook.handler.layer is Layer.PROJECT:
+            file = show_path(hook.handler.place.file, hook.engine.project_dir)
+            state = "off" if hook.is_on else "on"
+            return (
+                f"{file} is shared with the project. Space again switches {hook.row.label} {state} "
+                "for every user of the project."
+            )
+        return ""
 
     def action_shadow(self) -> None:
         """Let the hook run without deciding, or let a shadow decide."""

@@ -52,7 +52,7 @@ WIDE_ENOUGH_FOR_PLACE = 96
 """Columns of the list from which on it shows places."""
 HEALTH_WIDTH = 26
 """Columns that the name of the row and the word take before the evidence."""
-RECORD_OFF = "anyhook record off"
+RECORD_OFF = "anyhook history record off"
 MAX_LINES = 3
 """Lines of a command, a matcher or a description in the details beside the list."""
 
@@ -214,7 +214,7 @@ def _print_recorder(out: Console, hook: PanelHook) -> None:
     table.add_row("place", Text(show_path(hook.handler.place.file, hook.engine.project_dir)))
     table.add_row("on", Text(f"{hook.event} of {hook.engine.agent.title}"))
     table.add_row("about", Text("records what hooks see and decide; it answers nothing"))
-    table.add_row("status", Text("anyhook record status"))
+    table.add_row("status", Text("anyhook history record status"))
     table.add_row("off", Text(RECORD_OFF))
     out.print(table)
 

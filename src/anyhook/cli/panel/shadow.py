@@ -54,7 +54,7 @@ class ShadowPlan:
 
 
 def plan_shadow(hook: PanelHook) -> ShadowPlan:
-    """Return what `anyhook shadow` or `anyhook promote` would change of one hook.
+    """Return what `anyhook shadow` or `anyhook enable` would change of one hook.
 
     Raises:
         AnyhookError: If the hook cannot be a shadow, is gone, or its file cannot be edited.
@@ -103,8 +103,10 @@ class ShadowScreen(PanelScreen):
 
     def on_mount(self) -> None:
         """Read the settings, and what was recorded."""
-        verb = "promote" if self.hook.handler.shadow else "shadow"
-        self.show_title(f"{self.hook.engine.agent.title}: {verb} {self.hook.row.label}")
+        title, label = self.hook.engine.agent.title, self.hook.row.label
+        is_shadow = self.hook.handler.shadow
+        task = f"let {label} decide" if is_shadow else f"let {label} run without deciding"
+        self.show_title(f"{title}: {task}")
         self.query_one("#shadow").focus()
         self._read()
 
@@ -136,7 +138,9 @@ class ShadowScreen(PanelScreen):
         else:
             out.print("\nLet it run without deciding? y writes this, Escape does not.")
             if not plan.is_recording:
-                out.print("Recording is off. To see later what it would decide: anyhook record on")
+                out.print(
+                    "Recording is off. To see later what it would decide: anyhook history record on"
+                )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to write only if something changes."""

@@ -124,7 +124,8 @@ def hooks_of(engine: Engine, **options: Unpack[HostOptions]) -> dict[HookEvent, 
         **options: See `HostOptions`; the keys of `tools` are `mcp__SERVER__TOOL`.
 
     Raises:
-        RequiredHooksError: If hooks that are required are set on events that never fire here.
+        RequiredHooksError: If hooks that are required are set on events that never fire here, or
+            on a tool that `tools` does not name as the program does.
     """
     callback = _Callback(engine, options)
     relevant = {
@@ -186,6 +187,10 @@ class _Callback:
         tools = HostTools(engine.agent, options.get("tools"))
         self._tool_checks = ToolChecks(engine, tools, CLAUDE.tools, self.messages)
         self._hosts = {name: _host_with_tool(name, tool) for name, tool in tools.declared.items()}
+        for name in tools.declared:
+            if not name.startswith(MCP_PREFIX) and name not in CLAUDE.tools:
+                text = f"tools= names {name!r}, which the program calls 'mcp__SERVER__{name}'"
+                engine.unmatched_tools.report_slip(text, tools.shown_name(name), self.messages)
         self._prompts: dict[str, str] = {}
 
     async def answer(

@@ -1,0 +1,216 @@
+"""Files of the guards that changed while no hook saw it.
+
+A guard compares them with what they were when it looked last. What has changed is kept until the
+user has reviewed it with `anyhook trust`, and `anyhook check` and `anyhook list` report it, with
+what has changed since.
+
+```
+changes/DIGEST.json     what the files in one directory were, and what changed in them
+```
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.atomic_write import replace_file
+from anyhook.files import NotReadableError, data_directory, identity_of, read_user_file, record_name
+from anyhook.secrets.redact import redact_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+MAX_FILE = 64 * 1024
+"""Bytes of a file whose text is kept, without secrets; of a larger one there is no difference."""
+MAX_KEPT = 8 * 1024 * 1024
+"""Bytes of what is kept about one directory."""
+MAX_CHANGES = 50
+"""Changes that are kept of one directory; the oldest are dropped."""
+MAX_LINES = 40
+"""Lines of a difference that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A change of a file that was not seen when it was made.
+
+    Attributes:
+        file: Path of the file.
+        time: Unix timestamp at which the change was noticed.
+        difference: Lines of a unified difference without secrets, at most 40; empty if the file is
+            not a text.
+    """
+
+    file: str
+    time: float
+    difference: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What a file was: its digest, and its text without secrets; empty if it is not a text."""
+
+    digest: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is kept about a directory."""
+
+    directory: str
+    files: dict[str, _Content] = field(default_factory=dict)
+    changes: list[FileChange] = field(default_factory=list)
+
+
+def look_for_changes(directory: str, files: Iterable[str | os.PathLike[str]]) -> list[FileChange]:
+    """Return which files are not what they were at the last call; none at the first call.
+
+    The record of what the user has trusted in the directory counts as one of the files. Changes are
+    kept until the user runs `anyhook trust` there.
+
+    Args:
+        directory: What the files guard, such as `event.cwd`.
+        files: The files that exist now; one that was given before and is not given now was deleted.
+
+    Raises:
+        OSError: If it cannot be remembered what the files are.
+    """
+    name = f"{record_name(directory)}.json"
+    record = data_directory() / "changes" / name
+    trusted = data_directory() / "trust" / name
+    kept = _read(record)
+    before = kept.files if kept is not None else {}
+    now = _read_contents([*before, *[os.fspath(file) for file in files], str(trusted)])
+    changes = _compare(before, now) if kept is not None else []
+    unreviewed = [*kept.changes, *changes][-MAX_CHANGES:] if kept is not None else []
+    record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _write(record, _Kept(os.path.realpath(directory), now, unreviewed))
+    return changes
+
+
+def changes_to_review(project: Path) -> list[FileChange]:
+    """Return what changed in a project since the user has reviewed it, the oldest first.
+
+    That is what guards have noticed, and what is different now: a guard that was taken out of the
+    settings does not look any more.
+    """
+    changes: list[FileChange] = []
+    for kept in _kept_of(project).values():
+        changes += [*kept.changes, *_compare(kept.files, _read_contents(kept.files))]
+    return sorted(changes, key=lambda change: change.time)
+
+
+def accept_files(paths: Iterable[str | os.PathLike[str]]) -> None:
+    """Take files as they are now: anyhook itself has written them.
+
+    Raises:
+        OSError: If what is kept cannot be written.
+    """
+    contents = {_key_of(path): _read_content(path) for path in paths}
+    for record in (data_directory() / "changes").glob("*.json"):
+        kept = _read(record)
+        if kept is None:
+            continue
+        files = dict(kept.files)
+        for path, content in contents.items():
+            if content is None:
+                files.pop(path, None)
+            elif path in files or Path(path).is_relative_to(kept.directory):
+                files[path] = content
+        if files != kept.files:
+            _write(record, _Kept(kept.directory, files, kept.changes))
+
+
+def forget_changes(project: Path) -> None:
+    """Forget what changed in a project: the user has reviewed it, and the files count as they are.
+
+    Raises:
+        OSError: If what is kept cannot be deleted.
+    """
+    for record in _kept_of(project):
+        record.unlink(missing_ok=True)
+
+
+def _compare(before: Mapping[str, _Content], now: Mapping[str, _Content]) -> list[FileChange]:
+    changes: list[FileChange] = []
+    for path in sorted({*before, *now}):
+        old, new = before.get(path), now.get(path)
+        if old != new:
+            changes.append(FileChange(path, time.time(), _difference(old, new)))
+    return changes
+
+
+def _read_contents(paths: Iterable[str]) -> dict[str, _Content]:
+    """Read files, without those that do not exist."""
+    contents = {_key_of(path): _read_content(path) for path in paths}
+    return {path: content for path, content in contents.items() if content is not None}
+
+
+def _key_of(path: str | os.PathLike[str]) -> str:
+    """Return one path for a file, whatever links lead to its directory; it may be a link itself."""
+    file = Path(path)
+    return str(file.parent.resolve() / file.name)
+
+
+def _read_content(file: str | os.PathLike[str]) -> _Content | None:
+    """Read a file; `None` if it cannot be read."""
+    try:
+        content = read_user_file(file, MAX_FILE)
+    except NotReadableError:  # too large, or not a regular file
+        return _Content(str(identity_of(file)))
+    except OSError:
+        return None
+    digest = hashlib.sha256(content).hexdigest()
+    try:
+        return _Content(digest, redact_text(content.decode()))
+    except UnicodeDecodeError:
+        return _Content(digest)
+
+
+def _difference(old: _Content | None, new: _Content | None) -> tuple[str, ...]:
+    old_lines = old.text.splitlines() if old is not None else []
+    new_lines = new.text.splitlines() if new is not None else []
+    lines = list(difflib.unified_diff(old_lines, new_lines, lineterm="", n=1))[2:]
+    if len(lines) > MAX_LINES:
+        lines[MAX_LINES:] = [f" … {len(lines) - MAX_LINES} more lines"]
+    return tuple(lines)
+
+
+# -- what is kept
+
+
+def _kept_of(project: Path) -> dict[Path, _Kept]:
+    """Return what is kept about a project and the directories in it, by the file that holds it."""
+    root = os.path.realpath(project)
+    records: dict[Path, _Kept] = {}
+    for record in sorted((data_directory() / "changes").glob("*.json")):
+        kept = _read(record)
+        if kept is not None and Path(kept.directory).is_relative_to(root):
+            records[record] = kept
+    return records
+
+
+def _write(record: Path, kept: _Kept) -> None:
+    replace_file(record, json.dumps(asdict(kept)).encode(), mode=0o600)
+
+
+def _read(record: Path) -> _Kept | None:
+    """Return what a file holds; `None` if that is nothing, or cannot be read."""
+    try:
+        kept = json.loads(read_user_file(record, MAX_KEPT))
+        files = {path: _Content(**content) for path, content in kept["files"].items()}
+        changes = [
+            FileChange(change["file"], float(change["time"]), tuple(change["difference"]))
+            for change in kept["changes"]
+        ]
+        return _Kept(kept["directory"], files, changes)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
