@@ -8,6 +8,7 @@ import json
 import os
 import random
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -288,6 +289,14 @@ def test_a_selection_leaves_out_events_of_files(recorded, tmp_path):
     assert total(since=1_700_000_002.0) == 1
     assert total(session="s2") == 1
     assert total(agent="gemini") == 0
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "rows.parquet").write_text("PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+
+    with pytest.raises(UsageError, match=r'pip install "anyhook\[parquet\]"'):
+        list(parts_of_files([str(tmp_path / "rows.parquet")], Filter()))
 
 
 @pytest.mark.parametrize(

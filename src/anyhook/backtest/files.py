@@ -285,7 +285,7 @@ class _PartReader:
                 events = transcripts.read(path, report) if transcripts else iter(())
             else:
                 events = trajectories.read(path, report)
-            agent = self._part.form.agent or trajectories.TRAJECTORIES.name
+            agent = self._part.form.agent or trajectories.AGENT
             yield from self._rows_of(events, agent, self._file.name)
 
     def _local_copy(self, directory: str) -> Path:
@@ -336,7 +336,7 @@ class _PartReader:
             prefix = f"{self._file.name}:{number}: "
             self._report(number, problem.removeprefix(prefix))
 
-        yield from self._rows_of(conversation.read(report), trajectories.TRAJECTORIES.name, place)
+        yield from self._rows_of(conversation.read(report), trajectories.AGENT, place)
 
     def _rows_of(
         self, events: Iterable[TranscriptEvent], agent: str, place: str
