@@ -59,7 +59,6 @@ from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import TracebackType
     from typing import Self, TypeVar
 
     from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
@@ -274,12 +273,7 @@ class Engine:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
