@@ -29,10 +29,9 @@ from anyhook.agents.claude.transcript_texts import (
     reply_of,
     source_of_start,
 )
+from anyhook.agents.session_reader import SessionReader
 from anyhook.agents.transcripts import (
-    Draft,
     Refusal,
-    SessionReader,
     TranscriptFormat,
     find_lines,
     join_text_blocks,
@@ -45,6 +44,8 @@ from anyhook.agents.transcripts import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from anyhook.agents.session_reader import Draft
 
 # Bookkeeping, and attachments that are not about hooks: a third of the bytes of a session. Both
 # forms are the first members of the record, so that no text inside it can look like them.

@@ -11,10 +11,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from anyhook.agents.session_reader import SessionReader
 from anyhook.agents.transcripts import (
-    Draft,
     Refusal,
-    SessionReader,
     TranscriptFormat,
     find_lines,
     join_text_blocks,
@@ -25,6 +24,8 @@ from anyhook.model.json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from anyhook.agents.session_reader import Draft
 
 # State, usage, instructions and reasoning: most bytes of a file. The first members of the record,
 # so that no text inside it can look like them.

@@ -10,9 +10,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from anyhook.agents.session_reader import SessionReader
 from anyhook.agents.transcripts import (
     Refusal,
-    SessionReader,
     TranscriptFormat,
     join_text_blocks,
     object_in,
@@ -24,7 +24,8 @@ from anyhook.agents.transcripts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.transcripts import Draft, Position
+    from anyhook.agents.session_reader import Draft, Position
+
 
 # Instructions and usage. The first members of the record, so that no text inside it can look like
 # them.

@@ -11,10 +11,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.session_reader import SessionReader
 from anyhook.agents.transcripts import (
     LONGEST_LINE,
     Refusal,
-    SessionReader,
     TranscriptFormat,
     join_text_blocks,
     object_in,
@@ -28,7 +28,8 @@ from anyhook.agents.transcripts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.transcripts import Draft, Position, Problems
+    from anyhook.agents.session_reader import Draft, Position
+    from anyhook.agents.transcripts import Problems
 
 # A change of the header that says only when the session was used last: half of all lines.
 _NEEDLESS = re.compile(rb'\{"\$set":\{"lastUpdated":"[^"\\]*"\}\}\s*\Z')

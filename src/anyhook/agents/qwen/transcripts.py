@@ -12,10 +12,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from anyhook.agents.session_reader import SessionReader
 from anyhook.agents.transcripts import (
-    Draft,
     Refusal,
-    SessionReader,
     TranscriptFormat,
     find_lines,
     join_text_blocks,
@@ -29,7 +28,8 @@ from anyhook.agents.transcripts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.transcripts import Position
+    from anyhook.agents.session_reader import Draft, Position
+
 
 # Snapshots, and telemetry of everything but calls. The first members of the record, so that no
 # text inside it can look like them.
