@@ -148,7 +148,9 @@ def _recognize_file(file: StoredFile) -> Recognized | None:
         except UNREADABLE as error:
             raise unreadable(file.name, error) from error
         if head.startswith(PARQUET_MARK):
-            return _recognize_parquet(file)
+            with _open_parquet(file) as table:
+                kind = recognize_members(table.schema_arrow.names)
+            return None if kind is None else Recognized(kind)
         found = recognize(head)
         if found is None and len(head) < file.size <= LONGEST_LINE:  # a document
             found = recognize(head + stream.read(file.size))
@@ -164,12 +166,6 @@ def _read_first_line(stream: BinaryIO) -> bytes:
             break
         head += more
     return head
-
-
-def _recognize_parquet(file: StoredFile) -> Recognized | None:
-    with _open_parquet(file) as table:
-        kind = recognize_members(table.schema_arrow.names)
-    return None if kind is None else Recognized(kind)
 
 
 @contextmanager
