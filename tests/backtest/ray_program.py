@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import astuple
 from pathlib import Path
 
 import ray
@@ -75,7 +76,7 @@ def main() -> None:
     values = {
         "events": dict(result.events),
         "sessions": sorted(result.sessions),
-        "decided": [decided.to_json() for decided in result.decided],
+        "decided": [astuple(decided) for decided in result.decided],
         "hooks": tallies,
         "parts": len(parts),
         "faults": faults,

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def on_this_machine(recorded, subject, timeout=2.0):
 def assert_same(found, result):
     assert found["events"] == result.events
     assert found["sessions"] == sorted(result.sessions)
-    assert found["decided"] == [json.loads(json.dumps(d.to_json())) for d in result.decided]
+    assert found["decided"] == [json.loads(json.dumps(astuple(d))) for d in result.decided]
     assert found["hooks"] == {
         label: [tally.matched, tally.outcomes, tally.crashed, tally.timed_out]
         for label, tally in result.hooks.items()

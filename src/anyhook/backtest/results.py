@@ -118,13 +118,9 @@ class Decided:
         """
         return verdict_of(self.decision, has_failed=bool(self.crash))
 
-    def to_json(self) -> list[Any]:
-        """Return it as JSON values."""
-        return [getattr(self, name) for name in self.__slots__]
-
     @classmethod
     def from_json(cls, value: Iterable[Any]) -> Decided:
-        """Return what `to_json` made."""
+        """Return an event from its attributes as JSON values."""
         ref, session, event, tool, text, decision, hooks, reconstructed, *rest = value
         return cls(
             ref, session, event, tool, text, decision, tuple(hooks), tuple(reconstructed), *rest
