@@ -28,7 +28,7 @@ from anyhook.redteam.labelled import BENIGN, MEMBERS, OWN_SET
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from anyhook.manage.guard_files import Guard
+    from anyhook.manage.guard_files import GuardFile
 
 PAGE = Path(__file__).parents[1] / "docs" / "guards.md"
 START, END = "<!-- measurements -->\n", "<!-- /measurements -->"
@@ -60,7 +60,7 @@ class Measured:
         problems: What a command reported in place of a figure.
     """
 
-    guard: Guard
+    guard: GuardFile
     own: dict[str, Any] | None = None
     others: dict[str, Counter[str]] = field(default_factory=dict)
     escapes: dict[str, Any] | None = None
@@ -76,7 +76,7 @@ class Bench:
         directory: The directory of the project.
     """
 
-    def __init__(self, guard: Guard, directory: Path) -> None:
+    def __init__(self, guard: GuardFile, directory: Path) -> None:
         self.measured = Measured(guard)
         self._directory = directory
         self._file = f"guard-{guard.name}.py"

@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
-from pathlib import Path
 
 import pytest
 
 from anyhook.agents import AGENTS
 from anyhook.backtest.results import Result
-from anyhook.backtest.run import Progress, Run
-from anyhook.backtest.subjects import Subject
+from anyhook.backtest.run import BacktestProgress, BacktestRun
+from anyhook.backtest.subjects import BacktestSubject
 from anyhook.cli import OK, PROBLEMS, USAGE, main
 from anyhook.history.store import History
 from anyhook.journal.lines import history_directory
-from tests.backtest.test_backtest import GUARD, before_check, shell
+from tests.backtest.test_backtest import GUARD, shell
 from tests.backtest.test_crashes import text_of
 
-DOCS = Path(__file__).parents[2] / "docs" / "backtest.md"
-FREE_NAMES = {"by_event": "EVENT", "outcomes": "VERDICT", "hooks": "HOOK"}
-"""Members whose own members are names of events, verdicts and hooks."""
-WHOLE = {
-    "decided[].decision",
-    "depends.on",
-    "baseline.by_event",
-    "baseline.outcomes",
-    "baseline.hooks",
-    "changes.groups[].examples[].before",
-    "changes.groups[].examples[].after",
-}
-"""Members that the docs describe as a whole."""
 REFUSES = """grep -q '"rm' && echo no >&2 && exit 2; exit 0"""
 """Every payload holds `permission_mode`, in which `rm` occurs, too."""
 
@@ -65,7 +50,7 @@ def output(capsys):
 @pytest.mark.parametrize(
     "words",
     [
-        ("backtest", "--project", ".", "--trust-once"),
+        ("backtest", "-j1", "--project", ".", "--trust-once"),
         ("history", "replay", "last", "--project", ".", "--trust-once"),
     ],
 )
@@ -89,12 +74,12 @@ def test_a_project_with_the_recorder_only_has_no_hooks(here, capsys):
     add(shell(1, "ls"))
     assert main(["history", "record", "on", "--agent", "claude", "--yes"]) == OK
 
-    assert main(["backtest", "--project", "."]) == USAGE
+    assert main(["backtest", "-j1", "--project", "."]) == USAGE
 
     assert "has no hooks but the recorder of anyhook history record" in output(capsys)[1]
 
 
-@pytest.mark.parametrize("words", [("backtest", "guard.py"), ("history", "replay", "last")])
+@pytest.mark.parametrize("words", [("backtest", "-j1", "guard.py"), ("history", "replay", "last")])
 def test_an_unknown_agent_is_refused_with_the_agents(here, capsys, words):
     (here / "guard.py").write_text(GUARD)
     add(shell(1, "ls"))
@@ -117,7 +102,7 @@ def test_an_unknown_agent_is_refused_with_the_agents(here, capsys, words):
 def test_a_tool_that_no_agent_and_no_event_has_is_noted(here, capsys, tool, note):
     (here / "guard.py").write_text(GUARD)
 
-    assert main(["backtest", "guard.py", "--tool", tool]) == PROBLEMS
+    assert main(["backtest", "-j1", "guard.py", "--tool", tool]) == PROBLEMS
 
     _, error = output(capsys)
     assert "The history is empty." in error
@@ -128,50 +113,9 @@ def test_a_tool_may_be_named_as_an_agent_does(here, capsys):
     (here / "guard.py").write_text(GUARD)
     add(shell(1, "rm -rf /"))
 
-    assert main(["backtest", "guard.py", "--tool", "Bash", "--json"]) == OK
+    assert main(["backtest", "-j1", "guard.py", "--tool", "Bash", "--json"]) == OK
 
     assert json.loads(capsys.readouterr().out)["events"] == 1
-
-
-def test_the_documented_members_are_those_of_the_output(here, capsys):
-    crashes = before_check("if event.call.command == 'boom': raise ValueError")
-    (here / "guard.py").write_text(crashes)
-    (here / "old.py").write_text(GUARD.replace("rm -rf", "ls"))
-    add(shell(1, "ls"), shell(2, "rm -rf /"), shell(3, "boom"))
-    assert main(["history", "export", "events.jsonl"]) == OK
-    events = here / "events.jsonl"
-    lines = events.read_text().splitlines()
-    # A decision that depends on what was not recorded, and a line that cannot be read.
-    made_up = json.loads(lines[1]) | {"reconstructed": ["tool_input"]}
-    events.write_text("\n".join([*lines, json.dumps(made_up), "no JSON", ""]))
-    capsys.readouterr()
-
-    words = ["backtest", "guard.py", "--on", "events.jsonl", "--against", "old.py", "--json"]
-    assert main(words) == OK
-
-    printed = members(json.loads(capsys.readouterr().out))
-    table = DOCS.read_text().partition("<!-- members -->")[2].partition("<!-- /members -->")[0]
-    documented = set()
-    for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE):
-        documented |= set(re.findall(r"`([^`]+)`", row))
-    assert documented == printed
-
-
-def members(value, path=""):
-    """Return the paths of all members, as the docs write them."""
-    if path in WHOLE:
-        return {path}
-    paths = set()
-    if isinstance(value, dict) and value:
-        name = FREE_NAMES.get(path.rpartition(".")[2])
-        for key, item in value.items():
-            paths |= members(item, f"{path}.{name or key}".removeprefix("."))
-        return paths
-    if isinstance(value, list) and value:
-        for item in value:
-            paths |= members(item, f"{path}[]")
-        return paths
-    return {f"{path}[]" if isinstance(value, list) else path}
 
 
 def hooks_of(agent, here, command):
@@ -188,7 +132,7 @@ def hooks_of(agent, here, command):
 @pytest.mark.parametrize(
     "words",
     [
-        ("backtest", "--project", ".", "--agent", "codex"),
+        ("backtest", "-j1", "--project", ".", "--agent", "codex"),
         ("history", "replay", "s9", "--project", "."),
         ("history", "replay", "s9"),
     ],
@@ -209,7 +153,7 @@ def test_of_several_agents_hooks_those_of_the_chosen_agent_count(here, capsys, a
     hooks_of("claude", here, "echo claude >&2; exit 2")
     add(shell(1, "ls", "s1"), shell(2, "ls", "s2", agent="gemini"))
 
-    main(["backtest", "--project", ".", "--agent", agent, "--trust-once", "--json"])
+    main(["backtest", "-j1", "--project", ".", "--agent", agent, "--trust-once", "--json"])
 
     (decided,) = json.loads(capsys.readouterr().out)["decided"]
     assert (decided["session"].partition("/")[0], decided["decision"]["reason"]) == (agent, agent)
@@ -219,7 +163,7 @@ def test_without_a_chosen_agent_hooks_of_several_agents_are_an_error(here, capsy
     hooks_of("gemini", here, "exit 2")
     add(shell(1, "ls", "s1"))
 
-    assert main(["backtest", "--project", ".", "--trust-once"]) == USAGE
+    assert main(["backtest", "-j1", "--project", ".", "--trust-once"]) == USAGE
 
     assert "several agents have hooks here" in output(capsys)[1]
 
@@ -229,7 +173,7 @@ def test_the_recorder_of_another_agent_is_no_hook_of_the_project(here, capsys):
     assert main(["history", "record", "on", "--agent", "gemini", "--yes"]) == OK
     capsys.readouterr()
 
-    main(["backtest", "--project", ".", "--agent", "gemini", "--trust-once", "--json"])
+    main(["backtest", "-j1", "--project", ".", "--agent", "gemini", "--trust-once", "--json"])
 
     report = json.loads(capsys.readouterr().out)
     assert list(report["hooks"]) == ["refuses"]
@@ -243,7 +187,7 @@ def test_each_hook_that_will_run_is_listed(here, capsys):
     settings.write_text(json.dumps({"hooks": events}))
     add(shell(1, "ls"))
 
-    main(["backtest", "--project", ".", "--trust-once"])
+    main(["backtest", "-j1", "--project", ".", "--trust-once"])
 
     error = capsys.readouterr().err
     listed = [line.split() for line in error.splitlines() if line.startswith("  ")]
@@ -260,7 +204,7 @@ def test_one_decision_differs(here, capsys):
     (here / "old.py").write_text(GUARD.replace("rm -rf", "nothing"))
     add(shell(1, "rm -rf /"))
 
-    main(["backtest", "guard.py", "--against", "old.py"])
+    main(["backtest", "-j1", "guard.py", "--against", "old.py"])
 
     assert "1 decision differs from old.py, 1 new denial" in output(capsys)[0]
 
@@ -273,7 +217,7 @@ def test_a_row_with_an_unknown_event_is_reported(here, capsys):
     ]
     (here / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
-    main(["backtest", "guard.py", "--on", "rows.jsonl"])
+    main(["backtest", "-j1", "guard.py", "--on", "rows.jsonl"])
 
     out, error = output(capsys)
     assert "rows.jsonl:1: is no exported event: there is no event 'quatsch'; skipped" in error
@@ -288,7 +232,7 @@ def test_a_row_with_an_unknown_event_is_reported(here, capsys):
     ],
 )
 def test_an_interrupted_run_says_how_far_it_came(done, line):
-    subject = Subject("guard.py", "guard.py")
-    run = Run(subject, Result(), Progress(done + 1, done), is_complete=False)
+    subject = BacktestSubject("guard.py", "guard.py")
+    run = BacktestRun(subject, Result(), BacktestProgress(done + 1, done), is_complete=False)
 
     assert line in text_of(run)

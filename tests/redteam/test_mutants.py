@@ -122,7 +122,8 @@ def mutate(world, run, monkeypatch):
 
     def call(text, *arguments):
         world.write(world.project / "guard.py", text)
-        code, out, err = run("test", "guard.py", "--mutate", "--agent", "claude", *arguments)
+        words = ("test", "guard.py", "--mutate", "--agent", "claude", "--jobs", "1")
+        code, out, err = run(*words, *arguments)
         return code, out, err
 
     return call
@@ -206,7 +207,7 @@ def test_changes_and_results_do_not_depend_on_the_number_of_sandboxes(mutate, ru
 
 @pytest.mark.timeout(240)
 def test_an_interrupted_run_is_continued(mutate, run, world):
-    search = " or ".join(f'"{word} force" in text' for word in range(30))
+    search = " or ".join(f'"{word} force" in text' for word in range(15))
     text = f"{guard(search)}\n{example('1 force', 'deny')}{example('ls', 'none')}{TAIL}"
     world.write(world.project / "guard.py", text)
     command = [sys.executable, "-m", "anyhook", "test", "guard.py", "--mutate", "--json"]

@@ -18,7 +18,7 @@ EXAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DecisionChange:
     """An event on which two sides decide differently.
 
     Attributes:
@@ -69,7 +69,7 @@ class ChangeGroup:
     tool: str | None
     hooks: tuple[str, ...]
     fields: tuple[str, ...]
-    changes: ItemTable[Change] = field(default_factory=ItemTable)
+    changes: ItemTable[DecisionChange] = field(default_factory=ItemTable)
 
     @property
     def sessions(self) -> int:
@@ -77,12 +77,12 @@ class ChangeGroup:
         return len({change.event.session for change in self.changes})
 
 
-def find_changes(before: Result, after: Result) -> ItemTable[Change]:
+def find_changes(before: Result, after: Result) -> ItemTable[DecisionChange]:
     """Compare the decisions of two results on the same events.
 
     Of two runs on the same parts, the parts that both have evaluated are compared.
     """
-    changes = ItemTable[Change]()
+    changes = ItemTable[DecisionChange]()
     first, second = before.decided, after.decided
     if isinstance(first, ItemTable) and isinstance(second, ItemTable):
         for number in sorted({*first.segments} & {*second.segments}):
@@ -93,7 +93,7 @@ def find_changes(before: Result, after: Result) -> ItemTable[Change]:
 
 
 def _compare(
-    before: Iterable[Decided], after: Iterable[Decided], changes: ItemTable[Change]
+    before: Iterable[Decided], after: Iterable[Decided], changes: ItemTable[DecisionChange]
 ) -> None:
     first = {found.ref: found for found in before}
     second = {found.ref: found for found in after}
@@ -103,7 +103,7 @@ def _compare(
         if not fields and _has_crashed(old) != _has_crashed(new):
             fields = (CRASH,)
         if fields:
-            changes.append(Change(old, new, fields))
+            changes.append(DecisionChange(old, new, fields))
 
 
 def _has_crashed(decided: Decided | None) -> bool:
@@ -115,7 +115,7 @@ def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str
     return tuple(name for name in names if before.get(name) != after.get(name))
 
 
-def group_changes(changes: Iterable[Change]) -> list[ChangeGroup]:
+def group_changes(changes: Iterable[DecisionChange]) -> list[ChangeGroup]:
     """Group changes by verdicts, event, tool, hooks and fields, the largest group first."""
     groups: dict[tuple[Any, ...], ChangeGroup] = {}
     for change in changes:
@@ -130,7 +130,7 @@ def group_changes(changes: Iterable[Change]) -> list[ChangeGroup]:
     return sorted(groups.values(), key=lambda group: -len(group.changes))
 
 
-def new_denials(changes: Iterable[Change]) -> ItemTable[Change]:
+def new_denials(changes: Iterable[DecisionChange]) -> ItemTable[DecisionChange]:
     """Return the changes that deny or stop what was not denied or stopped before."""
     strict = ("deny", "stop")
     denials = (c for c in changes if c.outcomes[1] in strict and c.outcomes[0] not in strict)

@@ -27,7 +27,7 @@ from anyhook.agents.transcripts import (
     parse_line,
     read_records,
 )
-from anyhook.backtest.sources import EventRow, Rows, UnreadableEventError, takes
+from anyhook.backtest.sources import EventRow, EventRows, UnreadableEventError, takes
 from anyhook.backtest.storage import (
     UNREADABLE,
     StoredFile,
@@ -125,9 +125,9 @@ class FilePart:
         """The file, for messages."""
         return self.file.name
 
-    def read(self, wanted: frozenset[str] | None) -> Rows:
+    def read(self, wanted: frozenset[str] | None) -> EventRows:
         """Return the events, read while they are iterated over."""
-        rows = Rows(Counter(), set(), ())
+        rows = EventRows(Counter(), set(), ())
         reader = _PartReader(self, rows, wanted)
         if self.is_parquet:
             rows.rows = reader.read_row_group()
@@ -216,7 +216,7 @@ class _PartReader:
         wanted: Names of the events that are yielded; `None` for all.
     """
 
-    def __init__(self, part: FilePart, rows: Rows, wanted: frozenset[str] | None) -> None:
+    def __init__(self, part: FilePart, rows: EventRows, wanted: frozenset[str] | None) -> None:
         self._part = part
         self._file = part.file
         self._rows = rows

@@ -14,10 +14,10 @@ from anyhook.trust.following import Follower
 from anyhook.trust.name_search import ProjectFiles
 
 if TYPE_CHECKING:
-    from anyhook.backtest.subjects import Evaluator, Subject
+    from anyhook.backtest.subjects import BacktestSubject, Evaluator
 
 
-def load_hooks_of(subject: Subject, limit: float) -> Evaluator:
+def load_hooks_of(subject: BacktestSubject, limit: float) -> Evaluator:
     """Load the hooks of a subject, which runs the code of a hook file.
 
     Args:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from anyhook.backtest.sources import Part
-    from anyhook.backtest.subjects import Subject
+    from anyhook.backtest.subjects import BacktestSubject
 
 TIMEOUT = 60.0
 """Seconds after which an event counts as timed out."""
@@ -30,7 +30,7 @@ class Executor(Protocol):
 
 
 @dataclass(slots=True)
-class Progress:
+class BacktestProgress:
     """How far a run is.
 
     Attributes:
@@ -62,7 +62,7 @@ class Progress:
 
 
 @dataclass(slots=True)
-class Run:
+class BacktestRun:
     """The outcome of a run.
 
     Attributes:
@@ -73,22 +73,22 @@ class Run:
         timeout: Seconds after which an event counts as timed out.
     """
 
-    subject: Subject
+    subject: BacktestSubject
     result: Result
-    progress: Progress
+    progress: BacktestProgress
     is_complete: bool = True
     timeout: float = TIMEOUT
 
 
 def run_backtest(
-    subject: Subject,
+    subject: BacktestSubject,
     parts: Sequence[Part],
     *,
     jobs: int | None = None,
     timeout: float = TIMEOUT,
     executor: Executor | None = None,
-    on_progress: Callable[[Progress], object] = lambda _progress: None,
-) -> Run:
+    on_progress: Callable[[BacktestProgress], object] = lambda _progress: None,
+) -> BacktestRun:
     """Let hooks decide recorded events.
 
     Ctrl-C ends it with the parts that are done.
@@ -109,7 +109,9 @@ def run_backtest(
     """
     started = time.monotonic()
     decided = ItemTable[Decided]()
-    run = Run(subject, Result(decided=decided), Progress(len(parts)), timeout=timeout)
+    run = BacktestRun(
+        subject, Result(decided=decided), BacktestProgress(len(parts)), timeout=timeout
+    )
     executor = executor or Pool(subject, jobs or available_processors(), timeout)
     try:
         for done in executor.run(enumerate(parts)) if parts else ():

@@ -92,7 +92,7 @@ class EventRow(NamedTuple):
 
 
 @dataclass(slots=True)
-class Rows:
+class EventRows:
     """The events of a part. The other attributes are complete when `rows` is at its end.
 
     Attributes:
@@ -131,7 +131,7 @@ class Part(Protocol):
         """A part is a value."""
         ...
 
-    def read(self, wanted: frozenset[str] | None) -> Rows:
+    def read(self, wanted: frozenset[str] | None) -> EventRows:
         """Return the events.
 
         Args:
@@ -219,10 +219,10 @@ class HistoryPart:
         """The file that holds it, for messages."""
         return str(Path(self.directory, FILE))
 
-    def read(self, wanted: frozenset[str] | None) -> Rows:
+    def read(self, wanted: frozenset[str] | None) -> EventRows:
         """Return the events."""
         with History.open(self.directory) as history, history.snapshot():
-            rows = Rows(Counter(), set(), ())
+            rows = EventRows(Counter(), set(), ())
             rows.unseen = self._range.count_unseen(history)
             for event, session, number in self._range.count(history):
                 rows.events[event] += number

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
-    from anyhook.sandbox.keeper import Run
+    from anyhook.sandbox.keeper import SandboxRun
     from anyhook.testing.cases import Case
 
 UNTRUSTED_CODES = frozenset({"project-untrusted", "trust-changed", "trust-store"})
@@ -186,7 +186,7 @@ def untrusted_hooks(engine: Engine) -> list[Diagnostic]:
 
 
 def run_cases(
-    _run: Run, project: str, agent: str, cases: Sequence[Case], is_trusted: bool
+    _run: SandboxRun, project: str, agent: str, cases: Sequence[Case], is_trusted: bool
 ) -> list[CaseResult]:
     """Run cases against the hooks of an agent, as a function of a sandbox.
 

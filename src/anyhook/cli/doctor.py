@@ -309,7 +309,7 @@ def _hooks_of(diagnosis: Diagnosis, agent: str) -> Iterator[Check]:
     )
     for definition in engine.definitions:
         for handler in definition.handlers:
-            files = hook_files(engine, handler) if handler.kind == "command" else []
+            files = _hook_files(engine, handler) if handler.kind == "command" else []
             if files:
                 yield _check_hook(diagnosis, engine, handler, files[0])
 
@@ -317,7 +317,7 @@ def _hooks_of(diagnosis: Diagnosis, agent: str) -> Iterator[Check]:
 def _check_hook(diagnosis: Diagnosis, engine: Engine, handler: HandlerSpec, file: Path) -> Check:
     place = show_place(handler.place, engine.project_dir)
     name = f"{engine.agent.title}, {show_path(str(file), engine.project_dir)} ({place})"
-    command = warm_command(handler)
+    command = _warm_command(handler)
     if command is None:
         says = "starts an interpreter on every event"
         return Check(name, NOTE, says, _install(file, engine, handler))
@@ -375,7 +375,7 @@ def _install(file: Path, engine: Engine, handler: HandlerSpec) -> str:
     return f"anyhook add {shown} --agent {engine.agent.name}{scope}"
 
 
-def hook_files(engine: Engine, handler: HandlerSpec) -> list[Path]:
+def _hook_files(engine: Engine, handler: HandlerSpec) -> list[Path]:
     """List the hook files, written with `anyhook.authoring`, that a command runs."""
     try:
         named = files_of(engine, handler)
@@ -385,7 +385,7 @@ def hook_files(engine: Engine, handler: HandlerSpec) -> list[Path]:
     return [file for file in named if is_portable(line, [file])]
 
 
-def warm_command(handler: HandlerSpec) -> HookCommand | None:
+def _warm_command(handler: HandlerSpec) -> HookCommand | None:
     """Read the command of a handler; `None` if it runs no hook file through a worker."""
     if handler.argv is not None:
         return read_command(handler.argv)

@@ -65,15 +65,17 @@ def mutate_hook_file(
     digest = digest_of(path)
     with Sandbox.for_project(Path(), discards_output=True) as sandbox:
         plan = plan_trials(sandbox, path, agents, cases, digest)
-    if plan.failed:
-        place, agent = plan.failed[0]
-        raise UsageError(f"{place} fails for {agent}; mend the examples first: anyhook test {file}")
-    if not plan.tests:
-        raise UsageError(f"{file} has no examples, so nothing notices a change")
-    source = path.read_text(encoding="utf-8")
-    mutants = mutants_of(source)
-    kept = Kept(Path(history_directory()) / KEPT, plan)
-    is_complete = _try_all(plan, mutants, kept, jobs)
+        if plan.failed:
+            place, agent = plan.failed[0]
+            raise UsageError(
+                f"{place} fails for {agent}; mend the examples first: anyhook test {file}"
+            )
+        if not plan.tests:
+            raise UsageError(f"{file} has no examples, so nothing notices a change")
+        source = path.read_text(encoding="utf-8")
+        mutants = mutants_of(source)
+        kept = Kept(Path(history_directory()) / KEPT, plan)
+        is_complete = _try_all(plan, mutants, kept, sandbox, jobs)
     noticed = [kept.results.get(key_of(plan, mutant)) for mutant in mutants]
     tried = sum(result is not None for result in noticed)
     survivors = [
@@ -107,7 +109,7 @@ def mutate_hook_file(
     return OK if is_ok else PROBLEMS
 
 
-def _try_all(plan: Any, mutants: Sequence[Mutant], kept: Kept, jobs: int) -> bool:
+def _try_all(plan: Any, mutants: Sequence[Mutant], kept: Kept, sandbox: Sandbox, jobs: int) -> bool:
     """Try the files that are not known, and return whether none is left."""
     with progress("changed files", len(mutants)) as bar:
         bar.show(sum(key_of(plan, mutant) in kept.results for mutant in mutants), len(mutants))
@@ -121,7 +123,7 @@ def _try_all(plan: Any, mutants: Sequence[Mutant], kept: Kept, jobs: int) -> boo
                 plan,
                 mutants,
                 kept.results,
-                project=Path(),
+                sandbox=sandbox,
                 jobs=jobs or available_processors(),
                 on_result=on_result,
             )

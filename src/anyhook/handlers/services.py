@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PromptQuestion:
     """The question of a prompt handler.
 
     Attributes:
@@ -29,7 +29,7 @@ class Question:
     agentic: bool = False
 
 
-Ask = Callable[[Question], "Awaitable[str]"]
+Ask = Callable[[PromptQuestion], "Awaitable[str]"]
 """Puts a question to a model; the answer is JSON, `{"ok": …, "reason": …}`."""
 
 

@@ -308,7 +308,7 @@ def _rows(
     """Return the rows of events; those that did not change are not rendered again."""
     rows: dict[int, tuple[Signature, str]] = {}
     for event in events:
-        signature = _signature(event)
+        signature = (event.verdict, len(event.results))
         row = known.get(event.id)
         if row is None or row[0] != signature:
             text = render("event_row.html", PageLinks(), event=event, has_session=has_session)
@@ -322,11 +322,6 @@ def _skipped(latest: Latest, newest: int) -> int:
     if not newest or not latest.rows:
         return 0
     return max(0, min(latest.rows) - newest - 1)
-
-
-def _signature(event: RecordedEvent) -> Signature:
-    """Return what changes when another hook has answered the event."""
-    return event.verdict, len(event.results)
 
 
 def _files(journal: Path) -> list[Path]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from anyhook.history.sessions import SessionSummary
     from anyhook.history.store import History
 
-MOST_EVENTS = 3000
+MAX_EVENTS = 3000
 """Events of one report; a browser shows a longer page slowly."""
 
 
@@ -39,7 +39,7 @@ def session_report(history: History, session: SessionSummary, *, everything: boo
         session: The session.
         everything: Events without hooks and decisions, too.
     """
-    events = events_of(history, session, limit=MOST_EVENTS)
+    events = events_of(history, session, limit=MAX_EVENTS)
     shown = events
     if not everything:
         decided = [event for event in events if event.decision or author_results(event)]

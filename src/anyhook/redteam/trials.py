@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook import __version__
+from anyhook.agents import AGENTS
 from anyhook.authoring.hooks import Example
 from anyhook.authoring.load import load_hooks
 from anyhook.errors import AnyhookError, RunEndedError, UsageError
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from anyhook.authoring.hooks import Hooks
     from anyhook.redteam.mutants import Mutant
-    from anyhook.sandbox.keeper import Run
+    from anyhook.sandbox.keeper import SandboxRun
     from anyhook.testing.cases import Case
 
 LIMIT = 60.0
@@ -141,7 +142,7 @@ def try_mutants(
     mutants: Sequence[Mutant],
     known: dict[str, Noticed],
     *,
-    project: Path,
+    sandbox: Sandbox,
     jobs: int,
     on_result: Callable[[str, Noticed], object],
 ) -> None:
@@ -151,7 +152,7 @@ def try_mutants(
         plan: What they are tried with.
         mutants: The files.
         known: Results by `key_of`; new ones are added.
-        project: Directory of the project.
+        sandbox: The first sandbox; the others are made like it.
         jobs: Number of sandboxes.
         on_result: Called with each new result, by one thread at a time.
 
@@ -161,11 +162,14 @@ def try_mutants(
     lock = threading.Lock()
     missing = [mutant for mutant in mutants if key_of(plan, mutant) not in known]
     work = iter(missing)
+    tables = {AGENTS[test.agent].spec.partition(":")[0] for test in plan.tests}
     with ExitStack() as stack:
-        sandboxes = []
-        for _ in range(min(jobs, len(missing))):
-            sandbox = Sandbox.for_project(project, discards_output=True)
-            sandboxes.append(stack.enter_context(sandbox))
+        sandboxes, project = [sandbox], Path(sandbox.places.project)
+        for _ in range(1, min(jobs, len(missing))):
+            further = Sandbox.for_project(project, discards_output=True)
+            sandboxes.append(stack.enter_context(further))
+        for each in sandboxes:
+            each.preload(tables)
 
         def serve(sandbox: Sandbox) -> None:
             while True:
@@ -178,7 +182,7 @@ def try_mutants(
                     known[key_of(plan, mutant)] = noticed
                     on_result(key_of(plan, mutant), noticed)
 
-        with ThreadPoolExecutor(max(1, len(sandboxes))) as threads:
+        with ThreadPoolExecutor(len(sandboxes)) as threads:
             try:
                 list(threads.map(serve, sandboxes))
             except KeyboardInterrupt:
@@ -208,7 +212,7 @@ def _try(sandbox: Sandbox, plan: Plan, mutant: Mutant) -> Noticed:
 
 
 def run_tests(
-    _run: Run, path: str, agents: Sequence[str], more: Sequence[Example]
+    _run: SandboxRun, path: str, agents: Sequence[str], more: Sequence[Example]
 ) -> tuple[list[Example], list[tuple[int, str, str]]]:
     """Run examples and cases against a hook file, as a function of a sandbox.
 
@@ -225,13 +229,13 @@ def run_tests(
     return examples, results
 
 
-def answer_calls(_run: Run, path: str, agent: str, calls: Sequence[Example]) -> list[str]:
+def answer_calls(_run: SandboxRun, path: str, agent: str, calls: Sequence[Example]) -> list[str]:
     """Return what a hook file answers to calls, as a function of a sandbox."""
     hooks = load_hooks(path)
     return [_answer(hooks, call, agent) for call in calls]
 
 
-def try_mutant(run: Run, path: str, source: str, plan: Plan) -> Noticed:
+def try_mutant(run: SandboxRun, path: str, source: str, plan: Plan) -> Noticed:
     """Try a changed file in the place of the hook file, as a function of a sandbox.
 
     Raises:

@@ -26,7 +26,7 @@ from anyhook.settings.jsonc import list_at
 from anyhook.settings.limits import limit_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from anyhook.agents.spec import AgentSpec, SettingsFile
 
@@ -185,9 +185,11 @@ def find_sources(
     """
     search = SourceSearch(agent, location, {} if objects is None else objects)
     # A file that belongs to two layers counts for the one with more authority.
-    places_found = _settings_places(agent, location, search.diagnostics)
+    patterns = list(_place_patterns(agent, location))
+    places_found = _settings_places(patterns, search.diagnostics)
     by_authority = sorted(places_found, key=lambda place: -agent.authority[place.file.layer])
     real_paths: set[str] = set()
+    root = str(find_root(location.project)) if "root" in agent.hook_directories.values() else ""
     for place in by_authority:
         real_path = os.path.realpath(place.path)
         if real_path not in real_paths:
@@ -196,12 +198,12 @@ def find_sources(
                 place.file.layer,
                 place.path,
                 file=place.file,
-                directory=_working_directory(agent, location, place),
+                directory=_working_directory(agent, location, place, root),
                 project=str(location.project),
                 owner=ROOT_USER if place.file.is_protected and not place.is_overridden else None,
             )
             search.sources.append(source)
-    for place in _place_patterns(agent, location):
+    for place in patterns:
         if is_pattern(place.path):
             search.watched += list_directories(place.path)
     if isinstance(agent.packages, Extensions):
@@ -221,14 +223,15 @@ def config_dir(agent: AgentSpec, location: Location) -> Path:
 
 def places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]:
     """List the settings files of every layer, whether they exist or not."""
-    return [(place.file.layer, place.path) for place in _settings_places(agent, location, [])]
+    settings_places = _settings_places(_place_patterns(agent, location), [])
+    return [(place.file.layer, place.path) for place in settings_places]
 
 
 def own_places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]:
     """List the settings files like `places`, without those of other agents."""
     return [
         (place.file.layer, place.path)
-        for place in _settings_places(agent, location, [])
+        for place in _settings_places(_place_patterns(agent, location), [])
         if not place.file.is_foreign
     ]
 
@@ -259,17 +262,16 @@ class _SettingsPlace:
 
 
 def _settings_places(
-    agent: AgentSpec, location: Location, diagnostics: list[Diagnostic]
+    patterns: Iterable[_SettingsPlace], diagnostics: list[Diagnostic]
 ) -> list[_SettingsPlace]:
     """List the settings files of every layer, whether they exist or not.
 
     Args:
-        agent: The agent.
-        location: The project, home, environment and platform.
+        patterns: The places, of which some stand for many files.
         diagnostics: Gets a diagnostic for each pattern with more files than are read.
     """
     files: list[_SettingsPlace] = []
-    for place in _place_patterns(agent, location):
+    for place in patterns:
         if not is_pattern(place.path):
             files.append(place)
             continue
@@ -310,7 +312,7 @@ def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[_SettingsP
             done.update(group)
             yield from _places_of_directories(agent, location, group)
             continue
-        if "{root}" in template:
+        if "{root}" in template and "root" not in fields:
             fields["root"] = str(find_root(location.project))
         path = Path(override or template.format(**fields))
         if file.layer in ADMINISTRATOR_LAYERS and not fields["system_dir"]:
@@ -318,14 +320,16 @@ def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[_SettingsP
         yield _SettingsPlace(file, path, bool(override))
 
 
-def _working_directory(agent: AgentSpec, location: Location, place: _SettingsPlace) -> str:
+def _working_directory(
+    agent: AgentSpec, location: Location, place: _SettingsPlace, root: str
+) -> str:
     match agent.hook_directories.get(place.file.layer):
         case "file":
             return str(place.path.parent)
         case "project":
             return str(location.project)
         case "root":
-            return str(find_root(location.project))
+            return root
         case _:
             return ""
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from anyhook.manage.health import HookHealth
     from anyhook.manage.hooks import HookRow
     from anyhook.manage.problems import Finding
-    from anyhook.manage.scope import Scope
+    from anyhook.manage.scope import CommandScope
     from anyhook.model.definitions import HandlerSpec
 
 HookKey = tuple[str, ...]
@@ -130,7 +130,7 @@ class Snapshot:
         findings: What `anyhook check` reports, the worst first.
     """
 
-    scope: Scope
+    scope: CommandScope
     engines: tuple[Engine, ...]
     hooks: tuple[PanelHook, ...]
     findings: tuple[Finding, ...]
