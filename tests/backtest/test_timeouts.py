@@ -37,19 +37,7 @@ def test_the_report_says_what_timeouts_cost_and_which_option_changes_it(recorded
     ) in text_of(run)
 
 
-def test_timeouts_of_an_earlier_run_cost_nothing(recorded):
-    recorded.add(shell(1, "hang"))
-    hook = recorded.hook(HANGS)
-    recorded.run(hook, timeout=0.4)
-
-    again = recorded.run(hook, timeout=0.4)
-
-    assert again.progress.kept == again.progress.parts
-    assert report_json(again, None)["timeouts"]["seconds_waited"] == 0
-    assert "1 event reached the time limit of 0.4 s; for another limit" in text_of(again)
-
-
-def test_a_longer_limit_evaluates_again_what_timed_out(recorded):
+def test_a_longer_limit_decides_what_timed_out(recorded):
     recorded.add(shell(1, "rm -rf /"))
     hook = recorded.hook(SLOW)
 
@@ -57,7 +45,6 @@ def test_a_longer_limit_evaluates_again_what_timed_out(recorded):
 
     assert (short.result.timeouts, short.result.outcomes()) == (1, {"crash": 1})
     assert (long.result.timeouts, long.result.outcomes()) == (0, {"deny": 1})
-    assert recorded.run(hook, timeout=50).progress.kept == 1
 
 
 def test_hooks_of_a_project_that_time_out_count_once_for_an_event(recorded):
@@ -68,7 +55,7 @@ def test_hooks_of_a_project_that_time_out_count_once_for_an_event(recorded):
     settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": hooks}]}}))
     parts = list(parts_of_history(recorded.directory, Filter()))
 
-    run = run_backtest(subject, parts, recorded.directory, jobs=1)
+    run = run_backtest(subject, parts, jobs=1)
 
     assert [tally.timed_out for tally in run.result.hooks.values()] == [2, 2]
     assert run.result.timeouts == 2

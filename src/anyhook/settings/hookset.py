@@ -176,9 +176,9 @@ class HookSet:
 
     def _is_protected(self, handler: HandlerSpec, file: LoadedFile) -> bool:
         """Return whether the administrator's hooks run although a file switches all hooks off."""
-        managed = self.agent.authority.get(Layer.MANAGED)
-        if managed is None:
+        if Layer.MANAGED not in self.agent.layer_order:
             return False
+        managed = self.agent.authority[Layer.MANAGED]
         return self._authority(file) < managed <= self.agent.authority[handler.layer]
 
     def _authority(self, file: LoadedFile) -> int:
