@@ -221,12 +221,6 @@ def choose_agent(agents: tuple[AgentSettings, ...], wanted: str | None) -> Agent
     return AgentChoice(DEFAULT_AGENT, (assumed,))
 
 
-def _foreign_files(agent: AgentSpec) -> tuple[str, ...]:
-    """Return the ends of the paths of other agents' files that an agent reads."""
-    templates = [file.paths["*"] for file in agent.settings if file.is_foreign]
-    return tuple([template.partition("}")[2] for template in templates])
-
-
 def _not_loaded(agents: tuple[AgentSettings, ...], loaded: str) -> Iterator[Diagnostic]:
     """Report hooks of other agents; a warning if the loaded agent has no hooks of its own."""
     agent = get_agent(loaded)
@@ -234,7 +228,9 @@ def _not_loaded(agents: tuple[AgentSettings, ...], loaded: str) -> Iterator[Diag
     for settings in agents:
         if settings.agent == loaded:
             own = settings
-    foreign_ends = _foreign_files(agent)
+    # The ends of the paths of other agents' files that the agent reads.
+    foreign = [file.paths["*"] for file in agent.settings if file.is_foreign]
+    foreign_ends = tuple([template.partition("}")[2] for template in foreign])
 
     def is_loaded(path: Path) -> bool:
         # Two agents may read the same file.
