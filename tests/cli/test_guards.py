@@ -177,6 +177,15 @@ def test_what_is_added_is_trusted_and_its_health_is_shown(world, run, agents_her
     assert run("trust", "--show", "--agent", "claude")[0] == 0
 
 
+def test_the_examples_of_every_guard_show_that_each_of_its_entries_works(world, run, agents_here):
+    code, out, _ = run("add", *NAMES, "--agent", "claude", "--yes", "--json")
+
+    rows = json.loads(out)["health"]
+    assert code == 0
+    assert {row["hook"] for row in rows} == {f"guard-{name}.py" for name in NAMES}
+    assert {row["word"] for row in rows} == {"works"}, rows
+
+
 def test_a_copy_names_its_version_and_hash(world, run, agents_here):
     run("add", NAME, "--yes")
     header, _, text = copy_of(world).read_text().partition("\n")

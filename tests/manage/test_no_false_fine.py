@@ -128,6 +128,17 @@ def test_no_view_says_of_a_broken_hook_that_it_works(here, run, agent):  # noqa:
     assert text.count('class="health works"') == 1
 
 
+def test_the_report_of_a_session_says_the_same(here, run, agent, tmp_path):  # noqa: F811
+    report = tmp_path / "session.html"
+
+    assert run("history", "report", "last", "--agent", agent.name, "-o", str(report))[0] == 0
+
+    text = report.read_text()
+    assert text.count('class="health works"') == 1
+    assert text.count('class="health broken"') >= len(COMMANDS)
+    assert all(cause in text for _command, cause in COMMANDS.values())
+
+
 def test_engine_integration_and_fire_name_the_causes(here, run, agent):  # noqa: F811
     said = []
     engine = Engine.load(here, agent=agent.name, trust_once=True, on_message=said.append)

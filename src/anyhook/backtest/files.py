@@ -37,7 +37,7 @@ from anyhook.backtest.storage import (
     read_range,
     unreadable,
 )
-from anyhook.errors import UsageError
+from anyhook.errors import MissingLibraryError, UsageError
 from anyhook.history import trajectories
 from anyhook.history.digests import DIGEST_SIZE
 from anyhook.history.export import EXPORT_FIELDS, REQUIRED, names_of
@@ -198,8 +198,7 @@ def _open_parquet(file: StoredFile) -> Iterator[Any]:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
-        advice = 'pip install "anyhook[parquet]"'
-        raise UsageError(f"{file.name} is Parquet, which needs pyarrow: {advice}") from error
+        raise MissingLibraryError(f"Parquet ({file.name})", "pyarrow", "parquet") from error
     with closing(file.open()) as stream:
         try:
             table = ParquetFile(stream if file.store else file.path)

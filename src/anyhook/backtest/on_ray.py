@@ -19,7 +19,7 @@ from anyhook.backtest.loading import hook_files
 from anyhook.backtest.pool import Done, Pool
 from anyhook.backtest.run import TIMEOUT
 from anyhook.backtest.sources import EventRows, HistoryPart
-from anyhook.errors import AnyhookError, UsageError
+from anyhook.errors import AnyhookError, MissingLibraryError, UsageError
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -176,7 +176,7 @@ def _connect(address: str | None) -> Any:
     try:
         import ray
     except ImportError as error:
-        raise UsageError('Ray is not installed: pip install "anyhook[ray]"') from error
+        raise MissingLibraryError("a backtest on a cluster", "Ray", "ray") from error
     if not ray.is_initialized():
         try:
             ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
