@@ -228,8 +228,9 @@ def _not_loaded(agents: tuple[AgentSettings, ...], loaded: str) -> Iterator[Diag
     for settings in agents:
         if settings.agent == loaded:
             own = settings
-    templates = [file.paths["*"] for file in agent.settings if file.is_foreign]
-    foreign_ends = tuple([template.partition("}")[2] for template in templates])
+    # The ends of the paths of other agents' files that the agent reads.
+    foreign = [file.paths["*"] for file in agent.settings if file.is_foreign]
+    foreign_ends = tuple([template.partition("}")[2] for template in foreign])
 
     def is_loaded(path: Path) -> bool:
         # Two agents may read the same file.
