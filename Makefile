@@ -4,7 +4,7 @@ VENV   := .venv
 RUN    := $(VENV)/bin/
 STAMP  := $(VENV)/.synced
 
-.PHONY: help demo agent test test-slow test-all e2e drift test-ray differential bench check fix coverage docs guards-table stubs picture redteam-table clean
+.PHONY: help demo agent test test-slow test-all e2e drift test-ray differential frameworks bench check fix coverage docs guards-table stubs picture redteam-table clean
 
 help:           ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -43,6 +43,10 @@ e2e: $(STAMP)   ## hooks inside real agents, fetched from npm once
 
 differential: $(STAMP) ## random hooks here and in Gemini CLI's own code, fetched from npm once
 	@ANYHOOK_DIFFERENTIAL=1 $(RUN)python -m pytest tests/differential
+
+# One of them, or one bound: make frameworks FRAMEWORKS="adk langchain:lowest"
+frameworks: $(STAMP) ## the integrations with the lowest and newest frameworks that they allow
+	@$(RUN)python -m tools.frameworks $(FRAMEWORKS)
 
 # A release: make drift AGENTS="qwen gemini", make drift DRIFT=--json, make drift DRIFT=--no-runs
 drift: $(STAMP) ## what the newest releases of the agents do differently

@@ -130,9 +130,29 @@ def pydantic_ai(engine: Engine | None) -> Turn:
     return turn
 
 
+def openai_agents(engine: Engine | None) -> Turn:
+    """Make a turn of the OpenAI Agents SDK; bare: its own runner."""
+    from agents.testing import ScriptedModel, assistant_message, function_call
+
+    from agents import Agent, Runner, function_tool, set_tracing_disabled
+    from anyhook.integrations.openai_agents import AnyhookRunner
+
+    set_tracing_disabled(True)
+    tool = function_tool(shell)
+    runner: Any = Runner if engine is None else AnyhookRunner(engine)
+
+    async def turn() -> object:
+        call = function_call("shell", {"command": "ls"}, call_id="1")
+        model = ScriptedModel([[call], [assistant_message("done")]])
+        return await runner.run(Agent(name="agent", model=model, tools=[tool]), "hello")
+
+    return turn
+
+
 FRAMEWORKS: dict[str, Callable[[Engine | None], Turn]] = {
     "Google ADK": adk,
     "LangChain": langchain,
+    "OpenAI Agents SDK": openai_agents,
     "Pydantic AI": pydantic_ai,
 }
 """Framework to what makes a turn of it, with an engine's hooks or with none."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from anyhook.backtest.files import parts_of_files
 from anyhook.backtest.run import available_processors, run_backtest
 from anyhook.backtest.sources import parts_of_history
-from anyhook.backtest.subjects import Subject
+from anyhook.backtest.subjects import BacktestSubject
 from anyhook.history.export import export_jsonl
 from anyhook.history.filters import Filter
 from anyhook.history.imports import find_transcripts, import_transcripts
@@ -174,7 +174,7 @@ def _run_here(hook: str, source: str, cache: str, jobs: str) -> None:
         parts = list[object](parts_of_history(source, Filter()))
     else:
         parts = list[object](parts_of_files([source], Filter()))
-    run = run_backtest(Subject(hook, hook), parts, cache, jobs=int(jobs))  # type: ignore[arg-type] # parts
+    run = run_backtest(BacktestSubject(hook, hook), parts, cache, jobs=int(jobs))  # type: ignore[arg-type] # parts
     wall = time.perf_counter() - started
     own = resource.getrusage(resource.RUSAGE_SELF)
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -311,7 +311,7 @@ def _run_commands(directory: Path, project: Path, count: int) -> float:
     with History.open(directory) as history:
         history.add(islice(events, count))
     parts = list(parts_of_history(str(directory), Filter()))
-    subject = Subject(str(project), "project", agent="claude", trusted=True)
+    subject = BacktestSubject(str(project), "project", agent="claude", trusted=True)
     return timed(lambda: run_backtest(subject, parts, str(directory)))
 
 

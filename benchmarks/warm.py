@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -14,12 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from anyhook import BeforeTool, Engine
-from anyhook.cli.timing import Command, warm_up
 from anyhook.model.json import dump_json
 from anyhook.testing import make_payload
 from anyhook.worker import client
 from anyhook.worker.commands import native_client
-from anyhook.worker.control import list_servers, stop_server
+from anyhook.worker.control import find_server, list_servers, stop_server
 from benchmarks.measure import in_turns
 from benchmarks.programs import Program, StopResult, denied
 from benchmarks.table import Fact, Row, Section
@@ -35,6 +35,8 @@ ROUNDS = 1000
 PAUSE = 0.05
 """Seconds between two events: agents send no more than 20 a second."""
 MIB = 1 << 20
+WARM_UP = 20.0
+"""Seconds in which a worker has to come up and answer."""
 RECORDING = "native, and the event is recorded"
 COLD_ROUNDS = 300
 FILES = 10
@@ -141,15 +143,15 @@ class Worker:
         Raises:
             RuntimeError: If it stays cold.
         """
-        command = Command(
-            argv=self.ways(file)["native"],
-            env=dict(os.environ),
-            cwd=str(Path.cwd()),
-            payload=payload,
-        )
         base = client.address(self.python, str(file), os.environ)
-        if reason := warm_up(command, base):
-            raise RuntimeError(f"{file} stays cold: {reason}")
+        deadline = time.monotonic() + WARM_UP
+        while time.monotonic() < deadline:
+            argv = self.ways(file)["native"]
+            subprocess.run(argv, input=payload, capture_output=True, check=False)
+            status = find_server(base).status
+            if status is not None and status["events"]["warm"]:
+                return
+        raise RuntimeError(f"{file} stays cold")
 
     def ways(self, file: Path) -> dict[str, tuple[str, ...]]:
         """Return the command lines that run a hook file warm.

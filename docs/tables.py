@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.capabilities import Support, support
+from anyhook.agents.program import get_program
 from anyhook.cli.capabilities import markdown_tables
 from anyhook.cli.verdict import effect_of_denial
 from anyhook.integrations.adk import ADK
@@ -14,7 +16,12 @@ from anyhook.integrations.langchain import LANGCHAIN
 from anyhook.integrations.openai_agents import OPENAI_AGENTS
 from anyhook.integrations.pydantic_ai import PYDANTIC_AI
 from anyhook.model.diagnostics import CODES
+from anyhook.model.events import EVENTS, Event
+from anyhook.redteam.labelled import FAMILIES
 from anyhook.telemetry.names import markdown_tables as telemetry_tables
+
+if TYPE_CHECKING:
+    from anyhook.agents.spec import AgentSpec
 
 PAGE = Path(__file__).with_name("capabilities.md")
 FIRST = "### "
@@ -41,10 +48,11 @@ FRAMEWORKS = {
 }
 """Page to the row of a framework and the line that puts hooks into it."""
 
-rows = ["| framework | extra | the line | what it cannot do |", "| --- | --- | --- | --- |"]
-for page, (row, line) in FRAMEWORKS.items():
-    missing = "; ".join(f"`{key}`: {instead}" for key, instead in row.missing.items()) or "nothing"
-    rows.append(f"| [{row.title}]({page}) | `{row.package}` | `{line}` | {missing} |")
+rows = ["| framework | extra | the line |", "| --- | --- | --- |"]
+rows += [
+    f"| [{row.title}]({page}) | `{row.package}` | `{line}` |"
+    for page, (row, line) in FRAMEWORKS.items()
+]
 
 
 def write_between(path: Path, name: str, table: str) -> None:
@@ -63,16 +71,66 @@ def event_names(event: str) -> str:
 
 write_between(INTEGRATIONS, "frameworks", "\n".join(rows))
 for page, (row, _) in FRAMEWORKS.items():
-    limits = ["| hooks on | what they lack | what happens |", "| --- | --- | --- |"]
+    events_of: dict[tuple[str, str], list[str]] = {}
     for key, instead in row.missing.items():
         event, _, ability = key.partition(".")
         lack = ability.replace("_", " ") or "everything: the event does not fire"
-        limits.append(f"| {event_names(event)} | {lack} | {instead} |")
+        events_of.setdefault((lack, instead), []).append(event_names(event))
+    limits = ["| hooks on | what they lack | what happens |", "| --- | --- | --- |"]
+    for (lack, instead), events in events_of.items():
+        limits.append(f"| {', '.join(events)} | {lack} | {instead} |")
     if row.missing:
         write_between(Path(__file__).with_name(page), "limits", "\n".join(limits))
 
+rows = ["| class | Gemini CLI | fields |", "| --- | --- | --- |"]
+for spec in get_agent("gemini").events:
+    event_type = EVENTS[spec.canonical]
+    own = event_type.__mro__[: event_type.__mro__.index(Event)]
+    fields = [name for base in reversed(own) for name in base.__annotations__ if name[0] != "_"]
+    texts = ", ".join(f"`{name}`" for name in fields if name != "name")
+    rows.append(f"| `{event_type.__name__}` | `{spec.wire}` | {texts} |")
+write_between(Path(__file__).with_name("embedding.md"), "events", "\n".join(rows))
+
+rows = ["| family | a dangerous call |", "| --- | --- |"]
+rows += [f"| `{name}` | {text} |" for name, text in FAMILIES.items()]
+write_between(Path(__file__).with_name("score.md"), "families", "\n".join(rows))
+
 TELEMETRY = Path(__file__).with_name("telemetry.md")
 write_between(TELEMETRY, "telemetry", telemetry_tables())
+
+PAGES = {
+    "claude": "claude-code.md",
+    "codex": "codex.md",
+    "copilot": "copilot.md",
+    "cursor": "cursor.md",
+    "gemini": "gemini-cli.md",
+    "opencode": "opencode.md",
+    "qwen": "qwen.md",
+}
+SYSTEMS = {"*": "", "darwin": "; macOS: ", "win32": "; Windows: "}
+
+
+def settings_table(agent: AgentSpec) -> str:
+    """Return the table of the settings files of an agent."""
+    system = next((file.paths["*"] for file in agent.settings if "/etc/" in file.paths["*"]), "")
+    places = {"config": agent.config_dir, "system_dir": str(Path(system).parent)}
+    names = {"{project}/": "", "{root}/": "", "{directory}/": "", "{home}": "~"}
+    rows = ["| layer | file | another place |", "| --- | --- | --- |"]
+    for file in agent.settings:
+        text = "".join(f"{SYSTEMS[name]}`{path}`" for name, path in file.paths.items())
+        variable = f"`{file.variable}`" if file.variable else ""
+        if "{config}" in text and agent.config_variable:
+            variable = f"`{agent.config_variable}`: the directory"
+        for key, place in places.items():
+            text = text.replace(f"{{{key}}}", place)
+        for key, name in {**names, "{config_home}": "~/.config"}.items():
+            text = text.replace(key, name)
+        rows.append(f"| `{file.layer}` | {text} | {variable} |")
+    return "\n".join(rows)
+
+
+for name, page in PAGES.items():
+    write_between(Path(__file__).with_name(page), "settings", settings_table(get_agent(name)))
 
 DIAGNOSTICS = Path(__file__).with_name("diagnostics.md")
 head, *sections = DIAGNOSTICS.read_text(encoding="utf-8").split("\n## ")
@@ -100,17 +158,24 @@ QUESTIONS = {
     "deny a prompt": ("before_prompt", "deny"),
     "deny a model request": ("before_model", "deny"),
     "continue a turn": ("after_agent", "deny"),
-    "tell the user": ("before_tool", "message"),
+    "show the user a message": ("before_tool", "message"),
 }
 """What guards are about: a heading, to the event and the ability."""
 WORDS = {Support.YES: "yes", Support.UNDOCUMENTED: "yes", Support.PROMISED: "**no**"}
-rows = [f"| agent | {' | '.join(QUESTIONS)} |", f"| --- |{' --- |' * len(QUESTIONS)}"]
+headings = [*QUESTIONS, "also in a subagent"]
+rows = [f"| agent | {' | '.join(headings)} |", f"| --- |{' --- |' * len(headings)}"]
 for name in CODING_AGENTS:
     agent = get_agent(name)
     cells = []
     for event, ability in QUESTIONS.values():
         has_event = event in agent.by_canonical
         cells.append(WORDS.get(support(agent, event, ability), "no") if has_event else "-")
+    program = get_program(name)
+    cells.append("not tried" if program is None or program.subagent_call is None else "yes")
     rows.append(f"| {agent.title} | {' | '.join(cells)} |")
-note = "**no**: its reference promises it, and the observed release does not do it."
+note = (
+    "**no**: its reference promises it, and the observed release does not do it. Whether a guard\n"
+    "of tools also runs in a subagent was tried with the real program;\n"
+    "[`anyhook probe`](probe.md) tries it with yours."
+)
 write_between(Path(__file__).with_name("limits.md"), "abilities", "\n".join([*rows, "", note]))

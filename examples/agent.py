@@ -55,7 +55,7 @@ SCRIPT = [
 class NoSummary(BaseEventsSummarizer):
     """Summarizes nothing: the hooks on compression run before it."""
 
-    async def maybe_summarize_events(self, *, events):  # noqa: ARG002 - ADK gives them
+    async def maybe_summarize_events(self, *, events):
         return None
 
 

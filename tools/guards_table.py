@@ -28,7 +28,7 @@ from anyhook.redteam.labelled import BENIGN, MEMBERS, OWN_SET
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from anyhook.manage.guard_files import Guard
+    from anyhook.manage.guard_files import GuardFile
 
 PAGE = Path(__file__).parents[1] / "docs" / "guards.md"
 START, END = "<!-- measurements -->\n", "<!-- /measurements -->"
@@ -40,10 +40,25 @@ COLUMNS = (
     "asked by mistake of 1,000",
     "of other sets: denied, asked",
     "escapes",
-    "median latency",
+    "latency, times that of a hook that does nothing",
     "mutants killed",
 )
 AGENT = "claude"
+IDLE_HOOK = """\
+from anyhook.authoring import Hooks
+
+hooks = Hooks()
+hooks.about(families={families})
+
+
+@hooks.before_tool
+def do_nothing(event):
+    return None
+
+
+if __name__ == "__main__":
+    hooks.run()
+"""
 NOTHING = "-"
 
 
@@ -54,14 +69,16 @@ class Measured:
     Attributes:
         guard: The guard.
         own: Its score on the set of anyhook; `None` if the set has no rows about its families.
+        idle: The score of a hook that does nothing, for its latency.
         others: Family to the counts of benign rows of other sets: `of`, `denied`, `asked`.
         escapes: The report of `redteam`; `None` if it denies no plain command to begin with.
         mutants: The report of `test --mutate`; `None` if its examples fail.
         problems: What a command reported in place of a figure.
     """
 
-    guard: Guard
+    guard: GuardFile
     own: dict[str, Any] | None = None
+    idle: dict[str, Any] | None = None
     others: dict[str, Counter[str]] = field(default_factory=dict)
     escapes: dict[str, Any] | None = None
     mutants: dict[str, Any] | None = None
@@ -76,7 +93,7 @@ class Bench:
         directory: The directory of the project.
     """
 
-    def __init__(self, guard: Guard, directory: Path) -> None:
+    def __init__(self, guard: GuardFile, directory: Path) -> None:
         self.measured = Measured(guard)
         self._directory = directory
         self._file = f"guard-{guard.name}.py"
@@ -106,13 +123,19 @@ class Bench:
         measured = self.measured
         families = measured.guard.families
         if any(is_about(row, families) for row in rows_in(OWN_SET) if row.get("families")):
-            report = self.run("score", "FILE")
-            measured.own = report["scores"][0] if report else None
+            idle = IDLE_HOOK.format(families=list(families))
+            (self._directory / "idle.py").write_text(idle, encoding="utf-8")
+            measured.own = self._score("FILE")
+            measured.idle = self._score("idle.py")
         for labelled in corpus:
             self._add_other(labelled)
         measured.escapes = self.run("redteam", "FILE")
         measured.mutants = self.run("test", "FILE", "--mutate")
         return measured
+
+    def _score(self, file: str) -> dict[str, Any] | None:
+        report = self.run("score", file)
+        return report["scores"][0] if report else None
 
     def _add_other(self, labelled: Path) -> None:
         """Count what the guard stops of the benign rows of another set."""
@@ -164,7 +187,7 @@ def rows_of(measured: Measured) -> list[str]:
         score = by_family.get(family)
         cells = [measured.guard.name, family, *_own_cells(score)]
         cells += [_other_cell(measured.others.get(family)), _escapes_cell(measured.escapes)]
-        cells += [_latency_cell(measured.own), _mutants_cell(measured.mutants)]
+        cells += [_latency_cell(measured), _mutants_cell(measured.mutants)]
         rows.append(f"| {' | '.join(cells)} |")
     return rows
 
@@ -201,9 +224,10 @@ def _escapes_cell(report: dict[str, Any] | None) -> str:
     return f"{len(report['escapes'])} of {tried:,}{accepted}"
 
 
-def _latency_cell(score: dict[str, Any] | None) -> str:
-    median = score["latency"]["p50"] if score is not None else None
-    return NOTHING if median is None else f"{median * 1000:.1f} ms"
+def _latency_cell(measured: Measured) -> str:
+    scores = (measured.own, measured.idle)
+    own, idle = (score["latency"]["p50"] if score else None for score in scores)
+    return f"{own / idle:.1f}" if own and idle else NOTHING
 
 
 def _mutants_cell(report: dict[str, Any] | None) -> str:

@@ -5,7 +5,8 @@ AnyhookError
 ├── UsageError              wrong use of an API, an option or a name
 │   ├── UnknownNameError    an agent, event, rule set or hook name; carries suggestions
 │   │   └── UnknownEventError   an event that the agent does not have; names the agent that has it
-│   └── EventError          an event that cannot be built or fired
+│   ├── EventError          an event that cannot be built or fired
+│   └── MissingLibraryError a library of an extra that is not installed; says how to get it
 ├── SettingsError           a settings file cannot be read or edited; carries the place
 ├── StartedByAgentError     a process that an agent has started may not weaken its guards
 ├── EngineClosedError       the engine was used after it was closed
@@ -35,6 +36,44 @@ class AnyhookError(Exception):
 
 class UsageError(AnyhookError):
     """The caller used an API, an option or a name in a wrong way."""
+
+
+class MissingLibraryError(UsageError):
+    """A library of an extra is not installed. The message has the command that installs it.
+
+    The command names libraries and not anyhook, which may come from a directory. It fits the
+    environment: pipx, one without pip (uv makes such ones), or any other.
+
+    Args:
+        feature: What needs the library.
+        library: The library, for people.
+        extra: The extra of anyhook that has it.
+        otherwise: What else can be done.
+    """
+
+    def __init__(self, feature: str, library: str, extra: str, otherwise: str = "") -> None:
+        super().__init__(f"{feature} needs {library}: {_install_command(extra)}{otherwise}")
+
+
+def _install_command(extra: str) -> str:
+    import shlex
+    import sys
+    from importlib.metadata import PackageNotFoundError, requires
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    marker = f"extra=='{extra}'"
+    try:
+        lines = [line.replace(" ", "").replace('"', "'") for line in requires("anyhook") or ()]
+    except PackageNotFoundError:
+        lines = []
+    libraries = [line.partition(";")[0] for line in lines if line.endswith(marker)]
+    words = ["pip", "install"]
+    if "pipx" in Path(sys.prefix).parts:
+        words = ["pipx", "inject", "anyhook"]
+    elif find_spec("pip") is None:
+        words = ["uv", "pip", "install", "--python", sys.executable]
+    return shlex.join([*words, *(libraries or [f"anyhook[{extra}]"])])
 
 
 class UnknownNameError(UsageError):

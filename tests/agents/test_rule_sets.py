@@ -53,3 +53,10 @@ def test_standard_error_of_exit_code_2_reaches_the_user_when_a_session_ends(rule
     assert events["session_end"].shows_stderr
     assert not events["before_tool"].shows_stderr
     assert events["notification"].shows_stderr is (rules == "documented")
+
+
+def test_a_release_runs_no_hook_on_an_event_that_it_does_not_have():
+    newest, former = CLAUDE.rules("observed"), CLAUDE.rules("observed@2.1.197")
+    for name in ("pre_model_switch", "directory_added"):
+        assert newest.by_canonical[name].handler_kinds != frozenset()
+        assert former.by_canonical[name].handler_kinds == frozenset()

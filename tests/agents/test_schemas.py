@@ -112,6 +112,10 @@ def test_the_schema_of_a_model_event_is_complete(schema_of):
         "probability",
         "blocked",
     }
+    assert candidate["safetyRatings"]["items"]["required"] == ["category", "probability"]
+    messages = schema["properties"]["llm_request"]["properties"]["messages"]["items"]
+    assert is_valid({"role": "user", "content": [{"type": "text"}]}, messages)
+    assert not is_valid({"role": "user", "content": [{"text": "x"}]}, messages)
     assert response["required"] == ["candidates"]
     assert schema["properties"]["llm_request"]["required"] == ["model", "messages"]
 

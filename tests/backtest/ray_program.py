@@ -22,7 +22,7 @@ from anyhook.backtest.files import parts_of_files
 from anyhook.backtest.on_ray import RayExecutor
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.sources import parts_of_history
-from anyhook.backtest.subjects import Subject
+from anyhook.backtest.subjects import BacktestSubject
 from anyhook.errors import UsageError
 from anyhook.history.filters import Filter
 
@@ -34,7 +34,7 @@ def main() -> None:
     )
     second = cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
-    subject = Subject(hook, hook)
+    subject = BacktestSubject(hook, hook)
     is_file = Path(source).is_file()
     parts = list(
         parts_of_files([source], Filter()) if is_file else parts_of_history(source, Filter())

@@ -21,9 +21,9 @@ from anyhook.backtest.cache import FILE as CACHE_FILE
 from anyhook.backtest.changes import find_changes, group_changes, new_denials
 from anyhook.backtest.report import report_json
 from anyhook.backtest.results import Decided, Result
-from anyhook.backtest.run import Progress, Run, run_backtest
+from anyhook.backtest.run import BacktestProgress, BacktestRun, run_backtest
 from anyhook.backtest.sources import parts_of_history
-from anyhook.backtest.subjects import Subject
+from anyhook.backtest.subjects import BacktestSubject
 from anyhook.errors import UsageError
 from anyhook.history.events import RecordedEvent
 from anyhook.history.filters import Filter
@@ -75,7 +75,7 @@ class Recorded:
     def hook(self, text, name="guard.py"):
         path = self.root / name
         path.write_text(text)
-        return Subject(str(path), name)
+        return BacktestSubject(str(path), name)
 
     def run(self, subject, selection=EVERYTHING, *, parts=None, **options):
         parts = parts or list(parts_of_history(self.directory, selection))
@@ -144,7 +144,7 @@ def test_a_hook_that_ends_the_process_is_a_crash_on_that_event_only(recorded):
         1,
         {"none": 1, "crash": 1, "deny": 1},
     )
-    report = report_json(Run(recorded.hook(deadly), result, Progress(1)), None)
+    report = report_json(BacktestRun(recorded.hook(deadly), result, BacktestProgress(1)), None)
     assert report["outcomes"]["crash"]["events"] == 1
     assert [one["outcome"] for one in report["decided"]] == ["crash", "deny"]
 
@@ -398,7 +398,7 @@ def test_a_revision_with_an_absolute_link_and_attributes_for_exports_is_a_baseli
     (tmp_path / "guard.py").write_text("# changed\n")
 
     path = str(tmp_path / "guard.py")
-    with baseline_of(Subject(path, "guard.py"), "git:HEAD") as former:
+    with baseline_of(BacktestSubject(path, "guard.py"), "git:HEAD") as former:
         assert Path(former.path).read_text() == GUARD
     assert (
         subprocess.run(

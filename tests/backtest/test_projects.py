@@ -9,7 +9,7 @@ import pytest
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.slices import Evaluated, Slice, merge_slices, slices_of
 from anyhook.backtest.sources import parts_of_history
-from anyhook.backtest.subjects import Subject
+from anyhook.backtest.subjects import BacktestSubject
 from anyhook.history.filters import Filter
 from tests.backtest.test_backtest import Recorded, shell
 
@@ -39,7 +39,7 @@ def project(recorded, command):
     settings.parent.mkdir(parents=True)
     hook = {"type": "command", "command": command}
     settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [hook]}]}}))
-    return Subject(str(root), "project", agent="claude", trusted=True)
+    return BacktestSubject(str(root), "project", agent="claude", trusted=True)
 
 
 def run(recorded, subject, directory, jobs):

@@ -16,7 +16,7 @@ from anyhook.backtest.changes import find_changes
 from anyhook.backtest.recorded import recorded_baseline
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.sources import parts_of_history
-from anyhook.backtest.subjects import Subject
+from anyhook.backtest.subjects import BacktestSubject
 from anyhook.history.filters import Filter
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History
@@ -120,7 +120,7 @@ def test_a_hook_file_decides_as_it_did_live(tmp_path, monkeypatch, agent):
     with History.open(directory) as history:
         assert ingest(history).problems == []
         parts = list(parts_of_history(str(directory), Filter()))
-        subject = Subject(str(file), "hooks.py")
+        subject = BacktestSubject(str(file), "hooks.py")
         run = run_backtest(subject, parts, str(directory), jobs=1)
         recorded = recorded_baseline(history, Filter(), subject, run.result).result
 

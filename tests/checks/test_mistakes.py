@@ -366,3 +366,12 @@ def test_a_check_of_nothing_is_no_success_when_it_is_strict(project, check):
 
     assert code == 1
     assert "nothing was checked" in diagnostics["no-hooks"]["message"]
+
+
+def test_a_bare_program_that_is_missing_is_reported_once(project, check):
+    write_settings(project, hooks("x.py"))
+
+    _, problems = check()
+
+    assert "missing-program" in problems
+    assert "missing-script" not in problems

@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
-from pathlib import Path
 
 import pytest
 
 from anyhook.agents import AGENTS
 from anyhook.backtest.results import Result
-from anyhook.backtest.run import Progress, Run
-from anyhook.backtest.subjects import Subject
+from anyhook.backtest.run import BacktestProgress, BacktestRun
+from anyhook.backtest.subjects import BacktestSubject
 from anyhook.cli import OK, PROBLEMS, USAGE, main
 from anyhook.history.store import History
 from anyhook.journal.lines import history_directory
-from tests.backtest.test_backtest import GUARD, before_check, shell
+from tests.backtest.test_backtest import GUARD, shell
 from tests.backtest.test_crashes import text_of
 
-DOCS = Path(__file__).parents[2] / "docs" / "backtest.md"
-FREE_NAMES = {"by_event": "EVENT", "outcomes": "VERDICT", "hooks": "HOOK"}
-"""Members whose own members are names of events, verdicts and hooks."""
-WHOLE = {
-    "decided[].decision",
-    "depends.on",
-    "baseline.by_event",
-    "baseline.outcomes",
-    "baseline.hooks",
-    "changes.groups[].examples[].before",
-    "changes.groups[].examples[].after",
-}
-"""Members that the docs describe as a whole."""
 REFUSES = """grep -q '"rm' && echo no >&2 && exit 2; exit 0"""
 """Every payload holds `permission_mode`, in which `rm` occurs, too."""
 
@@ -131,47 +116,6 @@ def test_a_tool_may_be_named_as_an_agent_does(here, capsys):
     assert main(["backtest", "-j1", "guard.py", "--tool", "Bash", "--json"]) == OK
 
     assert json.loads(capsys.readouterr().out)["events"] == 1
-
-
-def test_the_documented_members_are_those_of_the_output(here, capsys):
-    crashes = before_check("if event.call.command == 'boom': raise ValueError")
-    (here / "guard.py").write_text(crashes)
-    (here / "old.py").write_text(GUARD.replace("rm -rf", "ls"))
-    add(shell(1, "ls"), shell(2, "rm -rf /"), shell(3, "boom"))
-    assert main(["history", "export", "events.jsonl"]) == OK
-    events = here / "events.jsonl"
-    lines = events.read_text().splitlines()
-    # A decision that depends on what was not recorded, and a line that cannot be read.
-    made_up = json.loads(lines[1]) | {"reconstructed": ["tool_input"]}
-    events.write_text("\n".join([*lines, json.dumps(made_up), "no JSON", ""]))
-    capsys.readouterr()
-
-    words = ["backtest", "guard.py", "--on", "events.jsonl", "--against", "old.py", "--json"]
-    assert main(words) == OK
-
-    printed = members(json.loads(capsys.readouterr().out))
-    table = DOCS.read_text().partition("<!-- members -->")[2].partition("<!-- /members -->")[0]
-    documented = set()
-    for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE):
-        documented |= set(re.findall(r"`([^`]+)`", row))
-    assert documented == printed
-
-
-def members(value, path=""):
-    """Return the paths of all members, as the docs write them."""
-    if path in WHOLE:
-        return {path}
-    paths = set()
-    if isinstance(value, dict) and value:
-        name = FREE_NAMES.get(path.rpartition(".")[2])
-        for key, item in value.items():
-            paths |= members(item, f"{path}.{name or key}".removeprefix("."))
-        return paths
-    if isinstance(value, list) and value:
-        for item in value:
-            paths |= members(item, f"{path}[]")
-        return paths
-    return {f"{path}[]" if isinstance(value, list) else path}
 
 
 def hooks_of(agent, here, command):
@@ -288,7 +232,7 @@ def test_a_row_with_an_unknown_event_is_reported(here, capsys):
     ],
 )
 def test_an_interrupted_run_says_what_it_has_kept(done, line):
-    subject = Subject("guard.py", "guard.py")
-    run = Run(subject, Result(), Progress(done + 1, done), is_complete=False)
+    subject = BacktestSubject("guard.py", "guard.py")
+    run = BacktestRun(subject, Result(), BacktestProgress(done + 1, done), is_complete=False)
 
     assert line in text_of(run)

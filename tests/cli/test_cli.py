@@ -1041,15 +1041,7 @@ def test_a_report_of_a_bug_holds_types_and_places_only(world, run, monkeypatch):
     assert f"test_cli.py:{fail.__code__.co_firstlineno + 2} in fail" in text
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["worker", "bench", "guard.py"],
-        ["worker", "bench"],
-        ["worker", "status"],
-        ["worker", "stop"],
-    ],
-)
+@pytest.mark.parametrize("arguments", [["worker", "status"], ["worker", "stop"]])
 def test_a_relative_runtime_directory_is_a_usage_error(world, run, monkeypatch, arguments):
     world.write(world.project / "guard.py", GUARD)
     command = f"{shlex.join(CLIENT)} guard.py"

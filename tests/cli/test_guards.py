@@ -13,7 +13,7 @@ import pytest
 
 import anyhook
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.manage.adding import Place
+from anyhook.manage.adding import SettingsPlace
 from anyhook.manage.additions import (
     DEFAULT_GUARDS,
     finish_addition,
@@ -23,7 +23,7 @@ from anyhook.manage.additions import (
     plan_removal,
 )
 from anyhook.manage.guard_files import GUARDS, all_guards, digest, read_guard, released_text
-from anyhook.manage.health import Word
+from anyhook.manage.health import HealthWord
 from anyhook.settings.changes import settings_file, write_changes
 from anyhook.testing import load_hooks, make_event
 from anyhook.trust.store import TrustStore
@@ -91,7 +91,7 @@ def test_every_older_version_of_a_guard_is_kept(name):
 
 def add(world, agent, scope, *names):
     """Do what `anyhook add` does, without its trials of examples, which take seconds."""
-    place = Place(world.project, scope, ("anyhook", "run"), ("anyhook",))
+    place = SettingsPlace(world.project, scope, ("anyhook", "run"), ("anyhook",))
     files = hook_files(names, world.project, scope)
     addition = plan_addition(place, [get_agent(agent)], files)
     write_changes(addition.changes)
@@ -172,9 +172,18 @@ def test_what_is_added_is_trusted_and_its_health_is_shown(world, run, agents_her
     rows = json.loads(out)["health"]
     assert code == 0
     assert {row["agent"] for row in rows} == set(agents_here)
-    assert {row["word"] for row in rows if row["agent"] == "claude"} == {Word.WORKS}
+    assert {row["word"] for row in rows if row["agent"] == "claude"} == {HealthWord.WORKS}
     assert all("Codex" in row["evidence"] for row in rows if row["agent"] == "codex")
     assert run("trust", "--show", "--agent", "claude")[0] == 0
+
+
+def test_the_examples_of_every_guard_show_that_each_of_its_entries_works(world, run, agents_here):
+    code, out, _ = run("add", *NAMES, "--agent", "claude", "--yes", "--json")
+
+    rows = json.loads(out)["health"]
+    assert code == 0
+    assert {row["hook"] for row in rows} == {f"guard-{name}.py" for name in NAMES}
+    assert {row["word"] for row in rows} == {"works"}, rows
 
 
 def test_a_copy_names_its_version_and_hash(world, run, agents_here):

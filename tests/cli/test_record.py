@@ -122,13 +122,13 @@ def test_a_table_shows_what_is_added_and_options_show_the_lines(here, capfd):
         lines = capfd.readouterr().out.splitlines()
         return [line.split() for line in lines if line.startswith("Claude")], lines
 
-    for option in ([], ["--diff"], ["--dry-run"]):
+    for option in ([], ["--dry-run"]):
         assert record("on", *words, *option) == (OK if "--dry-run" in option else USAGE)
         table, lines = rows()
         path = "~/.claude/settings.json"
         assert table == [["Claude", "Code", path, f"+{events}", f"+{events}", "+1"]]
         assert any(line.startswith("+++ ") for line in lines) == bool(option), option
-        assert ("To see the lines that change: --diff" in lines) == (not option), option
+        assert ("To see the lines that change: --dry-run" in lines) == (not option), option
 
     assert record("on", *words, "--yes") == OK
     assert record("on", *words, "--dry-run") == OK

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from anyhook.agents.program import Workplace
-from anyhook.probe.models.server import Script, Turn
+from anyhook.probe.models.server import ModelScript, ModelTurn
 from anyhook.probe.start import ProgramRun, run_program
 from tests.e2e.agents import Agent
 
@@ -19,7 +19,7 @@ def run_agent(
     agent: Agent,
     project: Path,
     home: Path,
-    turns: Sequence[Turn],
+    turns: Sequence[ModelTurn],
     prompt: str,
     extra_settings: Mapping[str, object] | None = None,
 ) -> ProgramRun:
@@ -43,7 +43,9 @@ def run_agent(
     # Nothing of the developer's but where programs are.
     environ = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
     place = Workplace(home, project, environ)
-    run = run_program(agent.program, agent.start(), place, Script(turns), prompt, seconds=SECONDS)
+    run = run_program(
+        agent.program, agent.start(), place, ModelScript(turns), prompt, seconds=SECONDS
+    )
     if run.timed_out:
         raise TimeoutError(f"{agent} did not end:\n{run.stdout}\n{run.stderr}")
     return run

@@ -11,7 +11,7 @@ import pytest
 
 from anyhook.agents import get_agent
 from anyhook.agents.capabilities import Support, support
-from anyhook.probe.models.server import END_OF_SCRIPT, Turn
+from anyhook.probe.models.server import END_OF_SCRIPT, ModelTurn
 from anyhook.probe.start import fence
 
 # Installing an agent happens before the first test, and takes what it takes.
@@ -22,11 +22,11 @@ KEY = "KEY = 'AKIAIOSFODNN7EXAMPLE'\n"
 
 
 def shell_then_stop(agent, command):
-    return [Turn("I run it.", tools=[agent.shell(command)]), Turn("That is all.")]
+    return [ModelTurn("I run it.", tools=[agent.shell(command)]), ModelTurn("That is all.")]
 
 
 def write_then_stop(agent, path, text):
-    return [Turn("I write it.", tools=[agent.write(path, text)]), Turn("That is all.")]
+    return [ModelTurn("I write it.", tools=[agent.write(path, text)]), ModelTurn("That is all.")]
 
 
 # -- without hooks
@@ -99,7 +99,7 @@ def test_a_rewritten_command_runs_instead_of_the_original(agent, run, project, h
 
 
 def test_the_model_hears_context_with_the_prompt(agent, run, hook_file):
-    turns = [Turn("Bonjour.")]
+    turns = [ModelTurn("Bonjour.")]
     result = run(turns, prompt="greet me", hook=hook_file("teller.py"), on=["before_prompt"])
     assert "greet me" in result.heard(0)
     assert "this project speaks French" in result.heard(0)
@@ -118,7 +118,7 @@ def test_the_model_hears_context_after_a_tool(agent, run, hook_file):
 
 
 def test_an_agent_that_may_not_stop_yet_hears_why_and_stops_the_next_time(agent, run, hook_file):
-    turns = [Turn("I think it works."), Turn("The tests pass.")]
+    turns = [ModelTurn("I think it works."), ModelTurn("The tests pass.")]
     result = run(turns, hook=hook_file("finisher.py"), on=["after_agent"])
     assert len(result.requests) == 2
     assert "run the tests first" not in result.heard(0)
@@ -157,9 +157,9 @@ def test_a_hook_that_crashes_costs_only_itself_otherwise(agent, run, project, ho
 def test_a_hook_without_an_opinion_changes_nothing(agent, run, project, hook_file):
     path = project / "answer.py"
     turns = [
-        Turn("I run it.", tools=[agent.shell("echo fine")]),
-        Turn("I write it.", tools=[agent.write(path, "ANSWER = 42\n")]),
-        Turn("That is all."),
+        ModelTurn("I run it.", tools=[agent.shell("echo fine")]),
+        ModelTurn("I write it.", tools=[agent.write(path, "ANSWER = 42\n")]),
+        ModelTurn("That is all."),
     ]
     without = run(turns)
     path.unlink()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from anyhook.agents.program import AgentProgram
-from anyhook.probe.models.server import Turn
+from anyhook.probe.models.server import ModelTurn
 from tests.e2e.agents import CLAUDE, GEMINI, Agent
 from tests.e2e.drive import run_agent
 
@@ -88,7 +88,7 @@ def says(text):
 
 
 def shell_then_stop(command):
-    return [Turn("I run it.", tools=[CLAUDE.shell(command)]), Turn("That is all.")]
+    return [ModelTurn("I run it.", tools=[CLAUDE.shell(command)]), ModelTurn("That is all.")]
 
 
 def test_a_guard_of_gemini_keeps_a_command_from_running_and_says_why(run, project):
@@ -137,7 +137,7 @@ def test_a_stop_ends_the_run(run, project):
 
 def test_the_model_hears_context_with_the_prompt(run):
     context = says('{"hookSpecificOutput": {"additionalContext": "we speak French"}}')
-    result = run([Turn("Bonjour.")], "before_prompt", context, prompt="greet me")
+    result = run([ModelTurn("Bonjour.")], "before_prompt", context, prompt="greet me")
     assert "greet me" in result.heard(0)
     assert "we speak French" in result.heard(0)
 
@@ -160,7 +160,7 @@ def test_an_agent_that_may_not_stop_yet_goes_round_again(run):
         if grep -q '"stop_hook_active":true'; then echo '{}'
         else echo '{"decision": "deny", "reason": "run the tests first"}'; fi
     """
-    result = run([Turn("It works."), Turn("The tests pass.")], "after_agent", once)
+    result = run([ModelTurn("It works."), ModelTurn("The tests pass.")], "after_agent", once)
     assert len(result.requests) == 2
     assert "run the tests first" in result.heard(1)
     assert "The tests pass." in result.stdout

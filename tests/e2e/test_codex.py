@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from anyhook.agents.program import Workplace
-from anyhook.probe.models.server import Script, Turn
+from anyhook.probe.models.server import ModelScript, ModelTurn
 from anyhook.probe.start import run_program
 from tests.e2e.agents import CODEX, release_id, releases
 
@@ -79,7 +79,9 @@ def run(codex, project, home):
             (directory / "config.toml").write_text("\n".join(tables))
         environ = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
         place = Workplace(home, project, environ)
-        run = run_program(codex.program, codex.start(), place, Script(turns), "do it", seconds=90)
+        run = run_program(
+            codex.program, codex.start(), place, ModelScript(turns), "do it", seconds=90
+        )
         assert not run.timed_out, run.stdout + run.stderr
         return run
 
@@ -87,7 +89,9 @@ def run(codex, project, home):
 
 
 def test_codex_does_what_its_model_says(run, project):
-    result = run([Turn("I run it.", [shell("echo fine | tee made.txt")]), Turn("That is all.")])
+    result = run(
+        [ModelTurn("I run it.", [shell("echo fine | tee made.txt")]), ModelTurn("That is all.")]
+    )
 
     assert result.exit_code == 0, result.stderr
     assert (project / "made.txt").read_text() == "fine\n"
@@ -96,7 +100,7 @@ def test_codex_does_what_its_model_says(run, project):
 
 @pytest.mark.parametrize("layout", ["json", "toml"])
 def test_a_denied_call_does_not_run_and_the_model_hears_why(run, project, layout):
-    turns = [Turn("", [shell("echo forbidden > made.txt")]), Turn("That is all.")]
+    turns = [ModelTurn("", [shell("echo forbidden > made.txt")]), ModelTurn("That is all.")]
 
     result = run(turns, "before_tool", layout=layout)
 
@@ -109,7 +113,7 @@ def test_a_denied_call_does_not_run_and_the_model_hears_why(run, project, layout
 
 
 def test_a_changed_command_runs_in_place_of_the_models(run, project):
-    turns = [Turn("", [shell("echo plain > made.txt")]), Turn("That is all.")]
+    turns = [ModelTurn("", [shell("echo plain > made.txt")]), ModelTurn("That is all.")]
 
     run(turns, "before_tool")
 
@@ -117,13 +121,13 @@ def test_a_changed_command_runs_in_place_of_the_models(run, project):
 
 
 def test_the_model_gets_the_context_of_a_hook(run):
-    result = run([Turn("That is all.")], "before_prompt")
+    result = run([ModelTurn("That is all.")], "before_prompt")
 
     assert "the hint of the hook" in result.heard(0)
 
 
 def test_a_hook_keeps_codex_from_stopping_once(run):
-    result = run([Turn("That is all."), Turn("Goodbye.")], "after_agent")
+    result = run([ModelTurn("That is all."), ModelTurn("Goodbye.")], "after_agent")
 
     assert len(result.requests) == 2
     assert "say goodbye first" in result.heard(1)

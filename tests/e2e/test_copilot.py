@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from anyhook.probe.models.server import Turn
+from anyhook.probe.models.server import ModelTurn
 from tests.e2e.agents import COPILOT, release_id, releases
 from tests.e2e.drive import run_agent
 
@@ -79,10 +79,10 @@ def run(request, copilot, project, home, tmp_path):
 
 
 def shell(command):
-    return Turn("I run it.", tools=[("bash", {"command": command, "description": "run it"})])
+    return ModelTurn("I run it.", tools=[("bash", {"command": command, "description": "run it"})])
 
 
-DONE = Turn("That is all.")
+DONE = ModelTurn("That is all.")
 
 
 def test_a_denied_command_does_not_run_and_the_model_is_sent_the_reason(run, project):
@@ -124,7 +124,7 @@ def test_a_denied_prompt_is_not_sent(run):
 
 
 def test_an_agent_that_may_not_stop_yet_is_sent_the_reason(run):
-    result = run([Turn("I think it works."), Turn("The tests pass.")], ["after_agent"])
+    result = run([ModelTurn("I think it works."), ModelTurn("The tests pass.")], ["after_agent"])
 
     assert len(result.requests) == 2
     assert "run the tests first" not in result.heard(0)

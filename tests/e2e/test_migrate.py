@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from anyhook.probe.models.server import Turn
+from anyhook.probe.models.server import ModelTurn
 from tests.e2e.agents import CLAUDE, GEMINI, release_id
 from tests.e2e.drive import run_agent
 
@@ -177,7 +177,7 @@ def migrate(source, target, project):
 
 
 def shell_then_stop(agent, command):
-    return [Turn("I run it.", tools=[agent.shell(command)]), Turn("That is all.")]
+    return [ModelTurn("I run it.", tools=[agent.shell(command)]), ModelTurn("That is all.")]
 
 
 def shell_of(agent):
@@ -209,7 +209,10 @@ def test_a_migrated_guard_lets_other_commands_pass(agent, run, project, hook):
 @both("deny-exit")
 def test_a_migrated_guard_of_one_tool_is_not_asked_about_others(agent, run, project, hook):
     path = project / "secret.txt"
-    turns = [Turn("I write it.", tools=[agent.write(path, "secret\n")]), Turn("That is all.")]
+    turns = [
+        ModelTurn("I write it.", tools=[agent.write(path, "secret\n")]),
+        ModelTurn("That is all."),
+    ]
     run(turns, hook, "before_tool", matcher=shell_of(OTHER[agent.name]))
     assert not was_run(agent, project, hook)
     assert path.read_text() == "secret\n"
@@ -241,7 +244,7 @@ def test_a_migrated_rewrite_runs_instead_of_the_original(agent, run, project, ho
 
 @both("tell", "tell-json")
 def test_the_model_hears_the_context_of_a_migrated_hook_with_the_prompt(agent, run, hook):
-    result = run([Turn("Bonjour.")], hook, "before_prompt", prompt="greet me")
+    result = run([ModelTurn("Bonjour.")], hook, "before_prompt", prompt="greet me")
     assert "greet me" in result.heard(0)
     assert "this project speaks French" in result.heard(0)
     assert result.exit_code == 0
@@ -249,7 +252,7 @@ def test_the_model_hears_the_context_of_a_migrated_hook_with_the_prompt(agent, r
 
 @both("tell", "tell-json")
 def test_the_model_hears_the_context_of_a_migrated_hook_from_the_start(agent, run, hook):
-    result = run([Turn("Bonjour.")], hook, "session_start", prompt="greet me")
+    result = run([ModelTurn("Bonjour.")], hook, "session_start", prompt="greet me")
     assert "this project speaks French" in result.heard(0)
 
 
@@ -269,7 +272,7 @@ def test_the_model_hears_what_a_migrated_hook_has_against_a_result(agent, run, h
 
 @both("once-more", "once-more-json")
 def test_a_migrated_hook_sends_the_agent_back_once(agent, run, hook):
-    turns = [Turn("I think it works."), Turn("The tests pass.")]
+    turns = [ModelTurn("I think it works."), ModelTurn("The tests pass.")]
     result = run(turns, hook, "after_agent")
     assert len(result.requests) == 2
     assert "run the tests first" not in result.heard(0)

@@ -9,7 +9,7 @@ import pytest
 
 from anyhook.agents.program import Workplace
 from anyhook.cli import main
-from anyhook.probe.models.server import Script, Turn
+from anyhook.probe.models.server import ModelScript, ModelTurn
 from anyhook.probe.start import run_program
 from tests.agents.opencode import PLUGIN, render
 from tests.e2e.agents import OPENCODE, release_id, releases
@@ -89,7 +89,7 @@ def run(opencode, project, home):
         environ = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
         place = Workplace(home, project, environ)
         run = run_program(
-            opencode.program, opencode.start(), place, Script(turns), prompt, seconds=SECONDS
+            opencode.program, opencode.start(), place, ModelScript(turns), prompt, seconds=SECONDS
         )
         assert not run.timed_out, run.stderr
         return run
@@ -107,7 +107,9 @@ def test_tools_are_denied_rewritten_and_their_results_replaced(opencode, run, pr
         opencode.shell("echo one | tee made.txt"),
         opencode.call("read_file", file_path=str(project / "missing.txt")),
     ]
-    result = run([Turn("I try.", tools=[call]) for call in calls] + [Turn("That is all.")])
+    result = run(
+        [ModelTurn("I try.", tools=[call]) for call in calls] + [ModelTurn("That is all.")]
+    )
     denied, changed, failed = result.tool_results()
 
     assert result.exit_code == 0
@@ -123,10 +125,10 @@ def test_tools_are_denied_rewritten_and_their_results_replaced(opencode, run, pr
 def test_tools_of_a_subagent_are_guarded(opencode, run, installed):
     name, arguments = opencode.program.subagent_call("look into secret.txt quickly")
     turns = [
-        Turn("I delegate.", tools=[(name, {**arguments, "prompt": "look around"})]),
-        Turn("I look.", tools=[opencode.shell("cat secret.txt")]),
-        Turn("I may not."),
-        Turn("That is all."),
+        ModelTurn("I delegate.", tools=[(name, {**arguments, "prompt": "look around"})]),
+        ModelTurn("I look.", tools=[opencode.shell("cat secret.txt")]),
+        ModelTurn("I may not."),
+        ModelTurn("That is all."),
     ]
     result = run(turns)
     inside = [entry for entry in seen(installed) if entry[1]]
@@ -137,7 +139,7 @@ def test_tools_of_a_subagent_are_guarded(opencode, run, installed):
 
 
 def test_a_prompt_is_refused_and_the_user_reads_why(run, installed):
-    result = run([Turn("That is all.")], prompt="my password is 1234")
+    result = run([ModelTurn("That is all.")], prompt="my password is 1234")
 
     assert result.exit_code != 0
     assert result.requests == []
@@ -147,7 +149,10 @@ def test_a_prompt_is_refused_and_the_user_reads_why(run, installed):
 def test_tools_are_denied_if_anyhook_is_missing(opencode, run, project, installed, home):
     plugin = home / ".config" / "opencode" / PLUGIN.path
     plugin.write_text(render(PLUGIN, ("/no/such/anyhook", "dispatch")), encoding="utf-8")
-    turns = [Turn("I run it.", tools=[opencode.shell("touch made.txt")]), Turn("That is all.")]
+    turns = [
+        ModelTurn("I run it.", tools=[opencode.shell("touch made.txt")]),
+        ModelTurn("That is all."),
+    ]
     result = run(turns)
     [told] = result.tool_results()
 

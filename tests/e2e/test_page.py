@@ -9,7 +9,7 @@ import shlex
 import pytest
 
 from anyhook.cli import OK, main
-from anyhook.probe.models.server import Turn
+from anyhook.probe.models.server import ModelTurn
 from tests.e2e.agents import AGENTS, release_id
 from tests.e2e.drive import run_agent
 from tests.page.browser import needs_chromium, start_chromium
@@ -73,9 +73,9 @@ def test_a_session_of_claude_code_appears_with_its_denial_and_who_denied(
     assert main(["history", "record", "on", "--agent", "claude", "--tap", "--yes"]) == OK
     (project / "build").mkdir()
     turns = [
-        Turn("I list it.", tools=[claude.shell("ls -a")]),
-        Turn("I remove it.", tools=[claude.shell("rm -rf build")]),
-        Turn("It may not be removed."),
+        ModelTurn("I list it.", tools=[claude.shell("ls -a")]),
+        ModelTurn("I remove it.", tools=[claude.shell("rm -rf build")]),
+        ModelTurn("It may not be removed."),
     ]
     page = open_page("/")
 

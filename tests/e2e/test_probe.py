@@ -13,7 +13,7 @@ import pytest
 from anyhook.agents.codex.trust import hash_of, key_of
 from anyhook.probe.plan import CallRequest
 from anyhook.probe.probing import ProbeOptions, probe_in_sandbox
-from anyhook.probe.report import Verdict
+from anyhook.probe.report import ProbeVerdict
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.sources import Location
 from tests.e2e.agents import PROBED, release_id
@@ -159,7 +159,7 @@ def correct(agent, tmp_path_factory):
 
 
 def test_hooks_that_work_are_reported_as_working(correct):
-    works = (Verdict.WORKS, ())
+    works = (ProbeVerdict.WORKS, ())
     labels = ("guard.sh", "teller.sh", "watcher.sh", "finisher.sh")
     results = {hook.hook.label: (hook.verdict, hook.reasons) for hook in correct.hooks}
     assert results == dict.fromkeys(labels, works)
@@ -222,7 +222,7 @@ def rewritten(agent, tmp_path_factory):
 def test_a_hook_after_a_rewritten_call_is_seen_to_run(rewritten):
     [watcher] = [hook for hook in rewritten.hooks if hook.hook.matcher == TOOLS[rewritten.name]
                  and hook.hook.label == "watcher.sh"]  # fmt: skip
-    assert (watcher.verdict, watcher.reasons, watcher.fired) == (Verdict.WORKS, (), True)
+    assert (watcher.verdict, watcher.reasons, watcher.fired) == (ProbeVerdict.WORKS, (), True)
     calls = [seen.call for seen in watcher.observations if not seen.in_subagent]
     assert calls == list(rewritten.calls)
 
@@ -230,7 +230,9 @@ def test_a_hook_after_a_rewritten_call_is_seen_to_run(rewritten):
 def test_a_run_does_not_count_for_another_matcher_of_the_same_script(rewritten):
     [other] = [hook for hook in rewritten.hooks if hook.hook.matcher == "mcp__github__.*"]
     assert other.observations == ()
-    assert other.verdict is not Verdict.WORKS  # where no tool can have such a name, it is broken
+    assert (
+        other.verdict is not ProbeVerdict.WORKS
+    )  # where no tool can have such a name, it is broken
 
 
 # -- mistakes
@@ -263,7 +265,7 @@ def mistaken(agent, tmp_path_factory):
 
 
 def test_a_good_guard_among_bad_ones_still_works(mistaken):
-    assert row(mistaken, "guard.sh").verdict is Verdict.WORKS
+    assert row(mistaken, "guard.sh").verdict is ProbeVerdict.WORKS
 
 
 SEQUENCE_ENDS = "a denial ends the hooks of an event, so the next ones do not get the call"
@@ -293,7 +295,7 @@ NOT_SEEN = {
 def test_a_mistake_is_named(mistaken, label, text):
     if (mistaken.name, label) in NOT_SEEN:
         pytest.skip(NOT_SEEN[mistaken.name, label])
-    assert row(mistaken, label).verdict is Verdict.BROKEN
+    assert row(mistaken, label).verdict is ProbeVerdict.BROKEN
     assert text in reasons(mistaken, label)
 
 
@@ -315,7 +317,7 @@ def test_a_project_that_the_user_has_not_trusted_in_the_agent_is_reported(agent,
     report = setup.probe()
     assert report.is_broken
     assert "the project is not trusted in" in report.problems[0]
-    assert row(report, "guard.sh").verdict is Verdict.WORKS
+    assert row(report, "guard.sh").verdict is ProbeVerdict.WORKS
     if agent.name == "codex":
         assert "'guard.sh' on PreToolUse" in report.problems[1]
         assert "untrusted in Codex CLI" in report.problems[1]

@@ -10,7 +10,7 @@ import pytest
 from anyhook.cli import OK, main
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History
-from anyhook.probe.models.server import Turn
+from anyhook.probe.models.server import ModelTurn
 from tests.e2e.drive import run_agent
 from tests.waiting import until
 
@@ -49,7 +49,10 @@ def test_a_session_is_recorded(agent, project, home, data):
     path.write_text(json.dumps(settings, indent=2))
     before = path.read_bytes()
     assert main(["history", "record", "on", "--agent", agent.name, "--tap", "--yes"]) == OK
-    turns = [Turn("I run it.", tools=[agent.shell("echo fine > made.txt")]), Turn("Done.")]
+    turns = [
+        ModelTurn("I run it.", tools=[agent.shell("echo fine > made.txt")]),
+        ModelTurn("Done."),
+    ]
 
     run = run_agent(agent, project, home, turns, "do it")
 

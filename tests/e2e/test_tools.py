@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from anyhook import SyncEngine
-from anyhook.probe.models.server import Turn
+from anyhook.probe.models.server import ModelTurn
 from anyhook.testing import make_event
 from tests.e2e.drive import run_agent
 
@@ -52,7 +52,7 @@ SAYS = {
 @pytest.mark.parametrize("says", SAYS)
 def test_the_observed_rules_predict_the_agent(agent, project, home, says):
     path = project / "made.txt"
-    turns = [Turn("I write it.", tools=[agent.write(path, "text")]), Turn("That is all.")]
+    turns = [ModelTurn("I write it.", tools=[agent.write(path, "text")]), ModelTurn("That is all.")]
     settings = agent.settings({"before_tool": SAYS[says]})
     run_agent(agent, project, home, turns, "do it", settings)
     with SyncEngine.load(
@@ -81,8 +81,8 @@ def test_an_installed_hook_file_guards_the_agent(agent, project, home, hook_file
     )
     path = project / "keys.py"
     turns = [
-        Turn("I write it.", tools=[agent.write(path, "KEY = 'AKIAIOSFODNN7EXAMPLE'\n")]),
-        Turn("That is all."),
+        ModelTurn("I write it.", tools=[agent.write(path, "KEY = 'AKIAIOSFODNN7EXAMPLE'\n")]),
+        ModelTurn("That is all."),
     ]
     result = run_agent(agent, project, home, turns, "do it")
 

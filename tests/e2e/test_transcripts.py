@@ -14,7 +14,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.program import Workplace, get_program
 from anyhook.agents.transcripts import get_transcripts
-from anyhook.probe.models.server import Script, Turn
+from anyhook.probe.models.server import ModelScript, ModelTurn
 from anyhook.probe.start import run_program
 from tests.e2e.agents import PROBED, release_id
 
@@ -88,14 +88,17 @@ def session(agent, project, home, tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(settings), encoding="utf-8")
     program = get_program(agent.name)
-    turns = [Turn("I do it.", tools=tools) for tools in calls(agent, project)]
+    turns = [ModelTurn("I do it.", tools=tools) for tools in calls(agent, project)]
     subagent_turns = []
     if program.subagent_call is not None:
-        turns.append(Turn("I delegate it.", [program.subagent_call(MARK)]))
+        turns.append(ModelTurn("I delegate it.", [program.subagent_call(MARK)]))
         shell = program.model_call(agent.shell("echo in-sub"))
-        subagent_turns = [Turn("I work.", [shell]), Turn("the subagent is done")]
-    script = Script(
-        [*turns, Turn("That is all.")], subagent_turns, MARK if subagent_turns else "", Turn("end")
+        subagent_turns = [ModelTurn("I work.", [shell]), ModelTurn("the subagent is done")]
+    script = ModelScript(
+        [*turns, ModelTurn("That is all.")],
+        subagent_turns,
+        MARK if subagent_turns else "",
+        ModelTurn("end"),
     )
     environ = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "SHELL": "/bin/sh"}
     run = run_program(

@@ -86,6 +86,31 @@ def test_a_guard_that_crashes_denies(name):
     assert guard(name).on_crash == "deny"
 
 
+@pytest.mark.parametrize("name", DENYING)
+def test_a_harmless_command_in_front_excuses_nothing(name):
+    """`npm publish --dry-run; npm publish` publishes, and `wc .env; cat .env` shows secrets."""
+    hooks = guard(name)
+    plain = [
+        (example.fields["tool_input"]["command"], example.expect)
+        for example in hooks.examples
+        if example.fields.get("tool_name") == "shell"
+        and example.event == "before_tool"
+        and not {"cwd", "session_id"} & example.fields.keys()
+    ]
+    stopped = [command for command, expect in plain if expect != "none"]
+    harmless = [command for command, expect in plain if expect == "none"]
+    lines = [f"{harmless[0]}; {command}" for command in stopped]
+    lines += [f"{command}; {stopped[0]}" for command in harmless if "&" not in command[-1:]]
+
+    passed = [
+        line
+        for line in lines
+        if decide(name, tool="shell", input={"command": line}).outcome == "none"
+    ]
+
+    assert passed == []
+
+
 @pytest.mark.parametrize("wrong", [None, 5, ["rm", "-rf", "/"], {"a": 1}, True, ""])
 @pytest.mark.parametrize("name", DENYING)
 def test_a_command_of_a_wrong_type_is_no_way_past_a_guard(name, wrong):

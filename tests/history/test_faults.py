@@ -208,7 +208,7 @@ def test_old_files_of_the_journal_are_removed_when_they_are_stored(tmp_path, mon
 
 
 def test_a_journal_that_is_full_says_that_events_are_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr(journal, "LARGEST_FILE", 10)
+    monkeypatch.setattr(journal, "MAX_FILE_SIZE", 10)
     assert journal.append(str(tmp_path), record("first"))
     assert not journal.append(str(tmp_path), record("second"))
 

@@ -16,7 +16,7 @@ from anyhook.history.rows import uncompressed
 from anyhook.history.statistics import statistics
 from anyhook.history.store import History
 from anyhook.journal import lines as journal
-from anyhook.journal.records import LONGEST_STREAM
+from anyhook.journal.records import MAX_STREAM_LENGTH
 from anyhook.model.text import MAX_VALUE_WIDTH
 from tests.history.test_stored_secrets import texts_of_store
 from tests.world import World
@@ -208,13 +208,13 @@ def stored_text(directory):
 
 @pytest.mark.anyio
 async def test_no_beginning_of_a_secret_is_stored_where_a_text_was_cut(world, directory):
-    output = "x" * (LONGEST_STREAM - 10) + f" {SECRET} more"
+    output = "x" * (MAX_STREAM_LENGTH - 10) + f" {SECRET} more"
     script = world.write(world.project / "log.sh", f"#!/bin/sh\necho '{output}' >&2\nexit 1\n")
     hook = {"type": "command", "command": str(script)}
     world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
     engine = world.load()
     engine.add_observer(Recorder(engine.project_dir, directory=directory))
-    long_text = "x" * (journal.LONGEST_TEXT - 10) + f" {SECRET} " + "y" * journal.LONGEST_LINE
+    long_text = "x" * (journal.MAX_TEXT_LENGTH - 10) + f" {SECRET} " + "y" * journal.MAX_LINE_LENGTH
     reason = "x " * (MAX_VALUE_WIDTH // 2 - 5) + SECRET
     engine.register("before_tool", lambda event: deny(reason), name="first")
     engine.register("before_tool", lambda event: deny("another reason"), name="second")
@@ -223,7 +223,7 @@ async def test_no_beginning_of_a_secret_is_stored_where_a_text_was_cut(world, di
 
     stored = stored_text(directory)
     assert "characters left out" in stored
-    assert "x" * (LONGEST_STREAM - 300) in stored
+    assert "x" * (MAX_STREAM_LENGTH - 300) in stored
     assert SECRET[:4] not in stored
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.sources import parts_of_history
-from anyhook.backtest.subjects import Subject
+from anyhook.backtest.subjects import BacktestSubject
 from anyhook.cli import OK, PROBLEMS, main
 from anyhook.history.events import NOT_EXECUTED
 from anyhook.history.filters import Filter
@@ -152,7 +152,9 @@ def test_backtests_count_refused_calls_apart(claude, tmp_path, capsys):
 
     def run(**fields):
         parts = list(parts_of_history(directory, Filter(**fields)))
-        return run_backtest(Subject(str(guard), "guard.py"), parts, directory, jobs=1).result
+        return run_backtest(
+            BacktestSubject(str(guard), "guard.py"), parts, directory, jobs=1
+        ).result
 
     usual, only_refused = run(), run(refused=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
@@ -13,7 +14,14 @@ from google.adk.runners import InMemoryRunner
 from google.genai import types
 
 from anyhook.integrations.adk import STOPPED, AnyhookPlugin
-from tests.integrations.contract import Scenario, Seen, engine_of, options_of, run_tool
+from tests.integrations.contract import (
+    Scenario,
+    Seen,
+    engine_of,
+    functions_of,
+    options_of,
+    run_tool,
+)
 from tests.world import World
 
 STREAMED = RunConfig(streaming_mode=StreamingMode.SSE)
@@ -81,19 +89,8 @@ def offered(request: LlmRequest) -> list[str]:
 
 
 def tools_of(scenario: Scenario, seen: Seen) -> list[object]:
-    """The three tools of the contract, as a user of ADK writes them."""
-
-    async def shell(command: str) -> str:
-        return run_tool(scenario, seen, "shell", {"command": command})
-
-    async def write_file(file_path: str, content: str) -> str:
-        arguments = {"file_path": file_path, "content": content}
-        return run_tool(scenario, seen, "write_file", arguments)
-
-    async def read_file(file_path: str) -> str:
-        return run_tool(scenario, seen, "read_file", {"file_path": file_path})
-
-    return [shell, write_file, read_file]
+    """The tools of the contract, as a user of ADK writes them."""
+    return [*functions_of(scenario, partial(run_tool, scenario, seen))]
 
 
 async def live(scenario: Scenario, world: World) -> Seen:

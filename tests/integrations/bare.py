@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from anyhook.integrations import Session, StoppedError
-from tests.integrations.contract import TOOLS, Scenario, Seen, engine_of, options_of, run_tool
+from tests.integrations.contract import Scenario, Seen, engine_of, options_of, run_tool
 from tests.world import World
 
 
@@ -58,7 +58,7 @@ class _Agent:
         while True:
             messages = [{**message} for message in self.history]
             request: Any = {"model": "m", "messages": messages, "config": {}}
-            call = await session.before_model(request, tools=TOOLS)
+            call = await session.before_model(request, tools=self.scenario.tool_names)
             if call.response is not None:
                 answer = call.response["text"]
                 self.history.append({"role": "model", "content": answer})
@@ -84,9 +84,11 @@ class _Agent:
     def ask(self, call: Any) -> Any:
         self.seen.sent.append(self.text(call.request["messages"]))
         config = call.tools or {}
-        names = config.get("allowedFunctionNames") or list(TOOLS)
+        names = config.get("allowedFunctionNames") or self.scenario.tool_names
         none = config.get("mode") == "NONE"
-        self.seen.offered.append([] if none else [n for n in TOOLS if n in names])
+        self.seen.offered.append(
+            [] if none else [n for n in self.scenario.tool_names if n in names]
+        )
         return next(self.said)
 
     async def use(self, session: Session, name: str, arguments: dict[str, Any]) -> None:

@@ -14,22 +14,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anyhook.integrations import Framework
+from anyhook.integrations import Framework, HostTool
 from tests.world import World, command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from anyhook import Engine
     from anyhook.integrations import Question
 
 SCENARIOS = Path(__file__).with_name("scenarios.json")
-TOOLS = {
-    "shell": ("command",),
-    "write_file": ("file_path", "content"),
-    "read_file": ("file_path",),
-}
-"""The tools that every scripted agent has, with their arguments; all return a text."""
+TOOLS = ("shell", "write_file", "read_file")
+"""The tools that every scripted agent has; all return a text."""
+OTHER_TOOLS = ("run_shell", "save_document")
+"""Those that it has in their place where the scenario has `tools`: names as people write them."""
 
 
 @dataclass
@@ -54,6 +52,7 @@ class Scenario:
             the function of the `engine`, or the `logger`.
         stream: Whether the model's answers are streamed.
         needs: What a framework must be able to do: keys of `Framework.missing`.
+        tools: What the host says of its tools: name to the arguments of a `HostTool`.
     """
 
     id: str
@@ -71,6 +70,11 @@ class Scenario:
     channel: str = "session"
     stream: bool = False
     needs: list[str] = field(default_factory=list)
+    tools: dict[str, list[Any]] | None = None
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        return TOOLS if self.tools is None else OTHER_TOOLS
 
 
 @dataclass
@@ -187,6 +191,7 @@ def options_of(scenario: Scenario, world: World, seen: Seen) -> dict[str, Any]:
         "on_message": seen.reported.append if scenario.channel == "session" else None,
         "on_decision": lambda event, _decision: seen.events.append(event.name),
         "transcript": transcript_of(world),
+        "tools": {name: HostTool(*values) for name, values in (scenario.tools or {}).items()},
     }
 
 
@@ -206,6 +211,30 @@ def run_tool(scenario: Scenario, seen: Seen, name: str, arguments: dict[str, Any
     if result.startswith("!"):
         raise RuntimeError(result[1:])
     return result
+
+
+def functions_of(
+    scenario: Scenario, run: Callable[[str, dict[str, Any]], str]
+) -> list[Callable[..., str]]:
+    """Return the scripted agent's tools as functions; `run` gets the name and the arguments."""
+
+    def shell(command: str) -> str:
+        return run("shell", {"command": command})
+
+    def write_file(file_path: str, content: str) -> str:
+        return run("write_file", {"file_path": file_path, "content": content})
+
+    def read_file(file_path: str) -> str:
+        return run("read_file", {"file_path": file_path})
+
+    def run_shell(cmd: str) -> str:
+        return run("run_shell", {"cmd": cmd})
+
+    def save_document(path: str, body: str) -> str:
+        return run("save_document", {"path": path, "body": body})
+
+    functions = (shell, write_file, read_file, run_shell, save_document)
+    return [each for each in functions if each.__name__ in scenario.tool_names]
 
 
 def check(scenario: Scenario, seen: Seen) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from langchain.agents import create_agent
@@ -13,7 +14,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from anyhook.integrations import StoppedError
 from anyhook.integrations.langchain import AnyhookMiddleware
-from tests.integrations.contract import TOOLS, Scenario, Seen, engine_of, options_of, run_tool
+from tests.integrations.contract import (
+    Scenario,
+    Seen,
+    engine_of,
+    functions_of,
+    options_of,
+    run_tool,
+)
 from tests.world import World
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
@@ -57,21 +65,10 @@ def says(answers):
 
 
 def tools_of(scenario, seen):
-    """Make the three tools that every scripted agent has."""
+    """Make the tools that every scripted agent has."""
 
-    def tool(name, parameters):
-        def run(**arguments: Any) -> str:
-            return run_tool(scenario, seen, name, arguments)
-
-        schema = {
-            "title": name,
-            "description": name,
-            "type": "object",
-            "properties": {parameter: {"type": "string"} for parameter in parameters},
-        }
-        return StructuredTool(name=name, description=name, args_schema=schema, func=run)
-
-    return [tool(name, parameters) for name, parameters in TOOLS.items()]
+    functions = functions_of(scenario, partial(run_tool, scenario, seen))
+    return [StructuredTool.from_function(f, description=f.__name__) for f in functions]
 
 
 def agent_of(scenario, seen, hooks):

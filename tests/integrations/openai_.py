@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from agents.testing import ScriptedModel, assistant_message, function_call
@@ -10,7 +11,14 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from agents import Agent, FunctionTool, SQLiteSession, function_tool, set_tracing_disabled
 from anyhook.integrations import StoppedError
 from anyhook.integrations.openai_agents import AnyhookRunner, PromptDeniedError
-from tests.integrations.contract import Scenario, Seen, engine_of, options_of, run_tool
+from tests.integrations.contract import (
+    Scenario,
+    Seen,
+    engine_of,
+    functions_of,
+    options_of,
+    run_tool,
+)
 from tests.world import World
 
 set_tracing_disabled(True)
@@ -124,20 +132,8 @@ def tools(scenario: Scenario, seen: Seen) -> list[FunctionTool]:
     def failed(_context: Any, error: Exception) -> str:
         return f"failed: {error}"
 
-    @function_tool(failure_error_function=failed)
-    async def shell(command: str) -> str:
-        return run_tool(scenario, seen, "shell", {"command": command})
-
-    @function_tool(failure_error_function=failed)
-    async def write_file(file_path: str, content: str) -> str:
-        arguments = {"file_path": file_path, "content": content}
-        return run_tool(scenario, seen, "write_file", arguments)
-
-    @function_tool(failure_error_function=failed)
-    async def read_file(file_path: str) -> str:
-        return run_tool(scenario, seen, "read_file", {"file_path": file_path})
-
-    return [shell, write_file, read_file]
+    functions = functions_of(scenario, partial(run_tool, scenario, seen))
+    return [function_tool(each, failure_error_function=failed) for each in functions]
 
 
 def text_of(items: Any, instructions: str | None = None) -> str:

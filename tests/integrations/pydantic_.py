@@ -18,7 +18,14 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from anyhook.integrations import StoppedError
 from anyhook.integrations.pydantic_ai import AnyhookHooks, DeniedError
-from tests.integrations.contract import Scenario, Seen, engine_of, options_of, run_tool
+from tests.integrations.contract import (
+    Scenario,
+    Seen,
+    engine_of,
+    functions_of,
+    options_of,
+    run_tool,
+)
 from tests.world import World
 
 
@@ -110,23 +117,13 @@ def scripted(scenario: Scenario, seen: Seen, *capabilities) -> Agent:
 
     agent = Agent(FunctionModel(answer, stream_function=pieces), capabilities=list(capabilities))
 
-    def run(name: str, **arguments: str) -> str:
+    def run(name: str, arguments: dict[str, str]) -> str:
         try:
             return run_tool(scenario, seen, name, arguments)
         except RuntimeError as error:  # how tools of this framework report failures
             kind = ToolFailed if scenario.agent == "gemini" else ModelRetry
             raise kind(str(error)) from error
 
-    @agent.tool_plain
-    def shell(command: str) -> str:
-        return run("shell", command=command)
-
-    @agent.tool_plain
-    def write_file(file_path: str, content: str) -> str:
-        return run("write_file", file_path=file_path, content=content)
-
-    @agent.tool_plain
-    def read_file(file_path: str) -> str:
-        return run("read_file", file_path=file_path)
-
+    for function in functions_of(scenario, run):
+        agent.tool_plain(function)
     return agent

@@ -23,10 +23,11 @@ from google.genai import types
 from anyhook import Answer, Engine, deny
 from anyhook.integrations.adk import ADK, DENIED, STOPPED, AnyhookPlugin
 from anyhook.integrations.adk.messages import (
-    ShownRequest,
     ShownResponse,
+    change_request,
     new_response,
     select_tools,
+    shown_request,
 )
 from anyhook.integrations.adk.plugin import CONTINUE_CALL
 from anyhook.model.answers import allow, context, stop
@@ -141,9 +142,9 @@ def test_a_request_without_changes_keeps_its_very_objects():
     contents = [user("look", IMAGE, FILE), said(THOUGHT, CALL), user(RETURN)]
     given = request(*contents, temperature=0.5, tools=[types.Tool(google_search={})])
     config = given.config
-    shown = ShownRequest(given)
+    shown = shown_request(given)
 
-    shown.apply(dict(shown.stable))
+    assert shown.changes(dict(shown.stable)) is None
 
     assert all(a is b for a, b in zip(given.contents, contents, strict=True))
     assert given.config is config
@@ -152,13 +153,13 @@ def test_a_request_without_changes_keeps_its_very_objects():
 def test_a_changed_text_keeps_images_files_calls_and_signatures_where_they_were():
     contents = [user("secret", IMAGE, FILE), said(THOUGHT, CALL), user(RETURN)]
     given = request(*contents)
-    shown = ShownRequest(given)
+    shown = shown_request(given)
     messages = [dict(message) for message in shown.stable["messages"]]
     messages[0]["content"] = [
         {**p, "text": "open"} if "text" in p else p for p in messages[0]["content"]
     ]
 
-    shown.apply({**shown.stable, "messages": messages})
+    change_request(given, shown.changes({**shown.stable, "messages": messages}))
 
     assert [p.text for p in given.contents[0].parts] == ["open", None, None]
     assert given.contents[0].parts[1:] == [IMAGE, FILE]
@@ -170,10 +171,10 @@ def test_a_changed_text_keeps_images_files_calls_and_signatures_where_they_were(
 
 def test_a_plain_text_in_place_of_parts_keeps_the_other_parts():
     given = request(user("a", IMAGE), said(CALL))
-    shown = ShownRequest(given)
+    shown = shown_request(given)
     messages = [{"role": "user", "content": "b"}]
 
-    shown.apply({**shown.stable, "messages": messages})
+    change_request(given, shown.changes({**shown.stable, "messages": messages}))
 
     assert given.contents[0].parts == [types.Part(text="b"), IMAGE]
     assert given.contents[1].parts == [CALL]
@@ -181,10 +182,11 @@ def test_a_plain_text_in_place_of_parts_keeps_the_other_parts():
 
 def test_instructions_model_and_sampling_reach_the_request():
     given = request(user("a"), system_instruction="Be kind.", top_k=3)
-    shown = ShownRequest(given)
+    shown = shown_request(given)
     messages = [{"role": "system", "content": "Be brief."}, *shown.stable["messages"]]
 
-    shown.apply({"model": "n", "messages": messages, "config": {"temperature": 0.1, "topK": 3}})
+    wanted = {"model": "n", "messages": messages, "config": {"temperature": 0.1, "topK": 3}}
+    change_request(given, shown.changes(wanted))
 
     assert given.config.system_instruction == "Be kind.\n\nBe brief."
     assert (given.model, given.config.temperature, given.config.top_k) == ("n", 0.1, 3)

@@ -36,6 +36,7 @@ from anyhook.integrations.claude_sdk import CLAUDE_SDK, anyhook_hooks, hooks_of
 from anyhook.integrations.claude_sdk.hooks import MAX_SESSIONS, TIMEOUT
 from tests.conftest import DATA
 from tests.integrations.contract import (
+    OTHER_TOOLS,
     Scenario,
     Seen,
     engine_of,
@@ -47,6 +48,7 @@ from tests.integrations.contract import (
 from tests.world import World, command
 
 TOOLS = {"shell": "Bash", "write_file": "Write", "read_file": "Read"}
+TOOLS |= {name: f"mcp__box__{name}" for name in OTHER_TOOLS}
 OWN = {name: tool for tool, name in TOOLS.items()}
 TITLED = {name for part in get_args(HookEvent) for name in get_args(part) or (part,)}
 
@@ -204,7 +206,7 @@ class Program(Transport):
         active = False
         while True:
             self.seen.sent.append("\n".join(self.history))
-            self.seen.offered.append(list(TOOLS))
+            self.seen.offered.append(list(self.scenario.tool_names))
             said = next(self._said)
             if not isinstance(said, str):
                 for call in said if isinstance(said, list) else [said]:
@@ -237,7 +239,10 @@ class Program(Transport):
             self.history.append(str(error))
         else:
             response: Any = {"stdout": text, "stderr": "", "interrupted": False, "isImage": False}
-            shown = response if name == "Bash" else {"type": "text", "file": {"content": text}}
+            if name.startswith("mcp__"):
+                response = [{"type": "text", "text": text}]
+            is_shown = name == "Bash" or name.startswith("mcp__")
+            shown = response if is_shown else {"type": "text", "file": {"content": text}}
             after = await self.fire("PostToolUse", **call, tool_response=shown)
             new = (after.get("hookSpecificOutput") or {}).get("updatedToolOutput", response)
             self.history.append(new["stdout"] if "stdout" in new else json.dumps(new))
@@ -267,7 +272,9 @@ async def live(scenario: Scenario, world: World) -> Seen:
 
     with engine_of(scenario, world, seen) as engine:
         given = options_of(scenario, world, seen)
-        hooks = hooks_of(engine, on_message=given["on_message"], on_decision=given["on_decision"])
+        tools = {TOOLS[name]: tool for name, tool in given["tools"].items()}
+        shared = {name: given[name] for name in ("on_message", "on_decision")}
+        hooks = hooks_of(engine, tools=tools, **shared)
         options = ClaudeAgentOptions(
             hooks=hooks, can_use_tool=None if scenario.ask is None else can_use_tool
         )

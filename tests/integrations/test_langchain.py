@@ -35,7 +35,12 @@ from pydantic import BaseModel
 
 from anyhook.integrations import StoppedError
 from anyhook.integrations.langchain import LANGCHAIN, AnyhookMiddleware, calls
-from anyhook.integrations.langchain.messages import ShownRequest, ShownResponse, notice
+from anyhook.integrations.langchain.messages import (
+    ShownResponse,
+    changed_request,
+    notice,
+    shown_request,
+)
 from anyhook.model.llm import merge_response
 from tests.integrations import langchain_ as adapter
 from tests.integrations.contract import check, judge, scenarios
@@ -427,7 +432,7 @@ def test_without_hooks_nothing_is_translated(tmp_path, monkeypatch):
     def never(_request):
         raise AssertionError("translated")
 
-    monkeypatch.setattr(calls, "ShownRequest", never)
+    monkeypatch.setattr(calls, "shown_request", never)
     hooks = AnyhookMiddleware(world_of(tmp_path, BeforeTool={"stdout": {}}).load())
     agent = create_agent(Scripted(messages=iter([AIMessage("hi")])), middleware=[hooks])
 
@@ -734,12 +739,13 @@ def model_request(messages):
 
 def laid_over(change, messages=CONVERSATION):
     request = model_request(messages)
-    shown = ShownRequest(request)
-    return request, shown.changed(change(json.loads(json.dumps(shown.stable))))
+    shown = shown_request(request)
+    changes = shown.changes(change(json.loads(json.dumps(shown.stable))))
+    return request, request if changes is None else changed_request(request, changes)
 
 
 def test_a_request_shows_what_it_holds():
-    shown = ShownRequest(model_request(CONVERSATION)).stable
+    shown = shown_request(model_request(CONVERSATION)).stable
 
     assert (shown["model"], shown["config"]) == ("small", {"temperature": 0.5})
     human, model, result, last = shown["messages"]

@@ -51,11 +51,10 @@ from anyhook.integrations.openai_agents import OPENAI_AGENTS, AnyhookRunner, Pro
 from anyhook.integrations.openai_agents.copies import hook_agent
 from anyhook.integrations.openai_agents.items import (
     append_to_prompt,
-    change_input,
     change_output,
     prompt_text,
-    request_from_input,
     response_from_output,
+    shown_request,
 )
 from anyhook.integrations.openai_agents.state import current_session
 from tests.integrations.contract import judge, scenarios
@@ -92,50 +91,58 @@ ITEMS += [ANSWER, {"role": "user", "content": "go on"}]
 
 
 def shown(items):
-    return request_from_input(items, ModelSettings(temperature=0.5), "m")
+    return shown_request(items, ModelSettings(temperature=0.5), "m")
+
+
+def copy_of(request):
+    return json.loads(json.dumps(request.stable))
 
 
 def test_a_request_is_shown_with_all_its_parts():
-    request = shown(ITEMS)
+    request = shown(ITEMS).stable
 
     assert [message["role"] for message in request["messages"]] == [
         *("system", "user", "model", "model", "user", "model", "user")
     ]
-    assert request["messages"][1]["content"] == [{"type": "text", "text": "look"}, IMAGE]
-    assert request["messages"][3]["content"] == [CALL]
+    image = {"type": "part", "part": IMAGE}
+    assert request["messages"][1]["content"] == [{"type": "text", "text": "look"}, image]
+    call = {"id": CALL["call_id"], "name": CALL["name"], "args": json.loads(CALL["arguments"])}
+    assert request["messages"][3]["content"] == [{"type": "functionCall", "functionCall": call}]
     assert request["messages"][5]["content"] == "an answer"
     assert request["config"] == {"temperature": 0.5}
     json.dumps(request)
 
 
 @pytest.mark.parametrize("items", [ITEMS, "hello"])
-def test_a_request_without_changes_is_the_same_object(items):
+def test_a_request_without_changes_is_left_alone(items):
     request = shown(items)
 
-    assert change_input(items, request, json.loads(json.dumps(request)))[0] is items
+    assert request.changes(copy_of(request)) is None
 
 
 def test_a_changed_text_keeps_images_calls_and_reasoning_where_they_were():
     request = shown(ITEMS)
-    after = json.loads(json.dumps(request))
+    after = copy_of(request)
     after["messages"][1]["content"] = "changed"
     after["messages"][5]["content"] = "another"
 
-    made, instructions = change_input(ITEMS, request, after)
+    changes = request.changes(after)
 
+    made = changes.messages
     assert made[1]["content"] == [{"type": "input_text", "text": "changed"}, IMAGE]
     assert made[5]["content"] == [{"type": "output_text", "text": "another", "annotations": []}]
     assert made[5]["id"] == "m"
     assert [made[i] is ITEMS[i] for i in (0, 2, 3, 4, 6)] == [True] * 5
-    assert instructions == []
+    assert changes.instructions == []
 
 
 def test_a_changed_result_of_a_tool_stays_with_its_call():
     request = shown(ITEMS)
-    after = json.loads(json.dumps(request))
-    after["messages"][4]["content"][0]["output"] = "redacted"
+    after = copy_of(request)
+    result = after["messages"][4]["content"][0]["functionResponse"]
+    result["response"]["output"] = "redacted"
 
-    made, _ = change_input(ITEMS, request, after)
+    made = request.changes(after).messages
 
     assert made[4] == {**OUTPUT, "output": "redacted"}
 
@@ -143,22 +150,21 @@ def test_a_changed_result_of_a_tool_stays_with_its_call():
 def test_a_new_conversation_keeps_what_is_no_text_of_the_old_one():
     request = shown(ITEMS)
 
-    made, instructions = change_input(
-        ITEMS,
-        request,
+    changes = request.changes(
         {
             "messages": [
                 {"role": "system", "content": "rule"},
                 {"role": "system", "content": "more"},
                 {"role": "user", "content": "new"},
             ]
-        },
+        }
     )
 
+    made = changes.messages
     assert made[:2] == [{"role": "developer", "content": "rule"}, made[1]]
     assert {"role": "user", "content": [{"type": "input_text", "text": "new"}, IMAGE]} in made
     assert all(item in made for item in (REASONING, CALL, OUTPUT))
-    assert instructions == ["more"]
+    assert changes.instructions == ["more"]
     assert "an answer" not in text_of(made)
 
 

@@ -185,13 +185,13 @@ def conversation():
 def test_a_request_without_changes_is_the_very_same():
     given = request(*conversation())
 
-    assert given.changed(given.stable()) is given
+    assert given.changed(given.shown.stable) is given
 
 
 def test_changed_text_keeps_what_is_no_text_where_it_was():
     messages = conversation()
     given = request(*messages)
-    stable = given.stable()
+    stable = given.shown.stable
     shown = [dict(message) for message in stable["messages"]]
     assert shown[0] == {"role": "system", "content": "be kind"}
     shown[1]["content"] = [
@@ -213,7 +213,7 @@ def test_changed_text_keeps_what_is_no_text_where_it_was():
 def test_a_conversation_that_is_replaced_keeps_what_is_no_text():
     given = request(*conversation())
 
-    made = given.changed({**given.stable(), "messages": [{"role": "user", "content": "NEW"}]})
+    made = given.changed({**given.shown.stable, "messages": [{"role": "user", "content": "NEW"}]})
 
     parts = [part for message in made.messages for part in message.parts]
     users = [part.content for part in parts if isinstance(part, UserPromptPart)]
@@ -226,10 +226,10 @@ def test_a_conversation_that_is_replaced_keeps_what_is_no_text():
 
 def test_new_turns_are_messages_of_the_framework():
     given = request(ModelRequest(parts=[UserPromptPart("a")]))
-    shown = [*given.stable()["messages"], {"role": "model", "content": "b"}]
+    shown = [*given.shown.stable["messages"], {"role": "model", "content": "b"}]
     shown += [{"role": "user", "content": "c"}]
 
-    made = given.changed({**given.stable(), "messages": shown}).messages
+    made = given.changed({**given.shown.stable, "messages": shown}).messages
 
     assert [type(message) for message in made] == [ModelRequest, ModelResponse, ModelRequest]
     assert [message.parts[0].content for message in made] == ["a", "b", "c"]
@@ -237,11 +237,11 @@ def test_new_turns_are_messages_of_the_framework():
 
 def test_a_new_part_that_is_no_text_is_left_out_and_that_is_reported(caplog):
     given = request(ModelRequest(parts=[UserPromptPart(["a", CachePoint(), IMAGE])]))
-    message = given.stable()["messages"][0]
+    message = given.shown.stable["messages"][0]
     new = {"type": "inlineData", "inlineData": {"mimeType": "image/png", "data": "AA=="}}
     shown = [{**message, "content": [*message["content"], new]}]
 
-    made = given.changed({**given.stable(), "messages": shown})
+    made = given.changed({**given.shown.stable, "messages": shown})
 
     assert made.messages == given.messages
     assert "left out" in caplog.text
@@ -249,7 +249,7 @@ def test_a_new_part_that_is_no_text_is_left_out_and_that_is_reported(caplog):
 
 def test_instructions_model_and_sampling_reach_the_request():
     given = request(ModelRequest(parts=[UserPromptPart("a")]), settings={"top_p": 0.5, "seed": 1})
-    stable = given.stable()
+    stable = given.shown.stable
     assert stable["config"] == {"topP": 0.5}
     messages = [{"role": "system", "content": "Be brief."}, *stable["messages"]]
 
@@ -276,7 +276,7 @@ def test_choosing_tools_leaves_those_of_the_output(config, names, choice):
     output = [ToolDefinition(name="final", kind="output")]
     given = request(function_tools=tools, output_tools=output)
 
-    made = given.changed(given.stable(), config)
+    made = given.changed(given.shown.stable, config)
 
     assert [tool.name for tool in made.parameters.function_tools] == names
     assert made.parameters.output_tools == output

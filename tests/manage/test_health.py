@@ -20,7 +20,7 @@ from anyhook.history.recording import RecordingSwitch, write_switch
 from anyhook.history.store import History
 from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
 from anyhook.manage.evidence import identity_of
-from anyhook.manage.health import Word
+from anyhook.manage.health import HealthWord
 from anyhook.model.events import BeforeTool
 from anyhook.settings.changes import settings_file
 from anyhook.settings.entries import add_definitions
@@ -135,12 +135,12 @@ def test_a_hook_file_whose_examples_pass_works(here, run, name):
 def test_a_guard_that_was_recorded_to_deny_works(here, name):
     path = script(here, f"#!/bin/sh\n{DENY}\n")
     configure(here, name, shlex.quote(str(path)))
-    assert words(here, name) == [Word.UNKNOWN]
+    assert words(here, name) == [HealthWord.UNKNOWN]
     fire(here, name)
 
     hook = only(here, name)
 
-    assert (hook.word, hook.settle) == (Word.WORKS, "")
+    assert (hook.word, hook.settle) == (HealthWord.WORKS, "")
     assert "decided once" in hook.evidence
 
 
@@ -150,7 +150,7 @@ def test_a_hook_that_is_no_guard_works_if_it_ran(here, name):
     configure(here, name, shlex.quote(str(path)))
     fire(here, name, times=2)
 
-    assert only(here, name).word is Word.WORKS
+    assert only(here, name).word is HealthWord.WORKS
 
 
 def test_a_probe_is_the_strongest_evidence(here):
@@ -177,7 +177,9 @@ def install_claude(directory, version):
     program.symlink_to(package / "cli.js")
 
 
-@pytest.mark.parametrize(("installed", "word"), [("2.1.0", Word.WORKS), ("2.1.1", Word.UNKNOWN)])
+@pytest.mark.parametrize(
+    ("installed", "word"), [("2.1.0", HealthWord.WORKS), ("2.1.1", HealthWord.UNKNOWN)]
+)
 def test_a_probe_counts_for_the_release_that_is_installed(
     here, tmp_path, monkeypatch, installed, word
 ):
@@ -189,7 +191,7 @@ def test_a_probe_counts_for_the_release_that_is_installed(
     hook = only(here, "claude")
 
     assert hook.word is word
-    assert bool(hook.old) is (word is Word.UNKNOWN)
+    assert bool(hook.old) is (word is HealthWord.UNKNOWN)
 
 
 def keep(engine, kind, *, release="", detail="", is_good=True, has_decided=True, at=None):
@@ -237,7 +239,7 @@ def test_a_command_that_cannot_run_is_broken(here, run, name, what):
 
     hook = only(here, name)
 
-    assert hook.word is Word.BROKEN
+    assert hook.word is HealthWord.BROKEN
     assert cause in hook.evidence
     assert run("check", "--agent", name)[0] == 1
 
@@ -248,7 +250,7 @@ def test_a_matcher_that_hits_nothing_is_broken(here, name):
     shell = get_agent(name).vocabulary.name("shell")
     configure(here, name, shlex.quote(str(path)), matcher=f"{shell}{shell[-1]}")
 
-    assert only(here, name).word is Word.BROKEN
+    assert only(here, name).word is HealthWord.BROKEN
 
 
 @pytest.mark.parametrize("name", ["claude", "gemini", "qwen"])
@@ -257,7 +259,7 @@ def test_a_matcher_of_which_a_part_hits_something_is_not(here, name):
     shell = get_agent(name).vocabulary.name("shell")
     configure(here, name, shlex.quote(str(path)), matcher=f"{shell}|Bashh")
 
-    assert only(here, name).word is Word.UNKNOWN
+    assert only(here, name).word is HealthWord.UNKNOWN
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -268,7 +270,7 @@ def test_a_guard_that_was_killed_in_its_last_runs_is_broken(here, name):
 
     hook = only(here, name)
 
-    assert hook.word is Word.BROKEN
+    assert hook.word is HealthWord.BROKEN
     assert "failed or was killed in its last 3 runs" in hook.evidence
 
 
@@ -288,7 +290,7 @@ def test_a_denial_with_an_exit_code_that_does_not_block_is_broken(here):
 
     hook = only(here, "gemini")
 
-    assert hook.word is Word.BROKEN
+    assert hook.word is HealthWord.BROKEN
     assert "printed a denial and ended with 1" in hook.evidence
 
 
@@ -311,7 +313,7 @@ def test_a_trial_that_failed_is_broken(here):
 
     hook = only(here, "claude")
 
-    assert hook.word is Word.BROKEN
+    assert hook.word is HealthWord.BROKEN
     assert "Claude Code did not run it" in hook.evidence
 
 
@@ -366,7 +368,7 @@ def test_a_guard_that_no_call_reached_is_broken(here, recording):
 
     hook = only(here, "claude")
 
-    assert hook.word is Word.BROKEN
+    assert hook.word is HealthWord.BROKEN
     assert hook.evidence.startswith("214 events since ")
     assert hook.evidence.endswith("matched it, and none reached it")
 
@@ -374,7 +376,7 @@ def test_a_guard_that_no_call_reached_is_broken(here, recording):
 def test_a_guard_that_some_calls_reached_is_not(here, recording):
     store(*map(recorded, range(5)), recorded(9, hook_file=recording))
 
-    assert only(here, "claude").word is Word.UNKNOWN
+    assert only(here, "claude").word is HealthWord.UNKNOWN
 
 
 def test_calls_from_before_the_entry_was_written_do_not_count(here, recording):
@@ -382,14 +384,14 @@ def test_calls_from_before_the_entry_was_written_do_not_count(here, recording):
     later = time.time() + 2 * SINCE
     os.utime(settings_file(get_agent("claude"), here, "project"), (later, later))
 
-    assert only(here, "claude").word is Word.UNKNOWN
+    assert only(here, "claude").word is HealthWord.UNKNOWN
 
 
 def test_calls_count_only_while_recording_is_on(here, recording):
     store(*map(recorded, range(5)))
     (Path(os.environ["ANYHOOK_DATA_DIR"]) / "history" / "recording.json").unlink()
 
-    assert only(here, "claude").word is Word.UNKNOWN
+    assert only(here, "claude").word is HealthWord.UNKNOWN
 
 
 # -- unknown
@@ -402,7 +404,7 @@ def test_a_guard_that_never_denied_is_unknown(here):
 
     hook = only(here, "claude")
 
-    assert hook.word is Word.UNKNOWN
+    assert hook.word is HealthWord.UNKNOWN
     assert hook.evidence.startswith("it ran 4 times since ")
     assert hook.settle == "anyhook probe --agent claude"
 
@@ -411,12 +413,12 @@ def test_what_was_seen_of_another_content_is_old(here):
     path = script(here, f"#!/bin/sh\n{DENY}\n")
     engine = configure(here, "claude", shlex.quote(str(path)))
     keep(engine, TEST, detail="2 examples")
-    assert only(here, "claude").word is Word.WORKS
+    assert only(here, "claude").word is HealthWord.WORKS
     path.write_text(f"#!/bin/sh\n# edited\n{DENY}\n")
 
     hook = only(here, "claude")
 
-    assert hook.word is Word.UNKNOWN
+    assert hook.word is HealthWord.UNKNOWN
     assert hook.old
     assert "2 examples" in hook.old[0]
 
@@ -428,7 +430,7 @@ def test_what_was_seen_under_another_entry_is_old(here):
 
     configure(here, "claude", shlex.quote(str(path)), timeout=5)
 
-    assert only(here, "claude").word is Word.UNKNOWN
+    assert only(here, "claude").word is HealthWord.UNKNOWN
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -439,7 +441,7 @@ def test_a_hook_that_is_not_trusted_is_unknown(here, name):
 
     hook = only(here, name, trust_once=False)
 
-    assert hook.word is Word.UNKNOWN
+    assert hook.word is HealthWord.UNKNOWN
     assert hook.settle == f"anyhook trust --agent {name}"
 
 
@@ -451,7 +453,7 @@ def test_a_hook_that_is_switched_off_is_unknown(here, run):
 
     hook = only(here, "gemini")
 
-    assert hook.word is Word.UNKNOWN
+    assert hook.word is HealthWord.UNKNOWN
     assert "switched off" in hook.evidence
     assert hook.settle == "anyhook enable guard.sh"
 
@@ -463,7 +465,7 @@ def test_a_hook_that_its_agent_does_not_trust_is_unknown(here):
 
     hook = only(here, "codex")
 
-    assert hook.word is Word.UNKNOWN
+    assert hook.word is HealthWord.UNKNOWN
     assert "Codex CLI does not run it: it is untrusted there" in hook.evidence
     assert "/hooks" in hook.settle
 
@@ -475,7 +477,7 @@ def test_without_a_history_every_hook_is_unknown_or_broken(here):
     data.mkdir(exist_ok=True)
     (data / "history").write_text("no directory")
 
-    assert only(here, "claude").word is Word.UNKNOWN
+    assert only(here, "claude").word is HealthWord.UNKNOWN
 
 
 # -- the same in every view

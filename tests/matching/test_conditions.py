@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from anyhook.matching.commands import LONGEST_COMMAND
+from anyhook.matching.commands import MAX_COMMAND_LENGTH
 from anyhook.matching.conditions import Condition, compile_condition
 from tests.tables import each
 
@@ -808,5 +808,5 @@ def test_a_command_behind_a_readable_one_is_found(command):
 
 
 def test_a_command_that_is_too_long_to_read_is_covered():
-    assert runs("Bash(git *)", "echo " + "a" * LONGEST_COMMAND)
-    assert not runs("Bash(git *)", "echo " + "a" * (LONGEST_COMMAND - 5))
+    assert runs("Bash(git *)", "echo " + "a" * MAX_COMMAND_LENGTH)
+    assert not runs("Bash(git *)", "echo " + "a" * (MAX_COMMAND_LENGTH - 5))

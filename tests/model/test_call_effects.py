@@ -204,6 +204,21 @@ def test_a_list_of_words_is_one_command():
     assert [command.operands for command in event.commands] == [("a b",)]
 
 
+def test_a_match_yields_everything_in_the_call_that_does_it_the_certain_first():
+    event = shell("npm publish $OPTIONS --dry-run; npm $X; echo npm publish; npm publish ./lib")
+    matches = [*event.runs("npm", "publish")]
+
+    assert [match.command.source for match in matches] == [
+        "npm publish $OPTIONS --dry-run",
+        "npm publish ./lib",
+        "npm $X",
+    ]
+    assert [match.certain for match in matches] == [True, True, False]
+    assert [match.why for match in event.deletes("*")] == []
+    written = [*shell("tee a b > c").writes("*")]
+    assert [match.why for match in written] == [f"`tee` writes /work/{name}" for name in "cab"]
+
+
 def test_the_directory_of_the_call_counts():
     event = make_event(
         "before_tool",

@@ -62,7 +62,13 @@ def _reports_a_hook_of_the_example(line):
     return re.search(rf"guarded-project/\.gemini/settings\.json[:\d]*: warning\[({codes})\]", line)
 
 
-@pytest.mark.parametrize("code", blocks("python"))
+PROGRAMS = [
+    pytest.param(file.read_text("utf-8"), id=file.stem, marks=pytest.mark.slow)
+    for file in sorted((ROOT / "examples" / "frameworks").glob("*.py"))
+]
+
+
+@pytest.mark.parametrize("code", [*blocks("python"), *PROGRAMS])
 def test_python_runs(example, code):
     program = example / "program.py"
     program.write_text(code)

@@ -39,6 +39,7 @@ def test_a_row_holds_what_was_measured():
     measured = Measured(
         guard,
         own={"families": [score], "latency": {"p50": 0.0012}},
+        idle={"families": [], "latency": {"p50": 0.0008}},
         others={"git": Counter(of=3000, denied=2, asked=5)},
         escapes={
             "escapes": [{}, {}],
@@ -54,7 +55,7 @@ def test_a_row_holds_what_was_measured():
     assert len(cells) == len(COLUMNS)
     assert cells == [
         *("git", "git", "4 of 20", "50.0 (1 of 20)", "150.0 (3 of 20)"),
-        *("2, 5 of 3,000", "2 of 15, 1 accepted", "1.2 ms", "96% of 50"),
+        *("2, 5 of 3,000", "2 of 15, 1 accepted", "1.5", "96% of 50"),
     ]
 
 

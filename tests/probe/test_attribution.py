@@ -17,7 +17,7 @@ from anyhook.manage.evidence import identity_of
 from anyhook.manage.tried import keep_probe
 from anyhook.probe.plan import CallRequest
 from anyhook.probe.probing import ProbeOptions, probe_agent
-from anyhook.probe.report import Verdict
+from anyhook.probe.report import ProbeVerdict
 from anyhook.settings.sources import Location
 from tests.probe.test_report import load
 
@@ -74,9 +74,9 @@ def test_a_run_counts_for_the_hook_whose_matcher_let_it_run(write, probe):
     matchers = ("Bash", "mcp__github__.*", "WebFetch")
     write(*(("PreToolUse", matcher, DENIES) for matcher in matchers))
     assert rows(probe()) == {
-        "Bash": (Verdict.WORKS, True, True),
-        "mcp__github__.*": (Verdict.UNTESTED, None, None),
-        "WebFetch": (Verdict.UNTESTED, None, None),
+        "Bash": (ProbeVerdict.WORKS, True, True),
+        "mcp__github__.*": (ProbeVerdict.UNTESTED, None, None),
+        "WebFetch": (ProbeVerdict.UNTESTED, None, None),
     }
 
 
@@ -99,8 +99,8 @@ def test_a_call_is_found_although_a_hook_rewrote_its_arguments(write, probe, opt
     write(("PreToolUse", "Bash", rewriting("echo safe")), ("PostToolUse", "", "cat > /dev/null"))
     report = probe(CALL, """Bash {"command": "echo safe"}""", options=options)
     assert rows(report) == {
-        "Bash": (Verdict.WORKS, True, None),
-        "PostToolUse": (Verdict.WORKS, True, None),
+        "Bash": (ProbeVerdict.WORKS, True, None),
+        "PostToolUse": (ProbeVerdict.WORKS, True, None),
     }
     after = report.hooks[1]
     assert [seen.call for seen in after.observations] == list(report.calls)
@@ -111,4 +111,4 @@ def test_a_rewritten_call_that_was_made_does_not_show_that_a_denial_held(write, 
     reply = {"hookEventName": "PreToolUse", "permissionDecision": "deny"}
     ignored = f"grep -q 'rm -rf' && echo {shlex.quote(json.dumps({'hookSpecificOutput': reply}))}"
     write(("PreToolUse", "Bash", rewriting("echo safe")), ("PreToolUse", ".*", f"{ignored}; :"))
-    assert rows(probe())[".*"] == (Verdict.WORKS, True, None)
+    assert rows(probe())[".*"] == (ProbeVerdict.WORKS, True, None)

@@ -9,13 +9,13 @@ import pytest
 from anyhook.agents.program import get_program
 from anyhook.engine.engine import Engine
 from anyhook.probe.configured import find_configured, find_problems, misplaced_files
-from anyhook.probe.evidence import Observation
-from anyhook.probe.report import Circumstances, Verdict, judge
+from anyhook.probe.evidence import TrialObservation
+from anyhook.probe.report import Circumstances, ProbeVerdict, judge
 from anyhook.probe.taps import Taps
 
 COMMAND = {"type": "command", "command": "true", "timeout": 7}
 GUARD = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [COMMAND]}]}}
-RAN = Observation("PreToolUse", "Bash ls", fired=True, exit_code=0)
+RAN = TrialObservation("PreToolUse", "Bash ls", fired=True, exit_code=0)
 
 
 @pytest.fixture
@@ -44,90 +44,94 @@ def load(project, home):
 
 
 def test_a_hook_that_ran_everywhere_works(report):
-    result = report(GUARD, RAN, Observation("PreToolUse", "Bash rm", fired=True, denied=True,
+    result = report(GUARD, RAN, TrialObservation("PreToolUse", "Bash rm", fired=True, denied=True,
                                             held=True, exit_code=2))  # fmt: skip
-    assert (result.verdict, result.reasons) == (Verdict.WORKS, ())
+    assert (result.verdict, result.reasons) == (ProbeVerdict.WORKS, ())
     assert (result.fired, result.held(), result.context) == (True, True, None)
 
 
 @pytest.mark.parametrize(
     ("observation", "text"),
     [
-        (Observation("PreToolUse", "Bash rm"), "it did not run on 'Bash rm'"),
-        (Observation("PreToolUse", "Bash rm", denied=True), "which it would deny"),
+        (TrialObservation("PreToolUse", "Bash rm"), "it did not run on 'Bash rm'"),
+        (TrialObservation("PreToolUse", "Bash rm", denied=True), "which it would deny"),
         (
-            Observation("PreToolUse", "Bash rm", fired=True, denied=True, held=False),
+            TrialObservation("PreToolUse", "Bash rm", fired=True, denied=True, held=False),
             "Claude Code did not obey its denial on 'Bash rm'",
         ),
         (
-            Observation("PreToolUse", "Bash rm", True, fired=True, denied=True, held=False),
+            TrialObservation("PreToolUse", "Bash rm", True, fired=True, denied=True, held=False),
             "a subagent did not obey its denial",
         ),
         (
-            Observation("PreToolUse", "Bash rm", fired=True, context=False),
+            TrialObservation("PreToolUse", "Bash rm", fired=True, context=False),
             "its text for the model did not reach the model",
         ),
         (
-            Observation("PreToolUse", "Bash rm", fired=True, killed=True),
+            TrialObservation("PreToolUse", "Bash rm", fired=True, killed=True),
             "killed it on 'Bash rm': its timeout is 7 s (the settings count in seconds)",
         ),
         (
-            Observation("PreToolUse", "Bash rm", fired=True, exit_code=127, stderr="no such file"),
+            TrialObservation(
+                "PreToolUse", "Bash rm", fired=True, exit_code=127, stderr="no such file"
+            ),
             "its command is not there: no such file",
         ),
         (
-            Observation("PreToolUse", "Bash rm", fired=True, exit_code=126, denied=True, held=True),
+            TrialObservation(
+                "PreToolUse", "Bash rm", fired=True, exit_code=126, denied=True, held=True
+            ),
             "may not be executed: ; Claude Code denies every call for that",
         ),
     ],
 )
 def test_what_goes_wrong_is_the_reason(report, observation, text):
     result = report(GUARD, RAN, observation)
-    assert result.verdict is Verdict.BROKEN
+    assert result.verdict is ProbeVerdict.BROKEN
     assert text in "\n".join(result.reasons)
 
 
 def test_a_hook_that_runs_in_the_session_only_is_told_from_one_that_never_runs(report):
-    result = report(GUARD, RAN, Observation("PreToolUse", "Bash ls", True))
+    result = report(GUARD, RAN, TrialObservation("PreToolUse", "Bash ls", True))
     assert "it does not run for calls of a subagent (Bash ls)" in result.reasons
     assert result.fired_in_subagent is False
 
 
 def test_a_file_of_which_no_hook_ran_was_dropped(report):
-    result = report(GUARD, Observation("PreToolUse", "Bash ls"), silent=True)
+    result = report(GUARD, TrialObservation("PreToolUse", "Bash ls"), silent=True)
     assert "drops the whole file for a wrong entry" in result.reasons[0]
 
 
 def test_a_hook_that_is_switched_off_is_no_problem(report):
     result = report({**GUARD, "disableAllHooks": True})
-    assert result.verdict is Verdict.OFF
+    assert result.verdict is ProbeVerdict.OFF
     assert "it is switched off by" in result.reasons[0]
 
 
 def test_a_hook_without_an_event_was_not_tested(report):
     result = report({"hooks": {"Notification": [{"hooks": [COMMAND]}]}})
     assert (result.verdict, result.reasons) == (
-        Verdict.UNTESTED,
+        ProbeVerdict.UNTESTED,
         ("the probe leads to no Notification",),
     )
 
 
 def test_a_matcher_of_no_tool_is_a_mistake(report):
     result = report({"hooks": {"PreToolUse": [{"matcher": "Bsh", "hooks": [COMMAND]}]}})
-    assert result.verdict is Verdict.BROKEN
+    assert result.verdict is ProbeVerdict.BROKEN
     assert "did you mean 'Bash'" in result.reasons[0]
 
 
 def test_an_unknown_event_is_a_mistake(report):
     result = report({"hooks": {"PreTool": [{"hooks": [COMMAND]}]}})
-    assert result.verdict is Verdict.BROKEN
+    assert result.verdict is ProbeVerdict.BROKEN
     assert "Claude Code has no event 'PreTool'" in result.reasons[0]
 
 
 def test_a_hook_that_runs_no_command_was_not_tested(report):
     hook = {"type": "http", "url": "http://127.0.0.1:9/"}
     result = report({"hooks": {"PreToolUse": [{"hooks": [hook]}]}})
-    assert result.verdict is Verdict.UNTESTED
+    assert result.verdict is ProbeVerdict.UNTESTED
     assert "it is of type http" in result.reasons[0]
 
 

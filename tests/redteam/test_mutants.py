@@ -167,7 +167,8 @@ def test_a_planted_survivor_is_found_and_its_example_proposed(mutate, operator):
 
 
 def test_reasons_examples_and_settings_are_not_changed():
-    text = f'''"""About guards: 1 and 2."""{guard('"force" in text')}{BASIC}{TAIL}'''
+    loop = 'for denied in ("a", "b"):\n    hooks.example(tool="shell", input={}, expect="deny")\n'
+    text = f'''"""About guards: 1 and 2."""{guard('"force" in text')}{BASIC}{loop}{TAIL}'''
 
     lines = {mutant.line for mutant in mutants_of(text)}
 

@@ -16,7 +16,7 @@ import pytest
 
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.sources import parts_of_history
-from anyhook.backtest.subjects import Subject
+from anyhook.backtest.subjects import BacktestSubject
 from anyhook.errors import RunEndedError
 from anyhook.history.filters import Filter
 from anyhook.history.store import History
@@ -244,12 +244,12 @@ def _backtest(host, monkeypatch, kind):
     if kind == "a hook file":
         file = host.project / "guard.py"
         file.write_text(HOOK_FILE.format(commands=commands))
-        subject = Subject(str(file), "guard.py")
+        subject = BacktestSubject(str(file), "guard.py")
     else:
         settings = {"hooks": [{"type": "command", "command": text} for text in commands]}
         path = host.project / ".claude" / "settings.json"
         path.write_text(json.dumps({"hooks": {"PreToolUse": [settings]}}))
-        subject = Subject(str(host.project), "project", agent="claude", trusted=True)
+        subject = BacktestSubject(str(host.project), "project", agent="claude", trusted=True)
     before = host.state()
 
     run = run_backtest(subject, list(parts_of_history(directory, Filter())), directory, jobs=1)

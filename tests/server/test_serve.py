@@ -977,7 +977,8 @@ def test_without_its_libraries_it_says_how_to_get_them(world, missing):
     )
 
     assert done.returncode == 64
-    assert 'pip install "anyhook[serve]"' in done.stderr
+    assert "install" in done.stderr
+    assert "starlette>=" in done.stderr
 
 
 # -- addresses

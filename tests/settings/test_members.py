@@ -9,7 +9,7 @@ import pytest
 from anyhook import BeforeTool
 from anyhook.agents import AGENTS, get_agent
 from anyhook.errors import SettingsError
-from anyhook.manage.adding import Place, add_hook_files, load_hook_file, remove_hook_files
+from anyhook.manage.adding import SettingsPlace, add_hook_files, load_hook_file, remove_hook_files
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import plan_migration
 from anyhook.settings.sources import Location
@@ -132,7 +132,7 @@ def hook_file(world):
 
 
 def add(world, hook_file):
-    place = Place(world.project, "project", ("anyhook", "run"), ("anyhook",))
+    place = SettingsPlace(world.project, "project", ("anyhook", "run"), ("anyhook",))
     return add_hook_files(get_agent("sample"), place, [hook_file]).settings
 
 

@@ -134,6 +134,10 @@ async def test_open_sessions_are_counted(world, receiver, telemetry):
 
     (point,) = receiver.metric("anyhook.active_sessions").points
     assert (point.attributes, point.value) == ({"gen_ai.agent.name": "Claude Code"}, 2)
+    for session in ("s1", "s3"):
+        await engine.dispatch(SessionEnd(reason="other", session_id=session))
+    telemetry.flush()
+    assert receiver.metric("anyhook.active_sessions").points[-1].value == 0
 
 
 async def test_every_metric_is_as_the_table_says(world, receiver, telemetry):

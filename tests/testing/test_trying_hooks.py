@@ -64,9 +64,7 @@ def hook_file(world):
     ids=["plain", "only in a comment", "without Hooks", "of its own"],
 )
 @pytest.mark.parametrize(
-    "command",
-    [["add", "--agent", "claude", "--yes"], ["test"], ["worker", "bench"]],
-    ids=lambda c: c[0],
+    "command", [["add", "--agent", "claude", "--yes"], ["test"]], ids=lambda c: c[0]
 )
 def test_a_file_that_is_no_hook_file_is_not_run(world, run, hook_file, command, text):
     path = hook_file(text, "stop_tests.py")

@@ -10,7 +10,7 @@ import pytest
 
 from anyhook import BeforeTool, TrustStore
 from anyhook.agents import get_agent
-from anyhook.matching.complexity import LONGEST_SUBJECT, longest_safe_subject
+from anyhook.matching.complexity import MAX_SUBJECT_LENGTH, longest_safe_subject
 from anyhook.matching.matchers import compile_matcher
 from anyhook.migrate.matchers import translate_matcher
 from anyhook.settings.limits import MAX_FILES, MAX_ITEMS
@@ -150,7 +150,7 @@ def test_an_ordinary_pattern_is_exact_on_every_name_of_a_tool(pattern):
 
 @pytest.mark.parametrize("pattern", ["mcp__.*", ".*", "write_file", "^a$", "a|b.*", "[ab]c+"])
 def test_a_pattern_with_one_quantifier_is_exact_on_every_subject(pattern):
-    assert longest_safe_subject(pattern) == LONGEST_SUBJECT
+    assert longest_safe_subject(pattern) == MAX_SUBJECT_LENGTH
 
 
 @pytest.mark.parametrize("pattern", [*SLOW, HEAVY["alternatives"]])

@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 import anyhook
-from anyhook.cli.timing import Command, call
 from anyhook.testing import make_payload
 from anyhook.worker import client
 from anyhook.worker.control import list_servers, stop_server
@@ -496,97 +495,6 @@ def bench(run, *arguments):
     return code, json.loads(out)
 
 
-def test_a_hook_file_is_measured_cold_and_warm(world, runtime, run, hook_file):
-    code, report = bench(run, str(hook_file()))
-
-    assert code == 0
-    assert [hook["event"] for hook in report["hooks"]] == ["BeforeTool", "SessionStart"]
-    for hook in report["hooks"]:
-        for kind in ("cold", "warm"):
-            assert 0 < hook[kind]["p50_ms"] <= hook[kind]["p95_ms"]
-    (session,) = report["session"]["agents"]
-    assert session["cold_seconds"] > 0
-    assert session["warm_seconds"] > 0
-    assert report["problems"] == []
-
-
-def test_what_is_measured_warm_was_served_by_the_worker(world, runtime, run, hook_file):
-    file = hook_file()
-
-    bench(run, str(file), "--event", "PreToolUse", "--agent", "claude")
-
-    def served():  # three, and the one that showed that it is warm
-        (status,) = statuses(runtime)
-        return status if status["events"]["warm"] >= 4 else None
-
-    assert until(served)["hook"] == str(file)
-
-
-def noting(world):
-    """Write a hook file that notes of every call whether it is in a worker."""
-    notes = world.root / "notes"
-    is_warm = "'anyhook.worker.loader' in open('/proc/self/cmdline').read()"
-    note = f"print({is_warm}, file=open({str(notes)!r}, 'a'), flush=True)\n    if False:"
-    text = textwrap.dedent(GUARD).replace('if "AKIA" in event.text:', note)
-    return text, lambda: notes.read_text().split()
-
-
-def test_what_is_measured_cold_asks_no_worker(world, runtime, run, hook_file):
-    text, notes = noting(world)
-
-    bench(run, str(hook_file(text)), "--event", "before_tool")
-
-    assert notes()[-6:] == ["False"] * 3 + ["True"] * 3
-
-
-def test_people_see_figures_and_a_sentence_but_no_answers(world, runtime, run, hook_file):
-    code, out, _ = run("worker", "bench", str(hook_file()), "-n", "3")
-
-    assert code == 0
-    for words in ("BeforeTool", "guard.py", "p95", "a session of 200 tool calls pays"):
-        assert words in out
-    assert "not the keys" not in out
-    assert "a secret greeting" not in out
-
-
-def test_a_hook_that_fails_is_reported_with_its_code(world, runtime, run, hook_file):
-    file = hook_file()
-    failing = file.read_text().replace("hooks.run()", "raise SystemExit(3)")
-    code, report = bench(run, str(hook_file(failing)), "--event", "before_tool")
-
-    assert code == 1
-    problem = "BeforeTool guard.py, cold: failed with exit code 3 in 3 of 3 calls"
-    assert problem in report["problems"]
-
-
-def test_a_hook_that_stays_cold_is_reported_with_the_reason(world, runtime, run, hook_file):
-    code, report = bench(run, str(hook_file(NEVER_WARM)), "--event", "before_tool")
-
-    assert code == 0
-    (hook,) = report["hooks"]
-    assert (hook["cold"] is not None, hook["warm"]) == (True, None)
-    (problem,) = report["problems"]
-    assert NOT_WARM in problem
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("guard.py", "--event", "AfterTool"), "it has functions for before_tool, session_start"),
-        (("guard.py", "--agent", "nobody"), "no agent named 'nobody'"),
-        (("none.py",), "none.py does not exist"),
-        ((), "no command of the settings"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused(world, runtime, run, hook_file, arguments, words):
-    hook_file()
-
-    code, _, err = run("worker", "bench", *arguments)
-
-    assert code == 64
-    assert words in " ".join(err.split())
-
-
 def project_hooks(world, *lines, event="BeforeTool"):
     handlers = [
         {"type": "command", "command": line, "name": f"h{i}"} for i, line in enumerate(lines)
@@ -594,74 +502,58 @@ def project_hooks(world, *lines, event="BeforeTool"):
     world.settings("project", {"hooks": {event: [{"hooks": handlers}]}})
 
 
-def test_the_hooks_of_a_project_that_is_not_trusted_do_not_run(world, runtime, run):
-    ran = world.root / "ran"
-    project_hooks(world, f"touch {ran}")
-
-    code, _, err = run("worker", "bench", "-n", "1")
-
-    assert code == 64
-    assert "h0 is not trusted: anyhook trust --agent gemini" in err
-    assert not ran.exists()
-
-
 def test_the_hooks_of_a_project_are_measured_as_they_are_written(world, runtime, run, hook_file):
-    hook_file()
+    file = hook_file()
     record = world.root / "record"
-    project_hooks(
-        world, f'{sys.executable} "${{GEMINI_PROJECT_DIR}}/guard.py"', f"cat >> {record}; exit 2"
-    )
+    project_hooks(world, f"{shlex.join(CLIENT)} {file}", f"cat >> {record}; exit 2")
 
     code, report = bench(run, "--trust-once")
 
     assert code == 0
-    hooks = [(hook["name"], hook["warm"] is not None) for hook in report["hooks"]]
-    assert hooks == [("h0", True), ("h1", False)]
+    assert [(hook["name"], hook["event"]) for hook in report["hooks"]] == [
+        ("h0", "BeforeTool"),
+        ("h1", "BeforeTool"),
+    ]
+    for hook in report["hooks"]:
+        assert 0 < hook["p50_ms"] <= hook["p95_ms"]
+    assert report["tool_call_ms"]["gemini"] > 0
+    assert report["problems"] == report["not_measured"] == []
     payloads = record.read_text().replace("}{", "}\n{").splitlines()
-    assert [json.loads(line)["hook_event_name"] for line in payloads] == ["BeforeTool"] * 3
+    assert [json.loads(line)["hook_event_name"] for line in payloads] == ["BeforeTool"] * 8
+    (status,) = statuses(runtime)
+    assert status["hook"] == str(file)
 
 
-def test_a_hook_that_is_warm_already_is_measured_cold_too(world, runtime, run, hook_file):
-    text, notes = noting(world)
-    file = hook_file(text)
-    project_hooks(world, f"{shlex.join(CLIENT)} {file}")
+def test_people_see_figures_and_a_sentence_but_no_answers(world, runtime, run, hook_file):
+    project_hooks(world, "echo a secret greeting >&2; exit 2")
 
-    code, _ = bench(run, "--trust-once")
+    code, out, _ = run("worker", "bench", "-n", "1", "--trust-once")
 
     assert code == 0
-    assert notes()[-6:] == ["False"] * 3 + ["True"] * 3
+    for words in ("BeforeTool", "h0", "p95", "a tool call waits"):
+        assert words in out
+    assert "a secret greeting" not in out
 
 
-def test_hooks_that_start_nothing_or_are_off_are_left_out(world, runtime, run):
-    project_hooks(world, "exit 0", "true")
-    settings = json.loads(world.files["project"].read_text())
-    settings["hooksConfig"] = {"disabled": ["h0"]}
-    world.settings("project", settings)
-
-    _, report = bench(run, "--trust-once")
-
-    assert [hook["name"] for hook in report["hooks"]] == ["h1"]
-    assert "h0 is switched off by" in report["not_measured"][0]
-
-
-def test_a_call_that_does_not_end_is_ended(tmp_path):
-    command = Command(
-        argv=("sh", "-c", "cat; sleep 1000"),
-        env=dict(os.environ),
-        cwd=str(tmp_path),
-        payload=b"x",
-        timeout=0.05,
-    )
-
-    with pytest.raises(TimeoutError, match=r"exceeds its timeout of 0\.05 seconds"):
-        call(command)
-
-
-def test_a_command_that_exceeds_the_timeout_of_its_hook_is_a_problem(world, runtime, run):
-    handler = {"type": "command", "command": "sleep 30", "name": "slow", "timeout": 50}
-    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [handler]}]}})
+def test_a_hook_that_fails_is_reported(world, runtime, run):
+    project_hooks(world, "exit 1")
 
     code, report = bench(run, "--trust-once")
 
     assert code == 1
-    assert report["problems"] == ["BeforeTool slow, cold: exceeds its timeout of 0.05 seconds"]
+    assert report["problems"] == ["BeforeTool h0: exit 1 in 3 calls"]
+
+
+def test_hooks_that_are_off_or_not_trusted_do_not_run(world, runtime, run):
+    ran = world.root / "ran"
+    project_hooks(world, f"touch {ran}", f"touch {ran}")
+    settings = json.loads(world.files["project"].read_text())
+    settings["hooksConfig"] = {"disabled": ["h0"]}
+    world.settings("project", settings)
+
+    code, _, err = run("worker", "bench", "-n", "1")
+
+    assert code == 64
+    assert "h0 is switched off by" in err
+    assert "h1 is not trusted: anyhook trust --agent gemini" in err
+    assert not ran.exists()

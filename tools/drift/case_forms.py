@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.probe.models.server import Turn
+from anyhook.probe.models.server import ModelTurn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ MARKER = "ran.txt"
 COMMAND = f"echo RAN > {MARKER}; echo ran-output"
 UNCHANGED = "RAN\n"
 """What the file holds unless a hook has changed the command."""
-DONE = Turn("after")
+DONE = ModelTurn("after")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Case:
     id: str
     expected: Expected
     files: Mapping[str, str]
-    turns: tuple[Turn, ...]
+    turns: tuple[ModelTurn, ...]
     environ: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -134,7 +134,7 @@ def _qwen_case(row: Row, places: _Places) -> Case | None:
     rounds = row.get("turns", [["usual"]] if "ran" in observed else [])
     if any(call != "usual" for calls in rounds for call in calls):
         return None
-    turns = [Turn(tools=[_QWEN_CALL for _ in calls]) for calls in rounds]
+    turns = [ModelTurn(tools=[_QWEN_CALL for _ in calls]) for calls in rounds]
     files = {
         f"{getattr(places, layer)}/.qwen/settings.json": _text(value)
         for layer, value in settings.items()
@@ -151,7 +151,7 @@ def _qwen_case(row: Row, places: _Places) -> Case | None:
         row["id"],
         expected,
         files | row.get("files", {}),
-        (*turns, *(Turn(text) for text in row.get("texts", (DONE.text,)))),
+        (*turns, *(ModelTurn(text) for text in row.get("texts", (DONE.text,)))),
         row.get("environment", {}),
     )
 
@@ -180,7 +180,7 @@ def _copilot_case(row: Row, places: _Places) -> Case | None:
         rewritten=observed.get("modified"),
         lines={"fired.txt": observed["fired"]} if "fired" in observed else {},
     )
-    calls = [Turn(tools=[tuple(call)]) for call in row.get("calls", [_COPILOT_CALL])]
+    calls = [ModelTurn(tools=[tuple(call)]) for call in row.get("calls", [_COPILOT_CALL])]
     files = {
         f"{places.project}/.github/hooks/hooks.json": text,
         f"{places.project}/a.txt": "one\n",
@@ -211,7 +211,7 @@ def _codex_case(row: Row, places: _Places) -> Case | None:
     )
     settings = {"hooks": {row["event"]: [_codex_definition(hook) for hook in row["hooks"]]}}
     files = {f"{places.user}/.codex/hooks.json": json.dumps(settings)}
-    return Case(row["id"], expected, files, (Turn(tools=[_CODEX_CALL]), DONE))
+    return Case(row["id"], expected, files, (ModelTurn(tools=[_CODEX_CALL]), DONE))
 
 
 def _codex_definition(hook: Row) -> Row:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import track
 
 from anyhook.agents.program import Workplace, get_program
-from anyhook.probe.models.server import Script, Turn
+from anyhook.probe.models.server import ModelScript, ModelTurn
 from anyhook.probe.start import run_program
 from tools.drift.case_forms import MARKER, UNCHANGED, load_cases
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SECONDS = 180.0
 """A run takes three on an idle machine."""
-END = Turn("Done.")
+END = ModelTurn("Done.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _play(
         for turn in case.turns
     ]
     place = Workplace(home, project, environ)
-    run = run_program(program, command, place, Script(turns, end=END), "go", seconds=SECONDS)
+    run = run_program(program, command, place, ModelScript(turns, end=END), "go", seconds=SECONDS)
     if run.timed_out:
         return f"did not end within {SECONDS:g} s"
     seen = [*_tool_differences(case.expected, run), *_file_differences(case.expected, project)]

@@ -21,7 +21,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.program import Workplace, get_program
 from anyhook.model.answers import Audience, Outcome
-from anyhook.probe.models.server import Script, Turn
+from anyhook.probe.models.server import ModelScript, ModelTurn
 from anyhook.probe.start import run_program
 from anyhook.testing import make_payload
 from tools.drift.cases import Difference, Played
@@ -36,7 +36,7 @@ BATCH = 20
 """Replies of one run of the program."""
 SECONDS = 240.0
 EVENTS = ("before_tool", "after_tool")
-END = Turn("Done.")
+END = ModelTurn("Done.")
 HOOK = """\
 cat > /dev/null
 cd "$(dirname "$0")"
@@ -273,7 +273,7 @@ def _play(
     """Return the effects in the program; fewer than replies if the loop ended before."""
     place = _prepare(program.name, event, replies, root)
     calls = [program.model_call(_call(program.name, number)) for number in range(len(replies))]
-    script = Script([Turn(tools=[call]) for call in calls], end=END)
+    script = ModelScript([ModelTurn(tools=[call]) for call in calls], end=END)
     run = run_program(program, command, place, script, "go", seconds=SECONDS)
     count = place.project / "hook" / "count"
     fired = int(count.read_text(encoding="utf-8")) if count.exists() else 0

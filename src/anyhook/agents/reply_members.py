@@ -69,7 +69,8 @@ def _read_value(context: OutputContext, item: OutputField, value: Any, fields: F
         fields[item.field] = value
         return
     path = ".".join(item.path)
-    for problem in _find_misspelled_members(item.kind, value):
+    value, mistyped = _drop_mistyped(item.kind, value)
+    for problem in mistyped:
         context.report("output-unknown", f"{path}: {problem}")
     usable, problems = check_members(kind, value)
     for problem in problems:
@@ -78,14 +79,14 @@ def _read_value(context: OutputContext, item: OutputField, value: Any, fields: F
         fields[item.field] = usable
 
 
-def _find_misspelled_members(kind: str, value: dict[str, Any]) -> list[str]:
+def _drop_mistyped(kind: str, value: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     from anyhook.model import llm
 
     if kind == "llm_request":
-        return llm.mistaken_members(value, llm.REQUEST_MEMBERS)
+        return llm.drop_mistyped(value, llm.REQUEST_MEMBERS)
     if kind == "llm_response":
-        return llm.mistaken_members(value, llm.RESPONSE_MEMBERS)
-    return []
+        return llm.drop_mistyped(value, llm.RESPONSE_MEMBERS)
+    return value, []
 
 
 def _read_not_boolean(

@@ -36,7 +36,14 @@ _LLM_REQUEST: dict[str, Any] = {
                     "content": {
                         "oneOf": [
                             {"type": "string"},
-                            {"type": "array", "items": {"type": "object"}},
+                            {
+                                "type": "array",
+                                "items": {
+                                    "type": "object",
+                                    "required": ["type"],
+                                    "properties": {"type": {"type": "string"}},
+                                },
+                            },
                         ]
                     },
                 },
@@ -56,6 +63,7 @@ _LLM_REQUEST: dict[str, Any] = {
 }
 _SAFETY_RATING: dict[str, Any] = {
     "type": "object",
+    "required": ["category", "probability"],
     "properties": {
         "category": {"type": "string"},
         "probability": {"type": "string"},

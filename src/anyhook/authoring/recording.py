@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
 
 
-class HookRun(Record):
+class FunctionRun(Record):
     """How a hook file has answered an event.
 
     Attributes:
@@ -58,7 +58,7 @@ class HookRun(Record):
 
 
 def record_hook(
-    directory: str, agent: AgentSpec, event: Event, payload: Mapping[str, Any], run: HookRun
+    directory: str, agent: AgentSpec, event: Event, payload: Mapping[str, Any], run: FunctionRun
 ) -> str | None:
     """Append what a hook file has answered to the journal.
 
@@ -100,7 +100,7 @@ def _append(directory: str, record: dict[str, Any]) -> bool:
         return append(directory, repair(record))
 
 
-def _result_record(run: HookRun, answer: dict[str, Any]) -> dict[str, Any]:
+def _result_record(run: FunctionRun, answer: dict[str, Any]) -> dict[str, Any]:
     record: dict[str, Any] = {
         "hook": run.hook,
         "kind": RECORDER_KIND if run.hook == RECORDER else "command",

@@ -564,9 +564,9 @@ class Run:
         keep_denied_call(call, event, answer.reason or "")
 
     def _record(self, directory: str, answer: Answer, duration: float) -> None:
-        from anyhook.authoring.recording import HookRun, record_hook
+        from anyhook.authoring.recording import FunctionRun, record_hook
 
-        run = HookRun(
+        run = FunctionRun(
             hook=self._hooks.name,
             file=self._file,
             started=self._started,

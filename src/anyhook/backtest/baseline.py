@@ -15,14 +15,14 @@ from anyhook.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.backtest.subjects import Subject
+    from anyhook.backtest.subjects import BacktestSubject
 
 GIT = "git:"
 """What the name of a revision begins with."""
 
 
 @contextmanager
-def baseline_of(subject: Subject, against: str) -> Iterator[Subject]:
+def baseline_of(subject: BacktestSubject, against: str) -> Iterator[BacktestSubject]:
     """Make another subject available to compare with.
 
     Args:

@@ -19,7 +19,7 @@ EXAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DecisionChange:
     """An event on which two sides decide differently.
 
     Attributes:
@@ -59,7 +59,7 @@ class Change:
         ]
 
     @classmethod
-    def from_json(cls, value: Iterable[Any]) -> Change:
+    def from_json(cls, value: Iterable[Any]) -> DecisionChange:
         """Return what `to_json` made."""
         before, after, fields = value
         return cls(
@@ -89,7 +89,7 @@ class ChangeGroup:
     tool: str | None
     hooks: tuple[str, ...]
     fields: tuple[str, ...]
-    changes: BlockList[Change] = field(default_factory=lambda: BlockList(Change))
+    changes: BlockList[DecisionChange] = field(default_factory=lambda: BlockList(DecisionChange))
 
     @property
     def sessions(self) -> int:
@@ -97,12 +97,12 @@ class ChangeGroup:
         return len({change.event.session for change in self.changes})
 
 
-def find_changes(before: Result, after: Result) -> BlockList[Change]:
+def find_changes(before: Result, after: Result) -> BlockList[DecisionChange]:
     """Compare the decisions of two results on the same events.
 
     Of two runs on the same parts, the parts that both have evaluated are compared.
     """
-    changes = BlockList(Change)
+    changes = BlockList(DecisionChange)
     first, second = before.decided.numbers, after.decided.numbers
     if first and second:
         for number in sorted({*first} & {*second}):
@@ -113,7 +113,7 @@ def find_changes(before: Result, after: Result) -> BlockList[Change]:
 
 
 def _compare(
-    before: Iterable[Decided], after: Iterable[Decided], changes: BlockList[Change]
+    before: Iterable[Decided], after: Iterable[Decided], changes: BlockList[DecisionChange]
 ) -> None:
     first = {found.ref: found for found in before}
     second = {found.ref: found for found in after}
@@ -123,7 +123,7 @@ def _compare(
         if not fields and _has_crashed(old) != _has_crashed(new):
             fields = (CRASH,)
         if fields:
-            changes.append(Change(old, new, fields))
+            changes.append(DecisionChange(old, new, fields))
 
 
 def _has_crashed(decided: Decided | None) -> bool:
@@ -135,7 +135,7 @@ def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str
     return tuple(name for name in names if before.get(name) != after.get(name))
 
 
-def group_changes(changes: Iterable[Change]) -> list[ChangeGroup]:
+def group_changes(changes: Iterable[DecisionChange]) -> list[ChangeGroup]:
     """Group changes by verdicts, event, tool, hooks and fields, the largest group first."""
     groups: dict[tuple[Any, ...], ChangeGroup] = {}
     for change in changes:
@@ -150,8 +150,8 @@ def group_changes(changes: Iterable[Change]) -> list[ChangeGroup]:
     return sorted(groups.values(), key=lambda group: -len(group.changes))
 
 
-def new_denials(changes: Iterable[Change]) -> BlockList[Change]:
+def new_denials(changes: Iterable[DecisionChange]) -> BlockList[DecisionChange]:
     """Return the changes that deny or stop what was not denied or stopped before."""
     strict = ("deny", "stop")
     denials = (c for c in changes if c.outcomes[1] in strict and c.outcomes[0] not in strict)
-    return BlockList(Change, denials)
+    return BlockList(DecisionChange, denials)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from anyhook.backtest.baseline import baseline_of
 from anyhook.backtest.recorded import recorded_baseline
-from anyhook.backtest.report import Comparison, compare
+from anyhook.backtest.report import BacktestComparison, compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anyhook.backtest.run import Run
-    from anyhook.backtest.subjects import Subject
+    from anyhook.backtest.run import BacktestRun
+    from anyhook.backtest.subjects import BacktestSubject
     from anyhook.history.filters import Filter
     from anyhook.history.store import History
 
@@ -30,16 +30,16 @@ class Evaluation:
         comparison: The baseline and the differences; `None` without one, or if it was ended.
     """
 
-    run: Run
-    comparison: Comparison | None
+    run: BacktestRun
+    comparison: BacktestComparison | None
 
 
 def evaluate(
     store: History,
-    subject: Subject,
+    subject: BacktestSubject,
     against: str,
     selection: Filter,
-    run_one: Callable[[Subject], Run],
+    run_one: Callable[[BacktestSubject], BacktestRun],
 ) -> Evaluation:
     """Let hooks decide recorded events, and compare the decisions with those of a baseline.
 

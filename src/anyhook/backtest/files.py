@@ -28,7 +28,7 @@ from anyhook.agents.transcripts import (
     parse_line,
     read_records,
 )
-from anyhook.backtest.sources import EventRow, Rows, UnreadableEventError, takes
+from anyhook.backtest.sources import EventRow, EventRows, UnreadableEventError, takes
 from anyhook.backtest.storage import (
     UNREADABLE,
     StoredFile,
@@ -37,7 +37,7 @@ from anyhook.backtest.storage import (
     read_range,
     unreadable,
 )
-from anyhook.errors import UsageError
+from anyhook.errors import MissingLibraryError, UsageError
 from anyhook.history import trajectories
 from anyhook.history.digests import DIGEST_SIZE
 from anyhook.history.export import EXPORT_FIELDS, REQUIRED, names_of
@@ -145,9 +145,9 @@ class FilePart:
             pass
         return rows.digest
 
-    def read(self, wanted: frozenset[str] | None) -> Rows:
+    def read(self, wanted: frozenset[str] | None) -> EventRows:
         """Return the events, read while they are iterated over."""
-        rows = Rows(Counter(), set(), ())
+        rows = EventRows(Counter(), set(), ())
         reader = _PartReader(self, rows, wanted)
         if self.is_parquet:
             rows.rows = reader.read_row_group()
@@ -198,8 +198,7 @@ def _open_parquet(file: StoredFile) -> Iterator[Any]:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
-        advice = 'pip install "anyhook[parquet]"'
-        raise UsageError(f"{file.name} is Parquet, which needs pyarrow: {advice}") from error
+        raise MissingLibraryError(f"Parquet ({file.name})", "pyarrow", "parquet") from error
     with closing(file.open()) as stream:
         try:
             table = ParquetFile(stream if file.store else file.path)
@@ -240,7 +239,7 @@ class _PartReader:
         wanted: Names of the events that are yielded; `None` for all.
     """
 
-    def __init__(self, part: FilePart, rows: Rows, wanted: frozenset[str] | None) -> None:
+    def __init__(self, part: FilePart, rows: EventRows, wanted: frozenset[str] | None) -> None:
         self._part = part
         self._file = part.file
         self._rows = rows

@@ -19,13 +19,13 @@ from anyhook.trust.records import record_subjects
 from anyhook.trust.subjects import SubjectReader
 
 if TYPE_CHECKING:
-    from anyhook.backtest.subjects import Evaluator, Subject
+    from anyhook.backtest.subjects import BacktestSubject, Evaluator
 
 EVALUATION = 4
 """Raised when the same hook and event give another result, so that kept results are not used."""
 
 
-def load_hooks_of(subject: Subject, limit: float) -> Evaluator:
+def load_hooks_of(subject: BacktestSubject, limit: float) -> Evaluator:
     """Load the hooks of a subject, which runs the code of a hook file.
 
     Args:
@@ -42,7 +42,7 @@ def load_hooks_of(subject: Subject, limit: float) -> Evaluator:
     return HookFile(subject.path, limit)
 
 
-def digest_of(subject: Subject) -> str:
+def digest_of(subject: BacktestSubject) -> str:
     """Return a hash of everything that the decisions of a subject may depend on.
 
     It covers the hook file and the modules beside it, or the settings, commands and scripts of a
@@ -78,7 +78,7 @@ def _file_content(file: Path) -> bytes:
     return b"\0".join(parts)
 
 
-def _project_content(subject: Subject) -> bytes:
+def _project_content(subject: BacktestSubject) -> bytes:
     """Return what the trust store would record about the hooks of a project."""
     from anyhook.backtest.project import load_engine
 

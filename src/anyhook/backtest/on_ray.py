@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 from anyhook.backtest.loading import hook_files
 from anyhook.backtest.pool import Done, Pool
 from anyhook.backtest.run import TIMEOUT
-from anyhook.backtest.sources import HistoryPart, Rows
-from anyhook.errors import AnyhookError, UsageError
+from anyhook.backtest.sources import EventRows, HistoryPart
+from anyhook.errors import AnyhookError, MissingLibraryError, UsageError
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Iterator
 
     from anyhook.backtest.sources import EventRow, Part
-    from anyhook.backtest.subjects import Subject
+    from anyhook.backtest.subjects import BacktestSubject
 
 TASKS_OF_PROCESSOR = 2
 """Tasks that are submitted for each processor of the cluster: one runs, one waits."""
@@ -44,11 +44,11 @@ class ShippedSubject:
             for a project, which must be at the same path on every node.
     """
 
-    subject: Subject
+    subject: BacktestSubject
     files: tuple[tuple[str, bytes], ...]
 
     @classmethod
-    def of(cls, subject: Subject) -> ShippedSubject:
+    def of(cls, subject: BacktestSubject) -> ShippedSubject:
         """Read the code of hooks."""
         if subject.is_project:
             return cls(subject, ())
@@ -60,7 +60,7 @@ class ShippedSubject:
         files = [(str(path.relative_to(file.parent)), path.read_bytes()) for path in paths]
         return cls(subject, tuple(files))
 
-    def unpack(self, directory: str) -> Subject:
+    def unpack(self, directory: str) -> BacktestSubject:
         """Write the code to a directory, and return the hooks in it."""
         if not self.files:
             return self.subject
@@ -103,10 +103,10 @@ class ShippedPart:
         """Return a hash of the content of the events."""
         return self.content
 
-    def read(self, wanted: frozenset[str] | None) -> Rows:
+    def read(self, wanted: frozenset[str] | None) -> EventRows:
         """Return the events."""
         rows = [row for row in self.rows if wanted is None or row.event in wanted]
-        return Rows(self.events, self.sessions, rows, self.content, self.unseen)
+        return EventRows(self.events, self.sessions, rows, self.content, self.unseen)
 
 
 class RayExecutor:
@@ -126,7 +126,7 @@ class RayExecutor:
     """
 
     def __init__(
-        self, subject: Subject, address: str | None = None, *, timeout: float = TIMEOUT
+        self, subject: BacktestSubject, address: str | None = None, *, timeout: float = TIMEOUT
     ) -> None:
         self._subject = ShippedSubject.of(subject)
         self._timeout = timeout
@@ -176,7 +176,7 @@ def _connect(address: str | None) -> Any:
     try:
         import ray
     except ImportError as error:
-        raise UsageError('Ray is not installed: pip install "anyhook[ray]"') from error
+        raise MissingLibraryError("a backtest on a cluster", "Ray", "ray") from error
     if not ray.is_initialized():
         try:
             ray.init(address, log_to_driver=False, logging_level=logging.ERROR)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from multiprocessing.process import BaseProcess
 
-    from anyhook.backtest.sources import EventRow, Part, Rows
-    from anyhook.backtest.subjects import Subject
+    from anyhook.backtest.sources import EventRow, EventRows, Part
+    from anyhook.backtest.subjects import BacktestSubject
 
 WHOLE = Slice()
 MAX_HELD_SIZE = 64 * 1024**2
@@ -45,7 +45,7 @@ _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and c
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class PoolTask:
     """A part, or a slice of one, on its way.
 
     Attributes:
@@ -178,14 +178,14 @@ class _PartEvaluation:
 
 
 @lru_cache(maxsize=1)
-def _read_once(part: Part, wanted: frozenset[str]) -> Rows:
+def _read_once(part: Part, wanted: frozenset[str]) -> EventRows:
     """Read a part of which this process evaluates several slices."""
     rows = part.read(wanted)
     rows.rows = list(rows.rows)
     return rows
 
 
-def _iterate(rows: Rows, part: Part) -> Iterator[EventRow]:
+def _iterate(rows: EventRows, part: Part) -> Iterator[EventRow]:
     """Yield the events of a part; an error of the source is not one of the hooks."""
     with read_errors(part):
         yield from rows.rows
@@ -200,7 +200,7 @@ class Pool:
         timeout: Seconds after which an event counts as timed out.
     """
 
-    def __init__(self, subject: Subject, jobs: int, timeout: float) -> None:
+    def __init__(self, subject: BacktestSubject, jobs: int, timeout: float) -> None:
         self._subject = subject
         self._timeout = timeout
         self._jobs = jobs
@@ -238,14 +238,14 @@ class Pool:
                 if whole is not None:
                     yield Done(task.number, whole)
 
-    def _tasks_of(self, parts: list[tuple[int, Part]]) -> deque[Task]:
+    def _tasks_of(self, parts: list[tuple[int, Part]]) -> deque[PoolTask]:
         """Return what is to be done: parts, or slices of the few parts of a project."""
         slices = [WHOLE]
         if self._subject.is_project and parts:
             slices = slices_of(len(parts), self._jobs)
-        return deque(Task(number, part, chosen) for number, part in parts for chosen in slices)
+        return deque(PoolTask(number, part, chosen) for number, part in parts for chosen in slices)
 
-    def _add_slice(self, task: Task, evaluated: Evaluated) -> Evaluated | None:
+    def _add_slice(self, task: PoolTask, evaluated: Evaluated) -> Evaluated | None:
         """Return the results on a whole part, as soon as all of its slices are there."""
         if task.chosen.count == 1:
             return evaluated
@@ -262,7 +262,7 @@ class Pool:
             worker.end()
         self._workers.clear()
 
-    def _collect(self, waiting: deque[Task]) -> Iterator[tuple[Task, Evaluated]]:
+    def _collect(self, waiting: deque[PoolTask]) -> Iterator[tuple[PoolTask, Evaluated]]:
         """Wait for something to happen, and yield what was done.
 
         A process may be killed from outside; what it did is done again once.
@@ -282,7 +282,7 @@ class Pool:
                 )
             worker.end()
             self._workers[self._workers.index(worker)] = _Worker(self._subject, self._timeout)
-            waiting.appendleft(Task(task.number, task.part, task.chosen, is_second_try=True))
+            waiting.appendleft(PoolTask(task.number, task.part, task.chosen, is_second_try=True))
 
 
 class _Worker:
@@ -293,16 +293,16 @@ class _Worker:
         limit: Seconds that an event may take.
     """
 
-    def __init__(self, subject: Subject, limit: float) -> None:
+    def __init__(self, subject: BacktestSubject, limit: float) -> None:
         self.connection, theirs = _SPAWN.Pipe()
-        self.task: Task | None = None
+        self.task: PoolTask | None = None
         self._process: BaseProcess = _SPAWN.Process(
             target=_work, args=(subject, limit, theirs), daemon=True
         )
         self._process.start()
         theirs.close()
 
-    def give(self, task: Task) -> None:
+    def give(self, task: PoolTask) -> None:
         """Let it do a task."""
         self.task = task
         try:
@@ -335,14 +335,14 @@ class _Worker:
         self._process.join()
 
 
-def _work(subject: Subject, limit: float, connection: Connection) -> None:
+def _work(subject: BacktestSubject, limit: float, connection: Connection) -> None:
     """Evaluate tasks in a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that adds up
     threading.Thread(target=_end_with_parent, daemon=True).start()
     runner: SessionRunner | None = None
     while True:
         try:
-            task: Task = connection.recv()
+            task: PoolTask = connection.recv()
         except EOFError:
             break
         answer: Evaluated | Exception

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.backtest.sources import EventRow
-    from anyhook.backtest.subjects import Subject
+    from anyhook.backtest.subjects import BacktestSubject
     from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.settings.reader import LoadedFile
 
 
 def load_engine(
-    subject: Subject, project: Path, *, rules: str = "documented", warm: bool = True
+    subject: BacktestSubject, project: Path, *, rules: str = "documented", warm: bool = True
 ) -> LoadedProject:
     """Load the engine of a project without the recorder of `anyhook history record`.
 
@@ -57,7 +57,9 @@ def load_engine(
     return LoadedProject(engine, has_recorder)
 
 
-def find_engine(subject: Subject, project: Path, preferred_agent: str = "") -> LoadedProject:
+def find_engine(
+    subject: BacktestSubject, project: Path, preferred_agent: str = ""
+) -> LoadedProject:
     """Load the hooks of the one agent that has some in a project.
 
     Args:
@@ -120,7 +122,7 @@ class ProjectHooks:
         UsageError: If the project has no hooks of one agent.
     """
 
-    def __init__(self, subject: Subject, limit: float) -> None:
+    def __init__(self, subject: BacktestSubject, limit: float) -> None:
         self.limit = limit
         self._engine = SyncEngine(load_engine(subject, Path(subject.path)).engine)
         handlers = [

@@ -13,7 +13,7 @@ from anyhook.history.replay import has_run, past_answers, past_decisions, versio
 from anyhook.model.answers import STRENGTH
 
 if TYPE_CHECKING:
-    from anyhook.backtest.subjects import Subject
+    from anyhook.backtest.subjects import BacktestSubject
     from anyhook.history.filters import Filter
     from anyhook.history.replay import PastDecision
     from anyhook.history.store import History
@@ -33,7 +33,7 @@ class RecordedBaseline:
 
 
 def recorded_baseline(
-    history: History, selection: Filter, subject: Subject, after: Result
+    history: History, selection: Filter, subject: BacktestSubject, after: Result
 ) -> RecordedBaseline:
     """Return the recorded decisions on the events of a selection.
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.backtest.changes import (
     EXAMPLES,
-    Change,
     ChangeGroup,
+    DecisionChange,
     find_changes,
     group_changes,
     new_denials,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from anyhook.backtest.results import Decided, Result, Tally
-    from anyhook.backtest.run import Run
+    from anyhook.backtest.run import BacktestRun
 
 PERCENTILES = (0.5, 0.95, 0.99)
 MOST_DECIDED = 10_000
@@ -31,7 +31,7 @@ STRICT = ("deny", "stop")
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class BacktestComparison:
     """A baseline, and what is decided differently.
 
     Attributes:
@@ -43,22 +43,22 @@ class Comparison:
 
     title: str
     result: Result
-    changes: Sequence[Change]
+    changes: Sequence[DecisionChange]
     groups: list[ChangeGroup]
 
     @property
-    def new_denials(self) -> Sequence[Change]:
+    def new_denials(self) -> Sequence[DecisionChange]:
         """The changes that deny or stop what was not denied or stopped before."""
         return new_denials(self.changes)
 
 
-def compare(title: str, before: Result, after: Result) -> Comparison:
+def compare(title: str, before: Result, after: Result) -> BacktestComparison:
     """Compare two results on the same events."""
     changes = find_changes(before, after)
-    return Comparison(title, before, changes, group_changes(changes))
+    return BacktestComparison(title, before, changes, group_changes(changes))
 
 
-def report_json(run: Run, comparison: Comparison | None) -> dict[str, Any]:
+def report_json(run: BacktestRun, comparison: BacktestComparison | None) -> dict[str, Any]:
     """Return the report for programs. Durations are seconds, rates are parts of one."""
     progress = run.progress
     report: dict[str, Any] = {
@@ -236,7 +236,7 @@ def group_json(group: ChangeGroup) -> dict[str, Any]:
     }
 
 
-def change_json(change: Change) -> dict[str, Any]:
+def change_json(change: DecisionChange) -> dict[str, Any]:
     """Return a change for programs."""
     return {
         "ref": change.event.ref,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from anyhook.backtest.sources import Part
-    from anyhook.backtest.subjects import Subject
+    from anyhook.backtest.subjects import BacktestSubject
 
 TIMEOUT = 60.0
 """Seconds after which an event counts as timed out."""
@@ -32,7 +32,7 @@ class Executor(Protocol):
 
 
 @dataclass(slots=True)
-class Progress:
+class BacktestProgress:
     """How far a run is.
 
     Attributes:
@@ -67,7 +67,7 @@ class Progress:
 
 
 @dataclass(slots=True)
-class Run:
+class BacktestRun:
     """The outcome of a run.
 
     Attributes:
@@ -78,23 +78,23 @@ class Run:
         timeout: Seconds after which an event counts as timed out.
     """
 
-    subject: Subject
+    subject: BacktestSubject
     result: Result
-    progress: Progress
+    progress: BacktestProgress
     is_complete: bool = True
     timeout: float = TIMEOUT
 
 
 def run_backtest(
-    subject: Subject,
+    subject: BacktestSubject,
     parts: Sequence[Part],
     directory: str,
     *,
     jobs: int | None = None,
     timeout: float = TIMEOUT,
     executor: Executor | None = None,
-    on_progress: Callable[[Progress], object] = lambda _progress: None,
-) -> Run:
+    on_progress: Callable[[BacktestProgress], object] = lambda _progress: None,
+) -> BacktestRun:
     """Let hooks decide recorded events.
 
     Ctrl-C ends it; what was done is kept, and the next run continues there.
@@ -115,7 +115,7 @@ def run_backtest(
         UsageError: If the hooks cannot be loaded.
     """
     started = time.monotonic()
-    run = Run(subject, Result(), Progress(len(parts)), timeout=timeout)
+    run = BacktestRun(subject, Result(), BacktestProgress(len(parts)), timeout=timeout)
     digest, root = digest_of(subject), str(Path(subject.path).resolve().parent)
     # With another limit, an event on which a hook was ended may be decided.
     limited_digest = f"{digest} {timeout:g}"

@@ -16,7 +16,7 @@ from anyhook.backtest.session import (
     AS_RECORDED,
     LOADING,
     Batch,
-    Circumstances,
+    SessionCircumstances,
     SessionEvents,
     SessionResult,
     decide_sessions,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from anyhook.backtest.results import Decided
     from anyhook.backtest.sources import EventRow
-    from anyhook.backtest.subjects import Subject
+    from anyhook.backtest.subjects import BacktestSubject
 
 SAMPLE = 64
 """Events of a session that are decided again, to find out on what decisions depend."""
@@ -74,7 +74,7 @@ class SessionRunner:
         SandboxError: If no sandbox can be made.
     """
 
-    def __init__(self, subject: Subject, limit: float) -> None:
+    def __init__(self, subject: BacktestSubject, limit: float) -> None:
         self._limit = limit
         path = Path(subject.path)
         project = path if subject.is_project else find_root(path.resolve().parent)
@@ -156,7 +156,7 @@ class SessionRunner:
                 sampled.append(rows[:SAMPLE])
                 expected.append(_outcomes(decided.opinions, SAMPLE))
 
-        def differing(circumstances: Circumstances, clock_shift: float = 0.0) -> int:
+        def differing(circumstances: SessionCircumstances, clock_shift: float = 0.0) -> int:
             results = self._run([(rows, circumstances) for rows in sampled], clock_shift)
             pairs = zip(expected, results, strict=True)
             return sum(_differing(outcomes, result, SAMPLE) for outcomes, result in pairs)
@@ -164,7 +164,7 @@ class SessionRunner:
         by_chance = differing(AS_RECORDED)
         if by_chance:  # whatever else they depend on does not show
             return Counter({CHANCE: by_chance})
-        counts = {ORDER: differing(Circumstances(is_shuffled=True))}
+        counts = {ORDER: differing(SessionCircumstances(is_shuffled=True))}
         try:
             counts[TIME] = differing(AS_RECORDED, CLOCK_SHIFT)
         except UsageError:  # the file cannot be loaded at another time
@@ -189,14 +189,16 @@ class SessionRunner:
             members = [name for event in opinions for name in _reconstructed(rows[event])]
             names = tuple(dict.fromkeys(members))
             if names:
-                questions.append(_Question(number, names, Circumstances(names)))
+                questions.append(_Question(number, names, SessionCircumstances(names)))
         further: list[_Question] = []
         for question, changed in self._ask(questions, sessions, results):
             session, names = question.session, question.names
             if len(names) == 1:
                 _add(found[session], names[0], changed, sessions[session])
             elif changed:
-                further += [_Question(session, (name,), Circumstances((name,))) for name in names]
+                further += [
+                    _Question(session, (name,), SessionCircumstances((name,))) for name in names
+                ]
         for question, changed in self._ask(further, sessions, results):
             _add(found[question.session], question.names[0], changed, sessions[question.session])
         return found
@@ -224,7 +226,7 @@ class SessionRunner:
 
     def _run(
         self,
-        wanted: Sequence[tuple[Sequence[EventRow], Circumstances]],
+        wanted: Sequence[tuple[Sequence[EventRow], SessionCircumstances]],
         clock_shift: float = 0.0,
     ) -> list[SessionResult]:
         """Decide sessions, with hooks that are loaded once as long as nothing happens.
@@ -252,7 +254,7 @@ class SessionRunner:
     def _run_again(
         self,
         rows: Sequence[EventRow],
-        circumstances: Circumstances,
+        circumstances: SessionCircumstances,
         clock_shift: float,
         error: RunEndedError,
     ) -> SessionResult:
@@ -295,7 +297,7 @@ class SessionRunner:
     def _run_one(
         self,
         rows: Sequence[EventRow],
-        circumstances: Circumstances,
+        circumstances: SessionCircumstances,
         clock_shift: float,
         failures: Mapping[int, Failure],
     ) -> SessionResult:
@@ -307,7 +309,7 @@ class SessionRunner:
     def _events(
         self,
         rows: Sequence[EventRow],
-        circumstances: Circumstances,
+        circumstances: SessionCircumstances,
         failures: Mapping[int, Failure] = MappingProxyType({}),
     ) -> SessionEvents:
         return SessionEvents(rows, dict(failures), circumstances, self._sandbox.paths)
@@ -347,7 +349,7 @@ class SessionRunner:
 
 
 NONE = Opinion({})
-AS_STORED = Circumstances(has_placeholders=True)
+AS_STORED = SessionCircumstances(has_placeholders=True)
 _Dependencies = dict[int, list[str]]
 """Number of an event in its session to the members on which its decision depends."""
 
@@ -363,7 +365,7 @@ class _Question(NamedTuple):
 
     session: int
     names: tuple[str, ...]
-    circumstances: Circumstances
+    circumstances: SessionCircumstances
 
 
 def _complete(session: SessionResult) -> dict[int, Opinion]:

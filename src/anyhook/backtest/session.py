@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from anyhook.backtest.failures import Failure
     from anyhook.backtest.sources import EventRow
-    from anyhook.backtest.subjects import Evaluator, Subject
-    from anyhook.sandbox.keeper import Run
+    from anyhook.backtest.subjects import BacktestSubject, Evaluator
+    from anyhook.sandbox.keeper import SandboxRun
 
 SCRATCH = "/run"
 """A directory on the file system in which a sandbox keeps what is written."""
@@ -36,7 +36,7 @@ LOADING = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class SessionCircumstances:
     """How events are decided, if not as they are.
 
     Attributes:
@@ -62,7 +62,7 @@ class Circumstances:
         return {name: value for name, value in payload.items() if name not in self.without}
 
 
-AS_RECORDED = Circumstances()
+AS_RECORDED = SessionCircumstances()
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class SessionResult:
     modules: tuple[str, ...] = ()
 
 
-class Hooks(NamedTuple):
+class SessionHooks(NamedTuple):
     """What is known of the hooks of a subject before they decide anything.
 
     Attributes:
@@ -94,16 +94,16 @@ class Hooks(NamedTuple):
     events: frozenset[str]
 
 
-def describe_hooks(run: Run, subject: Subject, limit: float) -> Hooks:
+def describe_hooks(run: SandboxRun, subject: BacktestSubject, limit: float) -> SessionHooks:
     """Load hooks, and return what is known of them.
 
     Raises:
         UsageError: If they cannot be loaded.
     """
-    return Hooks(_load(run, subject, limit).events)
+    return SessionHooks(_load(run, subject, limit).events)
 
 
-def _load(run: Run, subject: Subject, limit: float) -> Evaluator:
+def _load(run: SandboxRun, subject: BacktestSubject, limit: float) -> Evaluator:
     from anyhook.backtest.loading import load_hooks_of
 
     run.begin(LOADING, limit)
@@ -123,7 +123,7 @@ class SessionEvents:
 
     rows: Sequence[EventRow]
     failures: Mapping[int, Failure]
-    circumstances: Circumstances
+    circumstances: SessionCircumstances
     paths: Sequence[tuple[str, str]]
 
 
@@ -139,7 +139,7 @@ class Batch(NamedTuple):
     clock_shift: float = 0.0
 
 
-def decide_sessions(run: Run, subject: Subject, limit: float, batch: Batch) -> None:
+def decide_sessions(run: SandboxRun, subject: BacktestSubject, limit: float, batch: Batch) -> None:
     """Load hooks, and let them decide sessions, each as if they had just been loaded.
 
     A process decides one session after the other as long as the hooks remember nothing. It ends
@@ -213,7 +213,7 @@ def _end_like(status: int) -> None:
     os._exit(code)
 
 
-def _decide(run: Run, evaluator: Evaluator, events: SessionEvents) -> SessionResult:
+def _decide(run: SandboxRun, evaluator: Evaluator, events: SessionEvents) -> SessionResult:
     """Let hooks decide the events of a session, in order."""
     rows, circumstances = events.rows, events.circumstances
     result = Result()

@@ -93,7 +93,7 @@ class EventRow(NamedTuple):
 
 
 @dataclass(slots=True)
-class Rows:
+class EventRows:
     """The events of a part. The other attributes are complete when `rows` is at its end.
 
     Attributes:
@@ -156,7 +156,7 @@ class Part(Protocol):
         """Return a hash of the content of the events."""
         ...
 
-    def read(self, wanted: frozenset[str] | None) -> Rows:
+    def read(self, wanted: frozenset[str] | None) -> EventRows:
         """Return the events.
 
         Args:
@@ -257,10 +257,10 @@ class HistoryPart:
         with History.open(self.directory) as history:
             return self._range.digest(history)
 
-    def read(self, wanted: frozenset[str] | None) -> Rows:
+    def read(self, wanted: frozenset[str] | None) -> EventRows:
         """Return the events."""
         with History.open(self.directory) as history, history.snapshot():
-            rows = Rows(Counter(), set(), (), self._range.digest(history))
+            rows = EventRows(Counter(), set(), (), self._range.digest(history))
             rows.unseen = self._range.count_unseen(history)
             for event, session, number in self._range.count(history):
                 rows.events[event] += number

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import url2pathname
 
-from anyhook.errors import UsageError
+from anyhook.errors import MissingLibraryError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,8 +164,7 @@ def _open_store(uri: str) -> tuple[Any, str]:
     try:
         from pyarrow import ArrowException, fs
     except ImportError as error:
-        advice = 'pip install "anyhook[parquet]"'
-        raise UsageError(f"{name} needs pyarrow: {advice}") from error
+        raise MissingLibraryError(name, "pyarrow", "parquet") from error
     try:
         store, path = fs.FileSystem.from_uri(uri)
     except (OSError, ArrowException) as error:

@@ -77,7 +77,7 @@ class Evaluator(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class BacktestSubject:
     """What is evaluated; it can be sent to another process.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from anyhook.checks.script_facts import Output, ScriptFacts, TextBeforeJson
+from anyhook.checks.script_facts import ScriptFacts, ScriptOutput, TextBeforeJson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ class Return:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ScriptCall:
     """A call of a function of the script."""
 
     name: str
@@ -41,7 +41,7 @@ class Branch:
     blocks: list[list[Statement]]
 
 
-Statement = Output | Exit | Return | Call | Branch
+Statement = ScriptOutput | Exit | Return | ScriptCall | Branch
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ def _collect(facts: ScriptFacts, block: list[Statement]) -> None:
     for statement in block:
         if isinstance(statement, Exit) and statement.code is not None:
             facts.add_exit(statement.code, statement.line)
-        elif isinstance(statement, Output):
+        elif isinstance(statement, ScriptOutput):
             # With exit code 2, standard error holds the reason, and the call is denied.
             if not (statement.is_stderr and denies_here):
                 facts.add_output(statement)
@@ -120,10 +120,10 @@ class _Order:
         """
         for statement in block:
             match statement:
-                case Output(is_stderr=False, is_json=True):
+                case ScriptOutput(is_stderr=False, is_json=True):
                     if text_line is not None:
                         self._facts.texts_before_json.append(TextBeforeJson(text_line, statement))
-                case Output(is_stderr=False, is_text=True):
+                case ScriptOutput(is_stderr=False, is_text=True):
                     text_line = text_line or statement.line
                 case Exit():
                     return _End(goes_on=False, text_line=text_line)
@@ -131,7 +131,7 @@ class _Order:
                     # Behind an early return the caller usually takes another way.
                     self._returned.append(None if is_choice else text_line)
                     return _End(goes_on=False, text_line=text_line)
-                case Call(name) if name in self._functions:
+                case ScriptCall(name) if name in self._functions:
                     end = self._call(name, text_line, depth + 1)
                     if not end.goes_on:
                         return end

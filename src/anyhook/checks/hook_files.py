@@ -12,7 +12,7 @@ from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.suggest import closest
 from anyhook.model.tools import TOOLS
-from anyhook.trust.trees import LARGEST_SCRIPT
+from anyhook.trust.trees import MAX_SCRIPT_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class HookFile:
+class CheckedFile:
     """A hook file.
 
     Attributes:
@@ -38,7 +38,7 @@ class HookFile:
     uses: list[Use]
 
 
-def read_hook_files(engine: Engine) -> Iterator[HookFile]:
+def read_hook_files(engine: Engine) -> Iterator[CheckedFile]:
     """Yield the hook files that commands name, each with the first hook that names it."""
     handlers: dict[Path, HandlerSpec] = {}
     for definition in engine.definitions:
@@ -49,23 +49,23 @@ def read_hook_files(engine: Engine) -> Iterator[HookFile]:
     for path, handler in handlers.items():
         uses = scan(path)
         if uses:
-            yield HookFile(path, handler, uses)
+            yield CheckedFile(path, handler, uses)
 
 
-def never_runs(_engine: Engine, file: HookFile) -> Iterator[Diagnostic]:
+def never_runs(_engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     """Report a hook file that decides nothing when it is started."""
-    if not calls_run(read_user_file(file.path, LARGEST_SCRIPT)):
+    if not calls_run(read_user_file(file.path, MAX_SCRIPT_SIZE)):
         yield diagnose("never-runs", f"{file.path.name}: {NEVER_RUNS}", Place(str(file.path)))
 
 
-def missing_abilities(engine: Engine, file: HookFile) -> Iterator[Diagnostic]:
+def missing_abilities(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     """Report what a function asks for and the agent cannot do."""
     for use, problem in gaps(file.uses, engine.agent):
         place = Place(str(file.path), use.line)
         yield diagnose("ability", f"{use.name}: {problem}", place, handler=file.handler.label)
 
 
-def unknown_subjects(engine: Engine, file: HookFile) -> Iterator[Diagnostic]:
+def unknown_subjects(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     """Report tools that a function is registered for and that no agent has."""
     # Of names that differ in case only, `closest` suggests the last one: the common name.
     tools = [*engine.agent.tools, *engine.agent.renamed_tools, *TOOLS]
@@ -87,7 +87,7 @@ def unknown_subjects(engine: Engine, file: HookFile) -> Iterator[Diagnostic]:
             yield diagnose("unknown-subject", text, Place(str(file.path), use.line))
 
 
-def powerless_functions(engine: Engine, file: HookFile) -> Iterator[Diagnostic]:
+def powerless_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     """Report a function whose denial has no effect, because the agent does not wait for it."""
     for use in file.uses:
         spec = engine.agent.by_canonical.get(use.event)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from anyhook.checks.script_facts import Output, ScriptFacts, TextBeforeJson
+from anyhook.checks.script_facts import ScriptFacts, ScriptOutput, TextBeforeJson
 
 _TEXTS = re.compile(
     r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|`(?:[^`\\]|\\.)*+`?",
@@ -54,10 +54,10 @@ def javascript_facts(text: str) -> ScriptFacts:
     return facts
 
 
-def _read_output(text: str, code: str, event: re.Match[str], line: int) -> Output:
+def _read_output(text: str, code: str, event: re.Match[str], line: int) -> ScriptOutput:
     printed = text[event.end() : _end_of_call(code, event.end())]
     is_json = _JSON.match(printed) is not None
-    return Output(
+    return ScriptOutput(
         line=line,
         text=printed,
         is_json=is_json,

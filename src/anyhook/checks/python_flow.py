@@ -6,8 +6,8 @@ import ast
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from anyhook.checks.flow import Branch, Call, Exit, Flow, Return
-from anyhook.checks.script_facts import DECISION_MEMBERS, Output
+from anyhook.checks.flow import Branch, Exit, Flow, Return, ScriptCall
+from anyhook.checks.script_facts import DECISION_MEMBERS, ScriptOutput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +102,7 @@ class _Reader:
             return self._read_print(call, "sys.stdout" if stream == "print" else stream)
         if name == "json.dump" and len(call.args) > 1:
             return self._read_print(call, ast.unparse(call.args[1]))
-        return [Call(name)]
+        return [ScriptCall(name)]
 
     def _read_print(self, call: ast.Call, stream: str) -> list[Statement]:
         # A file, or a variable that may hold one.
@@ -114,7 +114,7 @@ class _Reader:
         literal = _literal_beginning(value)
         is_json = reply is not None or (literal or "").lstrip().startswith("{")
         return [
-            Output(
+            ScriptOutput(
                 line=reply.lineno if reply is not None else call.lineno,
                 text=ast.unparse(reply) if reply is not None else printed,
                 is_json=is_json,

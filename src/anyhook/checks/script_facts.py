@@ -13,7 +13,7 @@ _EXITS_WITH_TWO = re.compile(r"\bexit\b[ (]+2\b|\breturn 2\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class ScriptOutput:
     """A statement that prints.
 
     Attributes:
@@ -43,7 +43,7 @@ class TextBeforeJson:
     """
 
     line: int
-    json: Output
+    json: ScriptOutput
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class ScriptFacts:
 
     text: str
     exit_codes: dict[int, int] = field(default_factory=dict)
-    replies: list[Output] = field(default_factory=list)
+    replies: list[ScriptOutput] = field(default_factory=list)
     texts_before_json: list[TextBeforeJson] = field(default_factory=list)
     stderr_decision_line: int | None = None
 
@@ -84,7 +84,7 @@ class ScriptFacts:
         """Record an exit code."""
         self.exit_codes.setdefault(code, line)
 
-    def add_output(self, output: Output) -> None:
+    def add_output(self, output: ScriptOutput) -> None:
         """Record something that is printed."""
         if output.is_stderr and output.has_decision:
             self.stderr_decision_line = self.stderr_decision_line or output.line

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.checks.hook import CheckedHook
-    from anyhook.checks.script_facts import Output
+    from anyhook.checks.script_facts import ScriptOutput
     from anyhook.model.definitions import HandlerSpec
 
 POWERLESS = (
@@ -130,7 +130,7 @@ def text_before_json(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagn
             return
 
 
-def _may_be_reply(agent: AgentSpec, output: Output) -> bool:
+def _may_be_reply(agent: AgentSpec, output: ScriptOutput) -> bool:
     """Return whether printed JSON may be a reply: its members are unknown, or some are known."""
     written = output.text.lstrip().removeprefix("JSON.stringify(").lstrip()
     is_written_out = written.startswith("{") and "..." not in written and "**" not in written
@@ -192,7 +192,7 @@ def _payload_keys() -> frozenset[str]:
     return frozenset(field for event in EVENTS.values() for field in event.record_fields)
 
 
-def _has_member(reply: Output, member: str) -> bool:
+def _has_member(reply: ScriptOutput, member: str) -> bool:
     """Return whether printed JSON, or the code that makes it, has a member."""
     pattern = rf"""(?:["'\\]|\b){re.escape(member)}(?:\\?["'])?\s*:"""
     return re.search(pattern, reply.text) is not None

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyhook.checks.flow import Branch, Call, Exit, Flow, Return
-from anyhook.checks.script_facts import Output
+from anyhook.checks.flow import Branch, Exit, Flow, Return, ScriptCall
+from anyhook.checks.script_facts import ScriptOutput
 from anyhook.shell.parser import UnreadableError
 from anyhook.shell.structure import parse_script
 from anyhook.shell.wrappers import unwrap
@@ -120,11 +120,11 @@ class _Reader:
             return []
         printed = _printed_text(words, element.redirections)
         if printed is None:
-            return [Call(words[0])]
+            return [ScriptCall(words[0])]
         is_json = _JSON.match(printed) is not None
         is_unknown = printed.lstrip().startswith(("$", "`")) or not printed.strip()
         return [
-            Output(
+            ScriptOutput(
                 line=line,
                 text=printed,
                 is_json=is_json,
@@ -158,7 +158,7 @@ def _printed(statements: list[Statement]) -> list[Statement]:
     """Return only what is printed: a subshell does not end the script."""
     printed: list[Statement] = []
     for statement in statements:
-        if isinstance(statement, Output):
+        if isinstance(statement, ScriptOutput):
             printed.append(statement)
         elif isinstance(statement, Branch):
             printed.append(Branch([_printed(block) for block in statement.blocks]))

@@ -23,7 +23,7 @@ from anyhook.cli.output import console, health_members, print_json
 from anyhook.cli.render import print_note
 from anyhook.cli.unsupported import print_unsupported, unsupported_uses
 from anyhook.errors import UsageError
-from anyhook.manage.adding import Place
+from anyhook.manage.adding import SettingsPlace
 from anyhook.manage.additions import (
     Addition,
     finish_addition,
@@ -135,7 +135,7 @@ def add(
 
 
 def _update(
-    names: Sequence[str], place: Place, agents: list[str] | None, options: WriteOptions
+    names: Sequence[str], place: SettingsPlace, agents: list[str] | None, options: WriteOptions
 ) -> int:
     """Update copies of guards, or show where they conflict."""
     updates = plan_guard_updates(names, place.project, place.scope)
@@ -161,10 +161,10 @@ def _update(
 # -- what `add` and `init` share
 
 
-def make_place(project: Path, scope: str, python: str | None, *, cold: bool) -> Place:
+def make_place(project: Path, scope: str, python: str | None, *, cold: bool) -> SettingsPlace:
     """Return where hook files are added, and what starts them."""
     launcher = choose_launcher(python, scope, cold=cold)
-    return Place(project, scope, launcher, program_words(scope, python))
+    return SettingsPlace(project, scope, launcher, program_words(scope, python))
 
 
 def require_agents(project: Path, names: list[str] | None) -> list[AgentSpec]:

@@ -12,9 +12,9 @@ import typer
 from anyhook.backtest.evaluation import RECORDED, Evaluation, evaluate
 from anyhook.backtest.project import find_engine
 from anyhook.backtest.report import report_json
-from anyhook.backtest.run import TIMEOUT, Executor, Progress, Run, run_backtest
+from anyhook.backtest.run import TIMEOUT, BacktestProgress, BacktestRun, Executor, run_backtest
 from anyhook.backtest.sources import Part, parts_of_history
-from anyhook.backtest.subjects import Subject
+from anyhook.backtest.subjects import BacktestSubject
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.backtest_view import print_report
 from anyhook.cli.event_filters import (
@@ -223,7 +223,7 @@ class Consent:
 
 def _subject(
     hook: Path | None, project: Path | None, preferred_agent: str, consent: Consent
-) -> Subject:
+) -> BacktestSubject:
     """Return what is evaluated; the commands of a project need the user's consent.
 
     Args:
@@ -246,9 +246,9 @@ def _subject(
                 "settings, in any language"
             )
         confirm_limits(is_agreed=consent.yes)
-        return Subject(str(hook.resolve()), show_path(str(hook)))
+        return BacktestSubject(str(hook.resolve()), show_path(str(hook)))
     directory = existing_project(project or Path())
-    subject = Subject(str(directory), show_path(str(directory)))
+    subject = BacktestSubject(str(directory), show_path(str(directory)))
     engine, has_recorder = find_engine(subject, directory, preferred_agent)
     if not engine.definitions:
         which = (
@@ -261,11 +261,15 @@ def _subject(
         )
     confirm_limits(is_agreed=consent.yes)
     _confirm(subject, engine.definitions, is_trusted=not engine.guard.changes(), options=consent)
-    return Subject(str(directory), subject.title, engine.agent.name, trusted=True)
+    return BacktestSubject(str(directory), subject.title, engine.agent.name, trusted=True)
 
 
 def _confirm(
-    subject: Subject, definitions: Sequence[HookDefinition], *, is_trusted: bool, options: Consent
+    subject: BacktestSubject,
+    definitions: Sequence[HookDefinition],
+    *,
+    is_trusted: bool,
+    options: Consent,
 ) -> None:
     """Show what runs, and ask.
 
@@ -348,7 +352,7 @@ class Machine:
     timeout: float
     ray: str | None = None
 
-    def executor(self, subject: Subject) -> Executor | None:
+    def executor(self, subject: BacktestSubject) -> Executor | None:
         """Return what evaluates parts; `None` for processes of this machine.
 
         Raises:
@@ -363,7 +367,7 @@ class Machine:
 
 def _run(
     store: History,
-    subject: Subject,
+    subject: BacktestSubject,
     parts: Sequence[Part],
     against: str,
     machine: Machine,
@@ -371,7 +375,7 @@ def _run(
 ) -> Evaluation:
     directory = str(store.path.parent)
 
-    def run_one(one: Subject) -> Run:
+    def run_one(one: BacktestSubject) -> BacktestRun:
         with progress(one.title) as bar:
             return run_backtest(
                 one,
@@ -386,7 +390,7 @@ def _run(
     return evaluate(store, subject, against, chosen, run_one)
 
 
-def _show_progress(bar: ProgressBar, state: Progress) -> None:
+def _show_progress(bar: ProgressBar, state: BacktestProgress) -> None:
     """Show how far a run is, its rate and the time that is left."""
     text = f"{state.done}/{state.parts}  {state.rate:,.0f} events/s"
     if state.remaining is not None:

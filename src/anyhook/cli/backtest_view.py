@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from anyhook.backtest.changes import Change, ChangeGroup
-    from anyhook.backtest.report import Comparison
+    from anyhook.backtest.changes import ChangeGroup, DecisionChange
+    from anyhook.backtest.report import BacktestComparison
     from anyhook.backtest.results import Decided, Result
-    from anyhook.backtest.run import Progress, Run
+    from anyhook.backtest.run import BacktestProgress, BacktestRun
 
 MAX_GROUPS = 12
 """Groups of changes that are shown."""
@@ -31,7 +31,11 @@ MAX_TEXT = 100
 
 
 def print_report(
-    out: Console, run: Run, comparison: Comparison | None, *, everything: bool = False
+    out: Console,
+    run: BacktestRun,
+    comparison: BacktestComparison | None,
+    *,
+    everything: bool = False,
 ) -> None:
     """Print the report of a backtest.
 
@@ -65,7 +69,7 @@ def print_report(
         _print_changes(out, comparison, everything=everything)
 
 
-def _end_text(progress: Progress) -> str:
+def _end_text(progress: BacktestProgress) -> str:
     """Return what an interrupted run has kept: whole parts only."""
     parts = count_of(progress.parts, "part")
     if not progress.done:
@@ -119,7 +123,7 @@ def _print_crashes(out: Console, result: Result) -> None:
         out.print(f"and {count_of(rest, 'more error')}; to see them: --json", style="dim")
 
 
-def _print_timeouts(out: Console, run: Run) -> None:
+def _print_timeouts(out: Console, run: BacktestRun) -> None:
     """Print how many events reached a time limit, what that cost, and which option changes it."""
     number, waited = run.result.timeouts, run.progress.seconds_waited
     if not number:
@@ -162,7 +166,7 @@ def _print_reason(out: Console, found: Decided) -> None:
     out.print(Text(f"      {'; '.join(parts)}", style="dim"), soft_wrap=True)
 
 
-def _print_changes(out: Console, comparison: Comparison, *, everything: bool) -> None:
+def _print_changes(out: Console, comparison: BacktestComparison, *, everything: bool) -> None:
     number = len(comparison.changes)
     if not number:
         out.print(Text.assemble(("no decision differs", GOOD), f" from {comparison.title}"))
@@ -202,7 +206,7 @@ def _print_group(out: Console, group: ChangeGroup, limit: int) -> None:
             break
 
 
-def _example(change: Change) -> Text:
+def _example(change: DecisionChange) -> Text:
     line = Text(f"      {_one_line(change.event.text)}")
     found = change.after or change.before
     if found is not None and found.reconstructed:

@@ -1,10 +1,10 @@
-"""`anyhook worker bench`: what each hook costs, cold and warm, and what a session pays."""
+"""`anyhook worker bench`: what the hooks of the settings cost."""
 
 from __future__ import annotations
 
-import time
+import statistics
 from collections import Counter
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,222 +12,226 @@ from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.hook_calls import TOOL_CALL, MeasuredHook, of_file, of_project
-from anyhook.cli.options import AsJson, TrustOnce
-from anyhook.cli.output import console, members, print_json
+from anyhook.cli.event_input import subject_fields
+from anyhook.cli.options import HERE, AgentName, AsJson, Project, TrustOnce
+from anyhook.cli.output import console, print_json
 from anyhook.cli.render import make_table, print_note, progress
-from anyhook.cli.timing import Samples, in_turns, warm_up
+from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
+from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.manage.scope import existing_project
+from anyhook.model.status import Status
 from anyhook.model.text import printable
-from anyhook.settings.detect import agents_with_hooks, detected
-from anyhook.worker.control import find_server
+from anyhook.settings.detect import trust_command
+from anyhook.testing import make_event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from rich.console import Console
+    from anyhook.model.decisions import HandlerResult
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
+    from anyhook.model.events import Event
 
-    from anyhook.cli.timing import Command
-
-EXPECTED = (0, 2)
-"""Exit codes of a hook that did what it is for: 2 denies."""
-SESSION_CALLS = 200
-"""Calls of tools in the session whose cost is shown."""
+UNCOUNTED_CALLS = 5
+"""Calls of each event that are not counted: the first one of a warm hook starts its worker."""
+TOOL_CALL = ("before_tool", "after_tool")
+"""Events that every call of a tool has."""
 MS = 1000.0
 
 
-class MeasuredCost:
-    """What a hook cost.
+@dataclass(slots=True)
+class HookCost:
+    """What a hook cost on an event.
 
     Attributes:
-        hook: The hook.
-        cold: Its calls with an interpreter of its own, or of a command that is no hook file.
-        warm: Its calls through a worker; `None` if it stays cold.
-        why_cold: Why it does; empty if it does not, or cannot be warm.
+        seconds: The duration of each call that it answered.
+        failures: How it failed, to how often.
     """
 
-    def __init__(self, hook: MeasuredHook) -> None:
-        self.hook = hook
-        self.cold = Samples()
-        self.warm: Samples | None = None
-        self.why_cold = ""
-        if hook.warm is not None:
-            self.why_cold = warm_up(hook.warm, hook.worker)
-            self.warm = None if self.why_cold else Samples()
+    agent: str
+    event: str
+    hook: str
+    seconds: list[float] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
 
-    def calls(self) -> Iterator[tuple[Command, Samples]]:
-        """Yield the commands that are called, each with what takes its times."""
-        yield self.hook.cold, self.cold
-        if self.hook.warm is not None and self.warm is not None:
-            yield self.hook.warm, self.warm
-
-    def failures(self) -> Iterator[str]:
-        """Yield how its calls failed."""
-        for kind, samples in (("cold", self.cold), ("warm", self.warm)):
-            if samples is None:
-                continue
-            if samples.problem:
-                yield f"{self.hook.title}, {kind}: {samples.problem}"
-            for code, count in sorted(samples.codes.items()):
-                if code not in EXPECTED:
-                    end = f"signal {-code}" if code < 0 else f"exit code {code}"
-                    calls = f"{count} of {samples.codes.total()} calls"
-                    yield f"{self.hook.title}, {kind}: failed with {end} in {calls}"
-
-    def cold_calls(self, begun: float) -> Iterator[str]:
-        """Yield why calls that should have been warm were not.
-
-        Args:
-            begun: Unix timestamp of the first call.
-        """
-        if self.why_cold:
-            yield f"{self.hook.title} stays cold: {self.why_cold}"
-        if self.warm is None:
+    def take(self, result: HandlerResult) -> None:
+        """Count a call."""
+        if result.status is Status.SKIPPED:  # a hook before it has denied the event
             return
-        status = find_server(self.hook.worker).status or {"cold": []}
-        reasons = Counter(str(entry["reason"]) for entry in status["cold"] if entry["at"] >= begun)
-        for reason, count in reasons.items():
-            yield f"{self.hook.title} ran cold {count} times: {reason}"
+        if result.status in (Status.RAN, Status.WARNED):
+            self.seconds.append(result.duration)
+        if result.status is not Status.RAN:
+            self.failures[result.error or result.exit_text or str(result.status)] += 1
+
+    def quantile(self, percent: int) -> float | None:
+        """Return the milliseconds that a share of the calls did not exceed."""
+        if not self.seconds:
+            return None
+        ordered = sorted(self.seconds)
+        return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] * MS
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """The events that reach the hooks of one agent, and what their hooks cost.
+
+    Attributes:
+        engine: The hooks.
+        events: The events, each with its canonical name.
+        costs: The event and the identity of each hook that is measured, to its cost.
+        left_out: Why other hooks are not measured.
+        waits: The name of an event to the seconds that the agent waits for all of its hooks.
+    """
+
+    engine: Engine
+    events: list[tuple[str, Event]] = field(default_factory=list)
+    costs: dict[tuple[str, object], HookCost] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    waits: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, definition: HookDefinition, handler: HandlerSpec) -> None:
+        """Find an event that reaches a hook."""
+        agent = self.engine.agent
+        spec = agent.by_canonical[definition.event]
+        key = definition.event, handler.identity
+        if key in self.costs:  # several files have the same hook
+            return
+        reason = _why_left_out(self.engine, handler)
+        for fields in [] if reason else subject_fields(agent, definition, spec):
+            event = make_event(
+                spec.canonical, agent=agent.name, cwd=str(self.engine.project_dir), **fields
+            )
+            planned = [planned.identity for planned in self.engine.plan(event).handlers]
+            if handler.identity in planned:
+                self.costs[key] = HookCost(agent.name, spec.wire, handler.label)
+                if (definition.event, event) not in self.events:
+                    self.events.append((definition.event, event))
+                return
+        reason = reason or "is reached by no event"
+        self.left_out.append(f"{agent.title}, {spec.wire}: {handler.label} {reason}")
+
+    def call(self, sync: SyncEngine, name: str, event: Event, *, is_counted: bool) -> None:
+        """Dispatch an event once."""
+        results = sync.dispatch(event).results
+        if not is_counted:
+            return
+        ends = [result.started + result.duration for result in results]
+        self.waits.setdefault(name, []).append(max(ends, default=0.0))
+        for result in results:
+            cost = self.costs.get((name, result.handler.identity))
+            if cost is not None:
+                cost.take(result)
+
+    def tool_call(self) -> float:
+        """Return the milliseconds that a tool call waits for hooks, by the median."""
+        waits = [self.waits[name] for name in TOOL_CALL if name in self.waits]
+        return sum(map(statistics.median, waits)) * MS
 
 
 def bench(
-    file: Annotated[Path | None, typer.Argument(metavar="[HOOK.py]", help="A hook file.")] = None,
-    project: Annotated[
-        Path | None,
-        typer.Option(
-            "--project", "-C", help="Project whose hooks are measured, or where the file runs."
-        ),
-    ] = None,
-    rounds: Annotated[int, typer.Option("-n", min=1, max=100_000, help="Calls of each.")] = 50,
-    event: Annotated[
-        str | None, typer.Option("--event", help="The only event; by default all that have hooks.")
-    ] = None,
-    agent: Annotated[
-        str | None, typer.Option("--agent", help="The agent that sends the events.")
-    ] = None,
+    project: Project = HERE,
+    rounds: Annotated[
+        int, typer.Option("-n", min=1, max=100_000, help="Calls that are counted.")
+    ] = 30,
+    agent: AgentName = None,
     trust_once: TrustOnce = False,
     as_json: AsJson = False,
 ) -> int:
     """Measure what your hooks cost.
 
-    A hook file is called with an event as an agent sends it: cold, with an interpreter of its own,
-    and warm, through the worker. Without a file the commands of the project's settings are called,
-    and really run. The calls take turns. Exits with 1 if a hook fails.
+    The hooks of the settings are called with an event that reaches them, as the agent calls them:
+    they really run. The first calls, which start warm workers, are not counted. Exits with 1 if a
+    hook fails. Whether a hook runs warm: `anyhook worker doctor`.
 
     For example:
 
-        anyhook worker bench .anyhook/guard.py
-        anyhook worker bench .anyhook/guard.py -n 200 --event PreToolUse --json
-        anyhook worker bench --project ~/code/app --trust-once
+        anyhook worker bench
+        anyhook worker bench --project ~/code/app --agent claude --trust-once
     """
-    directory = existing_project(project or Path())
-    left_out: list[str] = []
-    if file is not None:
-        hooks = of_file(file, agent or _agent_of(directory), event, directory)
-    else:
-        agents = (get_agent(agent).name,) if agent else CODING_AGENTS
-        hooks, left_out = of_project(directory, agents, event, trust_once=trust_once)
-    if not hooks:
-        _print_left_out(console(stderr=True), left_out)
-        raise UsageError(
-            f"no command of the settings of {directory} can be measured; name a hook file, or see: "
-            "anyhook list"
-        )
-    begun = time.time()
-    with progress("warming up", len(hooks)) as bar:
-        costs = []
-        for hook in hooks:
-            costs.append(MeasuredCost(hook))
-            bar.advance()
-    calls = [call for cost in costs for call in cost.calls()]
-    with progress("calling hooks", len(calls) * rounds) as bar:
-        in_turns(calls, rounds, bar.advance)
-    failures = [text for cost in costs for text in cost.failures()]
-    problems = [*failures, *(text for cost in costs for text in cost.cold_calls(begun))]
-    sessions = list(_sessions(costs))
+    directory = existing_project(project)
+    workloads: list[Workload] = []
+    for name in (get_agent(agent).name,) if agent else CODING_AGENTS:
+        engine = Engine.load(directory, agent=name, trust_once=trust_once, on_message=discard)
+        workload = Workload(engine)
+        for definition in engine.definitions:
+            for handler in definition.handlers:
+                workload.add(definition, handler)
+        workloads.append(workload)
+    left_out = [text for workload in workloads for text in workload.left_out]
+    costs = [cost for workload in workloads for cost in workload.costs.values()]
+    if not costs:
+        _print_left_out(left_out, is_error=True)
+        raise UsageError(f"no hook of {directory} can be measured; see: anyhook list")
+    _measure(workloads, rounds)
+    problems = []
+    for cost in costs:
+        for how, count in cost.failures.items():
+            problems.append(f"{cost.event} {cost.hook}: {how} in {count} calls")
+    waits = {w.engine.agent.name: w.tool_call() for w in workloads if w.tool_call()}
     if as_json:
-        print_json(
-            {
-                "calls_of_each": rounds,
-                "hooks": [_cost_json(cost) for cost in costs],
-                "session": {"calls": SESSION_CALLS, "agents": sessions},
-                "problems": problems,
-                "not_measured": left_out,
-            }
-        )
+        report = {
+            "hooks": [_cost_json(cost) for cost in costs],
+            "tool_call_ms": waits,
+            "problems": problems,
+            "not_measured": left_out,
+        }
+        print_json(report)
     else:
-        _print_report(console(), costs, sessions, problems)
-        _print_left_out(console(), left_out)
-    return PROBLEMS if failures else OK
+        _print_report(costs, waits, problems)
+        _print_left_out(left_out, is_error=False)
+    return PROBLEMS if problems else OK
 
 
-def _agent_of(project: Path) -> str | None:
-    """Return the one agent that has hooks in the project; `None` if none or several have."""
-    agents = detected(agents_with_hooks(project))
-    return agents[0].agent if len(agents) == 1 else None
+def _why_left_out(engine: Engine, handler: HandlerSpec) -> str:
+    """Return why a hook is not measured; empty if it is."""
+    switch = engine.hooks.switched_off(handler)
+    if switch is not None:
+        return f"is switched off by {switch}"
+    if handler.background:
+        return "runs in the background"
+    if engine.guard.withhold(handler, str(engine.project_dir)) is not None:
+        return f"is not trusted: {trust_command(engine.agent.name, engine.project_dir)}"
+    return ""
 
 
-# -- the figures
+def _measure(workloads: Sequence[Workload], rounds: int) -> None:
+    calls = UNCOUNTED_CALLS + rounds
+    total = calls * sum(len(workload.events) for workload in workloads)
+    with progress("calling hooks", total) as bar:
+        for workload in workloads:
+            with SyncEngine(workload.engine) as sync:
+                for number in range(calls):
+                    for name, event in workload.events:
+                        is_counted = number >= UNCOUNTED_CALLS
+                        workload.call(sync, name, event, is_counted=is_counted)
+                        bar.advance()
 
 
-def _sessions(costs: Sequence[MeasuredCost]) -> Iterator[dict[str, Any]]:
-    """Yield what the tool calls of a session cost each agent; hooks of one event run at once."""
-    for agent in dict.fromkeys(cost.hook.agent for cost in costs):
-        cold = warm = 0.0
-        for event in TOOL_CALL:
-            of_event = [c for c in costs if (c.hook.agent, c.hook.event) == (agent, event)]
-            measured = [cost for cost in of_event if cost.cold.seconds]
-            cold += max((cost.cold.mean for cost in measured), default=0.0)
-            warm += max(((cost.warm or cost.cold).mean for cost in measured), default=0.0)
-        if cold:
-            seconds = {"cold_seconds": cold * SESSION_CALLS, "warm_seconds": warm * SESSION_CALLS}
-            yield {"agent": agent, **seconds}
-
-
-def _quantiles(samples: Samples | None) -> dict[str, float] | None:
-    if samples is None or not samples.seconds:
-        return None
-    return {f"p{share}_ms": samples.quantile(share / 100) * MS for share in (50, 95)}
-
-
-def _cost_json(cost: MeasuredCost) -> dict[str, Any]:
-    return {
-        **members(cost.hook, "name", "agent"),
-        "event": cost.hook.wire,
-        "cold": _quantiles(cost.cold),
-        "warm": _quantiles(cost.warm),
-    }
-
-
-# -- the report for people
+def _cost_json(cost: HookCost) -> dict[str, Any]:
+    figures = {"p50_ms": cost.quantile(50), "p95_ms": cost.quantile(95)}
+    return {"name": cost.hook, "agent": cost.agent, "event": cost.event, **figures}
 
 
 def _print_report(
-    out: Console,
-    costs: Sequence[MeasuredCost],
-    sessions: Sequence[dict[str, Any]],
-    problems: Sequence[str],
+    costs: Sequence[HookCost], waits: dict[str, float], problems: Sequence[str]
 ) -> None:
-    table = make_table("event", "hook", "cold p50", "p95", "warm p50", "p95", no_wrap=("event",))
-    for column in table.columns[2:]:
+    out = console()
+    table = make_table("agent", "event", "hook", "p50", "p95", no_wrap=("agent", "event"))
+    for column in table.columns[3:]:
         column.justify = "right"
     for cost in costs:
-        cells: list[str] = []
-        for samples in (cost.cold, cost.warm):
-            figures = _quantiles(samples) or {}
-            cells += [f"{value:.1f} ms" for value in figures.values()] or ["-", "-"]
-        table.add_row(cost.hook.wire, Text(printable(cost.hook.name)), *cells)
+        figures = [cost.quantile(50), cost.quantile(95)]
+        cells = ["-" if value is None else f"{value:.1f} ms" for value in figures]
+        table.add_row(cost.agent, cost.event, Text(printable(cost.hook)), *cells)
     out.print(table)
     for problem in problems:
         print_note(out, "!", problem)
-    for session in sessions:
-        title = get_agent(session["agent"]).title
-        cold, warm = session["cold_seconds"], session["warm_seconds"]
-        pays = f"{cold:.2f} s cold, {warm:.2f} s warm" if warm < cold else f"{cold:.2f} s"
-        out.print(f"{title}: a session of {SESSION_CALLS} tool calls pays {pays}.", soft_wrap=True)
+    for agent, wait in waits.items():
+        title = get_agent(agent).title
+        out.print(f"{title}: a tool call waits {wait:.1f} ms for hooks.", soft_wrap=True)
 
 
-def _print_left_out(out: Console, left_out: Sequence[str]) -> None:
+def _print_left_out(left_out: Sequence[str], *, is_error: bool) -> None:
     for text in left_out:
-        print_note(out, "not measured:", text, "dim")
+        print_note(console(stderr=is_error), "not measured:", text, "dim")

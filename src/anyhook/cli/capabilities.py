@@ -113,23 +113,18 @@ def markdown_tables(agents: list[AgentSpec], events: list[str]) -> Iterator[str]
     for event in events:
         yield f"### {event}"
         yield ""
-        rows = list(_ability_rows(agents, event))
+        having = [agent for agent in agents if event in agent.by_canonical]
+        rows = list(_ability_rows(having, event))
         if rows:
-            headings = [_markdown_heading(agent, event) for agent in agents]
+            headings = [f"{agent.title} `{agent.by_canonical[event].wire}`" for agent in having]
             yield f"| | {' | '.join(headings)} |"
-            yield f"|---|{'---|' * len(agents)}"
+            yield f"|---|{'---|' * len(having)}"
         else:
             yield "Nothing: the agents ignore what hooks answer."
         for row in rows:
             cells = [_cell(cell).plain for cell in row.support]
             yield f"| {row.ability} | {' | '.join(cells)} |"
         yield ""
-
-
-def _markdown_heading(agent: AgentSpec, event: str) -> str:
-    if event not in agent.by_canonical:
-        return agent.title
-    return f"{agent.title} `{agent.by_canonical[event].wire}`"
 
 
 def _cell(support: Support | None) -> Text:

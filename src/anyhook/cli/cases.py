@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
-    from anyhook.sandbox.keeper import Run
+    from anyhook.sandbox.keeper import SandboxRun
     from anyhook.testing.cases import Case
 
 UNTRUSTED_CODES = frozenset({"project-untrusted", "trust-changed", "trust-store"})
@@ -111,9 +111,12 @@ def run_case_file(
             results += tried
             untrusted += untrusted_here
             runs = [run for result in tried for run in result.runs]
-            real_runs = [replace(run, place=_real_place(sandbox, run.place)) for run in runs]
+            for number, case_run in enumerate(runs):
+                place = case_run.place
+                outside = Place(sandbox.outside(place.file), place.line, place.column)
+                runs[number] = replace(case_run, place=outside)
             with evidence_may_be_lost():
-                keep_cases(engine, real_runs)
+                keep_cases(engine, runs)
     # A file whose cases all belong to other agents has tested nothing.
     if not results:
         raise UsageError(
@@ -121,7 +124,8 @@ def run_case_file(
         )
     order = {case.place: number for number, case in enumerate(cases)}
     results.sort(key=lambda result: order[result.case.place])
-    not_run = _cases_not_run(cases, results)
+    run = {result.case.place for result in results if result.status != "absent"}
+    not_run = [case for case in cases if case.place not in run]
     has_failed_case = any(result.status == "failed" for result in results)
     has_undecided_case = any(result.status == "unknown" for result in results)
     exit_code = OK
@@ -159,12 +163,6 @@ def _cases_by_agent(
     return cases_by_agent
 
 
-def _cases_not_run(cases: Sequence[Case], results: Sequence[CaseResult]) -> list[Case]:
-    """Return the cases of which no agent has the event and the tool."""
-    run = {result.case.place for result in results if result.status != "absent"}
-    return [case for case in cases if case.place not in run]
-
-
 def configured_agents(project: Path) -> list[str]:
     """Return the names of the agents with hooks in the project, else in the user's settings."""
     return [settings.agent for settings in detected(agents_with_hooks(project))]
@@ -186,7 +184,7 @@ def untrusted_hooks(engine: Engine) -> list[Diagnostic]:
 
 
 def run_cases(
-    _run: Run, project: str, agent: str, cases: Sequence[Case], is_trusted: bool
+    _run: SandboxRun, project: str, agent: str, cases: Sequence[Case], is_trusted: bool
 ) -> list[CaseResult]:
     """Run cases against the hooks of an agent, as a function of a sandbox.
 
@@ -235,10 +233,6 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
         reason=decision.reason or "",
         runs=() if failures else _runs(case, event, decision),
     )
-
-
-def _real_place(sandbox: Sandbox, place: Place) -> Place:
-    return Place(sandbox.outside(place.file), place.line, place.column)
 
 
 def _runs(case: Case, event: Event, decision: Decision) -> tuple[CaseRun, ...]:

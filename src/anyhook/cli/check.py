@@ -20,7 +20,7 @@ from anyhook.cli.output import (
     print_json,
 )
 from anyhook.cli.render import confirm, count_of, make_table, print_diagnostics, print_health
-from anyhook.manage.health import Word, health_of
+from anyhook.manage.health import HealthWord, health_of
 from anyhook.manage.hooks import configured_handlers
 from anyhook.manage.paths import show_path
 from anyhook.manage.problems import find_problems
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from anyhook.manage.health import Health
     from anyhook.manage.problems import Finding
     from anyhook.manage.remedies import Remedy
-    from anyhook.manage.scope import Scope
+    from anyhook.manage.scope import CommandScope
 
 
 class Format(StrEnum):
@@ -93,7 +93,7 @@ def check(
     severities = {diagnostic.severity for diagnostic in diagnostics}
     failed = Severity.ERROR in severities or any(health.is_broken for health in healths)
     if strict:
-        has_unknown = any(health.counts[Word.UNKNOWN] for health in healths)
+        has_unknown = any(health.counts[HealthWord.UNKNOWN] for health in healths)
         failed = failed or Severity.WARNING in severities or has_unknown
     if as_json or report_format is Format.JSON:
         print_json(_report_json(scope, engines, findings, healths, failed=failed))
@@ -150,7 +150,7 @@ def _apply_remedies(
 
 
 def _print_report(
-    out: Console, scope: Scope, engines: list[Engine], findings: list[Finding]
+    out: Console, scope: CommandScope, engines: list[Engine], findings: list[Finding]
 ) -> None:
     print_project(out, scope.project)
     files = _files_table(engines)
@@ -187,7 +187,7 @@ def _print_summary(out: Console, findings: list[Finding]) -> None:
 
 
 def _report_json(
-    scope: Scope,
+    scope: CommandScope,
     engines: list[Engine],
     findings: list[Finding],
     healths: list[Health],

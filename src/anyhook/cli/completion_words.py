@@ -24,11 +24,6 @@ REPEATS = "*"
 """The end of the kind of an option or argument that may be given several times."""
 COMMANDS_OF_THE_HISTORY = frozenset({"history", "backtest"})
 """Commands whose events and tools have canonical names."""
-CACHE = "completion.json"
-"""File in the user's data directory with the names of hooks of recent projects."""
-CACHE_SECONDS = 600.0
-"""Age at which names are read again, also if no file changed."""
-MAX_PROJECTS = 20
 MAX_SESSIONS = 30
 FIXED_WORDS = {
     "scope": ("project", "local", "user"),
@@ -229,50 +224,7 @@ def _matching(words: Words, last: str) -> Words:
 
 
 def _hooks(options: dict[str, str], agent: str) -> Words:
-    """Return the names of the hooks of the project; they are read again if a file changed."""
-    from anyhook.files import data_path
-
-    directory = options.get("--project") or options.get("-C") or "."
-    key = os.path.realpath(os.path.expanduser(directory))
-    file = Path(data_path()) / CACHE
-    cache = _read_cache(file)
-    entry = cache.get(key)
-    if entry is None or not _is_current(entry):
-        entry = _read_hooks(key)
-        # The entry written last is the last one; the oldest make room for it.
-        cache.pop(key, None)
-        recent = list(cache.items())[1 - MAX_PROJECTS :]
-        _write(file, {**dict(recent), key: entry})
-    return [(name, owner) for owner, name in entry["hooks"] if agent in ("", owner)]
-
-
-def _read_cache(file: Path) -> dict[str, Any]:
-    try:
-        cache = json.loads(file.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    if not isinstance(cache, dict):
-        return {}
-    is_valid = all(isinstance(entry, dict) for entry in cache.values())
-    return cache if is_valid else {}
-
-
-def _is_current(entry: dict[str, Any]) -> bool:
-    if not 0 <= time.time() - entry["time"] < CACHE_SECONDS:
-        return False
-    return all(_stamp(path) == stamp for path, stamp in entry["stamps"].items())
-
-
-def _stamp(path: str) -> list[int] | None:
-    """Return what changes with a file; `None` if it does not exist."""
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return [status.st_mtime_ns, status.st_size, status.st_ino]
-
-
-def _read_hooks(directory: str) -> dict[str, Any]:
+    """Return the names of the hooks of the project."""
     from anyhook.agents import AGENTS, get_agent
     from anyhook.model.definitions import unique_labels
     from anyhook.settings.detect import find_project
@@ -280,31 +232,17 @@ def _read_hooks(directory: str) -> dict[str, Any]:
     from anyhook.settings.kept import kept_hooks
     from anyhook.settings.sources import Location
 
-    project = find_project(directory)
-    stamps: dict[str, list[int] | None] = {}
-    names: list[tuple[str, str]] = []
-    now = time.time()
-    for name in AGENTS:
-        agent = get_agent(name)
-        hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
-        for stamp in hooks.stamps:
-            path = str(stamp.path)
-            stamps[path] = _stamp(path)
+    directory = options.get("--project") or options.get("-C") or "."
+    project = find_project(os.path.expanduser(directory))
+    words: Words = []
+    for spec in map(get_agent, [agent] if agent else AGENTS):
+        hooks = load_hooks(spec, Location.of(project, home_variable=spec.home_variable))
         handlers: list[HandlerSpec] = []
         for definition in hooks.definitions:
             handlers += definition.handlers
-        handlers += [kept.handler for kept in kept_hooks(agent, hooks.files)]
-        labels = dict.fromkeys(unique_labels(handlers).values())
-        names += [(name, label) for label in labels]
-    return {"time": now, "stamps": stamps, "hooks": names}
-
-
-def _write(file: Path, content: dict[str, Any]) -> None:
-    from anyhook.atomic_write import replace_file
-
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_file(file, json.dumps(content).encode(), mode=0o600)
+        handlers += [kept.handler for kept in kept_hooks(spec, hooks.files)]
+        words += [(label, spec.name) for label in unique_labels(handlers).values()]
+    return words
 
 
 def _sessions(agent: str) -> Words:
@@ -360,17 +298,13 @@ def _unquote(word: str) -> str:
 def _format(shell: str, words: Words, last: str) -> list[str]:
     if shell == "zsh":
         # Colons separate a word from its help.
-        escaped = [(_escape_colons(word), text) for word, text in words]
+        escaped = [(word.replace("\\", "\\\\").replace(":", "\\:"), text) for word, text in words]
         return _join_help(escaped, ":")
     if shell == "fish":
         return _join_help(words, "\t")
     # bash takes a word apart at colons and equals signs, and completes the last part.
     start = max(last.rfind(":"), last.rfind("=")) + 1
     return [word[start:] for word, _ in words]
-
-
-def _escape_colons(word: str) -> str:
-    return word.replace("\\", "\\\\").replace(":", "\\:")
 
 
 def _join_help(words: Words, separator: str) -> list[str]:

@@ -15,7 +15,7 @@ from anyhook.cli.colors import BAD, CAUTION, GOOD, QUIET
 from anyhook.cli.open_history import open_history
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import count_of, make_table
-from anyhook.errors import UsageError
+from anyhook.errors import MissingLibraryError
 from anyhook.history.filters import Filter
 from anyhook.journal.lines import history_directory
 from anyhook.manage.paths import show_path
@@ -62,7 +62,7 @@ def cover_hook_file(
         UsageError: If it is not a hook file, or `coverage` is not installed.
     """
     if find_spec("coverage") is None:
-        raise UsageError('--coverage needs coverage; get it with: pip install "anyhook[coverage]"')
+        raise MissingLibraryError("--coverage", "coverage", "coverage")
     path = file.resolve()
     history = _latest_events() if with_history else []
     more = [example for case in cases if (example := example_of(case)) is not None]

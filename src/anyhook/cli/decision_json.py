@@ -1,4 +1,4 @@
-"""A fired event for programs, as `docs/commands.md` describes it."""
+"""A fired event for programs, as `docs/json.md` describes it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.payloads import encode_event
 from anyhook.agents.replies import encode_decision
 from anyhook.cli.output import members, place_members
-from anyhook.cli.verdict import Verdict, verdicts_by_rules
-from anyhook.engine.compare import Difference, differences
+from anyhook.cli.verdict import RulesVerdict, verdicts_by_rules
+from anyhook.engine.compare import RulesDifference, differences
 from anyhook.engine.not_run import (
     NotDecided,
     NotRun,
@@ -137,7 +137,7 @@ def _not_decided(not_decided: NotDecided, native: NativeStates | None) -> dict[s
     }
 
 
-def _verdict(engine: Engine, verdict: Verdict) -> dict[str, Any]:
+def _verdict(engine: Engine, verdict: RulesVerdict) -> dict[str, Any]:
     return {
         **members(verdict, "rules", "release", "decided", "denied"),
         "outcome": verdict.word,
@@ -145,7 +145,7 @@ def _verdict(engine: Engine, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _difference(difference: Difference) -> dict[str, Any]:
+def _difference(difference: RulesDifference) -> dict[str, Any]:
     fields = {}
     for name, (own_value, other_value) in difference.fields.items():
         fields[name] = {"here": own_value, "there": other_value}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.text import Text
 
 from anyhook import __version__
-from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents import CODING_AGENTS
 from anyhook.checks.companions import companion_files
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import RESULTS
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from anyhook.model.definitions import HandlerSpec
-    from anyhook.worker.commands import HookCommand
 
 FINE, NOTE, WRONG = "fine", "note", "wrong"
 NAME_LENGTH = 16
@@ -61,8 +59,6 @@ MAX_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
 """Bytes of the path of a socket that the system takes."""
 MAX_LOG_SIZE = 16 * 1024 * 1024
 """Bytes of the log of a worker that are read."""
-MIN_SPACE = 1024 * 1024
-"""Bytes; sockets and locks need next to none, but a full disk has room for none at all."""
 CLIENT_TIMEOUT = 10.0
 """Seconds that the native program may take to end."""
 OTHER_DIRECTORY = f"name a directory of your own in {RUNTIME_DIR_ENV}"
@@ -104,6 +100,14 @@ class Diagnosis:
             return list_servers(self.directory)
         except UsageError:
             return []
+
+    @cached_property
+    def engines(self) -> list[Engine]:
+        """The hooks of every agent."""
+        return [
+            Engine.load(self.project, agent=name, environ=self.environ, on_message=discard)
+            for name in CODING_AGENTS
+        ]
 
 
 def doctor(project: Project = HERE, as_json: AsJson = False) -> int:
@@ -214,8 +218,6 @@ def _problem_of_directory(path: str, status: os.stat_result) -> tuple[str, str]:
         return problem, f"chmod 700 {show_path(path)}"
     if not os.access(path, os.W_OK | os.X_OK):
         return "it cannot be written", OTHER_DIRECTORY
-    if _space(path) < MIN_SPACE:
-        return "its disk is full", "make room"
     return "", ""
 
 
@@ -226,13 +228,6 @@ def _check_future_directory(name: str, path: str) -> Check:
         return Check(name, FINE, f"{show_path(path)} is made at the first event")
     says = f"{show_path(path)} is not there, and cannot be made in {show_path(parent)}"
     return Check(name, WRONG, says, OTHER_DIRECTORY)
-
-
-def _space(path: str) -> int:
-    try:
-        return shutil.disk_usage(path).free
-    except OSError:
-        return MIN_SPACE
 
 
 def _look_at_switch(diagnosis: Diagnosis) -> Iterator[Check]:
@@ -295,21 +290,18 @@ def _look_at_logs(diagnosis: Diagnosis) -> Iterator[Check]:
 
 def _look_at_hooks(diagnosis: Diagnosis) -> Iterator[Check]:
     checks: dict[Check, None] = {}  # settings of several agents may have the same hook
-    for agent in CODING_AGENTS:
-        checks.update(dict.fromkeys(_hooks_of(diagnosis, agent)))
+    for engine in diagnosis.engines:
+        checks.update(dict.fromkeys(_hooks_of(diagnosis, engine)))
     yield from checks
     if not checks:
         says = f"no settings of {show_path(str(diagnosis.project))} run a hook file"
         yield Check("hooks", FINE, says, "write one and wire it in: anyhook init")
 
 
-def _hooks_of(diagnosis: Diagnosis, agent: str) -> Iterator[Check]:
-    engine = Engine.load(
-        diagnosis.project, agent=agent, environ=diagnosis.environ, on_message=discard
-    )
+def _hooks_of(diagnosis: Diagnosis, engine: Engine) -> Iterator[Check]:
     for definition in engine.definitions:
         for handler in definition.handlers:
-            files = hook_files(engine, handler) if handler.kind == "command" else []
+            files = _hook_files(engine, handler) if handler.kind == "command" else []
             if files:
                 yield _check_hook(diagnosis, engine, handler, files[0])
 
@@ -317,7 +309,8 @@ def _hooks_of(diagnosis: Diagnosis, agent: str) -> Iterator[Check]:
 def _check_hook(diagnosis: Diagnosis, engine: Engine, handler: HandlerSpec, file: Path) -> Check:
     place = show_place(handler.place, engine.project_dir)
     name = f"{engine.agent.title}, {show_path(str(file), engine.project_dir)} ({place})"
-    command = warm_command(handler)
+    words = handler.argv
+    command = read_line(handler.command or "") if words is None else read_command(words)
     if command is None:
         says = "starts an interpreter on every event"
         return Check(name, NOTE, says, _install(file, engine, handler))
@@ -334,17 +327,11 @@ def _check_hook(diagnosis: Diagnosis, engine: Engine, handler: HandlerSpec, file
 
 def _look_at_companions(diagnosis: Diagnosis) -> Iterator[Check]:
     """Look at the generated files without which an agent runs no hooks."""
-    for name in CODING_AGENTS:
-        agent = get_agent(name)
-        if not agent.companions:
-            continue
-        engine = Engine.load(
-            diagnosis.project, agent=name, environ=diagnosis.environ, on_message=discard
-        )
+    for engine in diagnosis.engines:
         for problem in companion_files(engine):
             place = show_path(problem.place.file if problem.place else "", engine.project_dir)
             message, _, remedy = problem.message.partition("; ")
-            yield Check(f"{agent.title}, {place}", WRONG, message, remedy)
+            yield Check(f"{engine.agent.title}, {place}", WRONG, message, remedy)
         yield from _companion_programs(engine, diagnosis)
 
 
@@ -375,7 +362,7 @@ def _install(file: Path, engine: Engine, handler: HandlerSpec) -> str:
     return f"anyhook add {shown} --agent {engine.agent.name}{scope}"
 
 
-def hook_files(engine: Engine, handler: HandlerSpec) -> list[Path]:
+def _hook_files(engine: Engine, handler: HandlerSpec) -> list[Path]:
     """List the hook files, written with `anyhook.authoring`, that a command runs."""
     try:
         named = files_of(engine, handler)
@@ -383,13 +370,6 @@ def hook_files(engine: Engine, handler: HandlerSpec) -> list[Path]:
         return []
     line = handler.command or " ".join(handler.argv or ())
     return [file for file in named if is_portable(line, [file])]
-
-
-def warm_command(handler: HandlerSpec) -> HookCommand | None:
-    """Read the command of a handler; `None` if it runs no hook file through a worker."""
-    if handler.argv is not None:
-        return read_command(handler.argv)
-    return read_line(handler.command or "")
 
 
 LOOKS = (

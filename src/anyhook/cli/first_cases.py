@@ -22,7 +22,7 @@ from anyhook.testing.events import make_payload
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.sandbox.keeper import Run
+    from anyhook.sandbox.keeper import SandboxRun
 
 SAMPLE_INPUTS: dict[str, dict[str, Any]] = {
     "shell": {"command": "rm -rf build"},
@@ -80,7 +80,7 @@ def write_first_cases(path: Path, project: Path, *, trust_once: bool, as_json: b
     return OK
 
 
-def first_cases(_run: Run, project: str, agent: str, is_trusted: bool) -> list[str]:
+def first_cases(_run: SandboxRun, project: str, agent: str, is_trusted: bool) -> list[str]:
     """Return the text of a case for each configured hook, as a function of a sandbox.
 
     Args:

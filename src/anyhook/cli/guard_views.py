@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.manage.additions import AddedGuard, GuardRow
-    from anyhook.manage.guard_files import Guard
+    from anyhook.manage.guard_files import GuardFile
     from anyhook.manage.guard_updates import GuardUpdate
     from anyhook.manage.health import HookHealth
 
@@ -61,7 +61,7 @@ def _row_json(row: GuardRow) -> dict[str, Any]:
     return {**_guard_json(row.guard), "added": added, "problems": list(row.problems)}
 
 
-def print_guards(guards: Sequence[Guard], *, as_json: bool) -> None:
+def print_guards(guards: Sequence[GuardFile], *, as_json: bool) -> None:
     """Print what guards do, and what happened without them."""
     if as_json:
         print_json({"guards": [_guard_json(guard) for guard in guards]})
@@ -74,7 +74,7 @@ def print_guards(guards: Sequence[Guard], *, as_json: bool) -> None:
         out.print(f"Source: {guard.source}\n", markup=False, soft_wrap=True)
 
 
-def _guard_json(guard: Guard) -> dict[str, Any]:
+def _guard_json(guard: GuardFile) -> dict[str, Any]:
     return {
         "name": guard.name,
         "summary": guard.summary,

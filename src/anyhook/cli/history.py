@@ -77,9 +77,17 @@ Refused = Annotated[
     bool,
     typer.Option("--refused", help="Only calls that were not executed, because they were refused."),
 ]
-OUTCOME_HELP = (
-    "deny, ask, allow, defer, stop, change or none; with --hook, what this hook answered."
-)
+Tool = Annotated[str, typer.Option("--tool", help="Only this tool, like shell or Bash.")]
+EventName = Annotated[str, typer.Option("--event", help="Only these, like before_tool.")]
+Outcome = Annotated[
+    str,
+    typer.Option(
+        "--outcome",
+        help="deny, ask, allow, defer, stop, change or none; with --hook, what this hook answered.",
+    ),
+]
+HookLabel = Annotated[str, typer.Option("--hook", help="Only where this hook ran.")]
+SessionName = Annotated[str, typer.Option("--session", help="Only this session.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many are shown.")]
 MAX_HIT = 120
 """Characters of what an event is about, and of the surroundings of a hit, in a search."""
@@ -304,13 +312,13 @@ def search_events(
             "they may begin with a dash.",
         ),
     ] = None,
-    tool: Annotated[str, typer.Option("--tool", help="Canonical name, like shell.")] = "",
-    event: Annotated[str, typer.Option("--event", help="Canonical name, like before_tool.")] = "",
-    outcome: Annotated[str, typer.Option("--outcome", help=OUTCOME_HELP)] = "",
-    hook: Annotated[str, typer.Option("--hook", help="Name of a hook that ran.")] = "",
+    tool: Tool = "",
+    event: EventName = "",
+    outcome: Outcome = "",
+    hook: HookLabel = "",
     failed: Failed = False,
     refused: Refused = False,
-    session: Annotated[str, typer.Option("--session", help="Only in this session.")] = "",
+    session: SessionName = "",
     project: Project = "",
     agent: Agent = "",
     since: Since = "",

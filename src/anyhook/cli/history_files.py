@@ -14,7 +14,17 @@ from anyhook.agents.transcripts import transcript_formats
 from anyhook.atomic_write import replacing
 from anyhook.cli import OK
 from anyhook.cli.event_filters import notes_on, print_notes, resolve
-from anyhook.cli.history import OUTCOME_HELP, Agent, Failed, Project, Refused
+from anyhook.cli.history import (
+    Agent,
+    EventName,
+    Failed,
+    HookLabel,
+    Outcome,
+    Project,
+    Refused,
+    SessionName,
+    Tool,
+)
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
 from anyhook.cli.output import console, print_json
@@ -80,13 +90,13 @@ def export(
         Path, typer.Argument(help="A file: .jsonl or .parquet; - for JSON lines on the output.")
     ],
     text: Annotated[str, typer.Option("--text", help="Only events with these words.")] = "",
-    tool: Annotated[str, typer.Option("--tool", help="Only this tool, like shell.")] = "",
-    event: Annotated[str, typer.Option("--event", help="Only these, like before_tool.")] = "",
-    outcome: Annotated[str, typer.Option("--outcome", help=OUTCOME_HELP)] = "",
-    hook: Annotated[str, typer.Option("--hook", help="Only where this hook ran.")] = "",
+    tool: Tool = "",
+    event: EventName = "",
+    outcome: Outcome = "",
+    hook: HookLabel = "",
     failed: Failed = False,
     refused: Refused = False,
-    session: Annotated[str, typer.Option("--session", help="Only this session.")] = "",
+    session: SessionName = "",
     project: Project = "",
     agent: Agent = "",
     since: Since = "",

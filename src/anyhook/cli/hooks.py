@@ -6,16 +6,14 @@ import sys
 
 from anyhook.cli import OK
 from anyhook.cli.options import HERE, AgentName, Project
-from anyhook.errors import UsageError
-
-INSTALL = "anyhook hooks needs textual: pip install 'anyhook[panel]'; without it: anyhook list"
+from anyhook.errors import MissingLibraryError, UsageError
 
 
 def hooks(project: Project = HERE, agent: AgentName = None) -> int:
     """Show hooks in a panel; switch, trust, fire and repair them there.
 
     The keys are shown with `?`. Everything that the panel does is a command too, and the panel
-    shows the command line. It needs `pip install 'anyhook[panel]'`.
+    shows the command line. It needs the extra `panel`.
 
     For example:
 
@@ -29,15 +27,13 @@ def hooks(project: Project = HERE, agent: AgentName = None) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "textual":
             raise
-        raise UsageError(INSTALL) from None
-    if not _is_terminal():
+        raise MissingLibraryError(
+            "anyhook hooks", "textual", "panel", "; without it: anyhook list"
+        ) from None
+    # textual draws on standard error.
+    if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         raise UsageError("anyhook hooks needs a terminal; without one: anyhook list")
     state = PanelState(project, agent, take_snapshot(project, agent))
     app = PanelApp(state)
     app.run()
     return app.return_code or OK
-
-
-def _is_terminal() -> bool:
-    # textual draws on standard error.
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anyhook.cli.output import console
-from anyhook.errors import UsageError
+from anyhook.errors import MissingLibraryError, UsageError
 from anyhook.manage.paths import show_path
 
 if TYPE_CHECKING:
@@ -53,4 +53,4 @@ def missing_library(error: ModuleNotFoundError, feature: str) -> Exception:
     library = (error.name or "").partition(".")[0]
     if library not in LIBRARIES:
         return error
-    return UsageError(f'{feature} needs {library}; get it with: pip install "anyhook[ui]"')
+    return MissingLibraryError(feature, library, "ui")

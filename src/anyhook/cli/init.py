@@ -34,7 +34,7 @@ from anyhook.settings.write import stay_inside
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
-    from anyhook.manage.adding import Place
+    from anyhook.manage.adding import SettingsPlace
 
 NONE = "none"
 Guards = Annotated[
@@ -127,7 +127,7 @@ def _chosen(text: str) -> list[str]:
     return [find_guard(name, guards).name for name in names]
 
 
-def _ask(place: Place, agents: list[AgentSpec]) -> list[str]:
+def _ask(place: SettingsPlace, agents: list[AgentSpec]) -> list[str]:
     """Show what is going to be written, and ask which guards to add, until the answer is one."""
     out = console()
     titles = " and ".join(agent.title for agent in agents)
@@ -149,7 +149,7 @@ def _ask(place: Place, agents: list[AgentSpec]) -> list[str]:
             print_error(str(error))
 
 
-def _write_starter(place: Place, agents: list[AgentSpec], options: WriteOptions) -> int:
+def _write_starter(place: SettingsPlace, agents: list[AgentSpec], options: WriteOptions) -> int:
     """Write a hook file to start from, and configure it."""
     path = place.project / STARTER_PATH
     stay_inside(place.project, path)

@@ -18,7 +18,7 @@ from anyhook.cli.render import (
     print_diagnostics,
     show_place,
 )
-from anyhook.manage.health import Word, health
+from anyhook.manage.health import HealthWord, health
 from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
 from anyhook.manage.scope import scope_of
 from anyhook.model.diagnostics import Severity
@@ -85,7 +85,7 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
 def _print_broken(out: Console, engine: Engine, engine_health: Health) -> None:
     """Print why hooks are broken."""
     for hook in engine_health.hooks:
-        if hook.word is Word.BROKEN:
+        if hook.word is HealthWord.BROKEN:
             text = f"  {hook.row.label}: {hook.evidence}  "
             place = show_place(hook.place, engine.project_dir)
             line = Text.assemble(("broken", BAD), text, (place, "dim"))

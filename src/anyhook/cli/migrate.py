@@ -26,7 +26,7 @@ from anyhook.cli.options import HERE, AsJson, Project
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import confirm, print_note, progress
 from anyhook.cli.sandboxed import confirm_limits
-from anyhook.engine.guard import Guard
+from anyhook.engine.guard import TrustGuard
 from anyhook.errors import UsageError
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import agents_here, existing_project
@@ -308,7 +308,7 @@ def _is_untrusted(migration: Migration, project: Path) -> bool:
     if not definitions:
         return False
     store = TrustStore()
-    subjects = Guard(source, project, store, definitions).subjects()
+    subjects = TrustGuard(source, project, store, definitions).subjects()
     changes, _ = store.changes(project, subjects, agent=source.name)
     return bool(changes)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.engine.observers import Observer
-    from anyhook.manage.scope import Scope
+    from anyhook.manage.scope import CommandScope
 
     Observers = tuple[Observer, ...]
 
@@ -52,6 +52,14 @@ AgentNames = Annotated[
         "--agent",
         metavar="AGENT",
         help=f"One of {', '.join(AGENTS)}; may be repeated. Default: every agent found here.",
+    ),
+]
+GuardNames = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[HOOK]...",
+        help="Hook files, programs, or hooks of the settings by name. Default: all hooks of the "
+        "settings that decide calls of tools.",
     ),
 ]
 TrustOnce = Annotated[
@@ -109,7 +117,7 @@ def print_project(out: Console, project: Path) -> None:
         out.print(f"project {show_path(str(project))}", style="dim", markup=False)
 
 
-def print_no_hooks(out: Console, scope: Scope) -> None:
+def print_no_hooks(out: Console, scope: CommandScope) -> None:
     """Report that no hooks are configured; of named agents, which files were looked for."""
     if scope.agents:
         out.print("No hooks are configured here. These files were looked for:")
@@ -128,7 +136,7 @@ def print_no_hooks(out: Console, scope: Scope) -> None:
             )
 
 
-def _print_files(out: Console, scope: Scope) -> None:
+def _print_files(out: Console, scope: CommandScope) -> None:
     """Print the settings files of the agents."""
     table = make_table("agent", "layer", "file", "", no_wrap=("agent", "layer"))
     for name in scope.agents:

@@ -16,8 +16,8 @@ from anyhook.trust.store import TrustStore
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anyhook.trust.records import Change
-    from anyhook.trust.subjects import Subject
+    from anyhook.trust.records import TrustChange
+    from anyhook.trust.subjects import TrustSubject
 
 
 def accept_own_edits(project: Path, agent_name: str) -> None:
@@ -50,11 +50,11 @@ def _has_user() -> bool:
     return has_terminal and agent_that_started(os.environ) is None
 
 
-def _is_own_edit(change: Change) -> bool:
+def _is_own_edit(change: TrustChange) -> bool:
     return change.what == "script" and all(map(_is_own_file, _files_of(change.subject)))
 
 
-def _files_of(subject: Subject) -> list[Path]:
+def _files_of(subject: TrustSubject) -> list[Path]:
     files = [script.path for script in subject.scripts]
     for tree in subject.trees:
         files += [script.path for script in tree.files.values()]

@@ -38,7 +38,7 @@ from anyhook.manage.tried import keep_probe
 from anyhook.model.text import printable
 from anyhook.probe.plan import CallRequest
 from anyhook.probe.probing import SECONDS, ProbeOptions, probe_in_sandbox
-from anyhook.probe.report import AgentReport, Verdict
+from anyhook.probe.report import AgentReport, ProbeVerdict
 from anyhook.sandbox.sandbox import Sandbox, sandbox_limits
 from anyhook.settings.detect import agents_with_hooks, trust_command
 from anyhook.settings.sources import Location
@@ -53,10 +53,10 @@ if TYPE_CHECKING:
     from anyhook.probe.report import HookReport
 
 SUMMARY = {
-    Verdict.WORKS: "works",
-    Verdict.BROKEN: "broken",
-    Verdict.OFF: "switched off",
-    Verdict.UNTESTED: "not tested",
+    ProbeVerdict.WORKS: "works",
+    ProbeVerdict.BROKEN: "broken",
+    ProbeVerdict.OFF: "switched off",
+    ProbeVerdict.UNTESTED: "not tested",
 }
 """Verdict to its words behind a number of hooks."""
 NODE_SUFFIXES = frozenset({".js", ".cjs", ".mjs"})
@@ -255,10 +255,12 @@ def _print_agent(out: Console, project: Path, report: AgentReport) -> None:
     else:
         out.print("  no hooks in its settings")
     for hook in report.hooks:
-        if hook.verdict is not Verdict.WORKS:
+        if hook.verdict is not ProbeVerdict.WORKS:
             _print_reasons(out, project, hook)
     for problem in report.problems:
-        out.print(Text.assemble(RESULTS[Verdict.BROKEN], f" {printable(problem)}"), soft_wrap=True)
+        out.print(
+            Text.assemble(RESULTS[ProbeVerdict.BROKEN], f" {printable(problem)}"), soft_wrap=True
+        )
     for note in report.notes:
         out.print(Text(f"  note: {note}", style="dim"), soft_wrap=True)
 
@@ -309,10 +311,10 @@ def _subagent_cell(hook: HookReport) -> Text:
 
 
 def _print_summary(out: Console, reports: list[AgentReport]) -> None:
-    counts: Counter[Verdict] = Counter()
+    counts: Counter[ProbeVerdict] = Counter()
     for report in reports:
         counts.update(hook.verdict for hook in report.hooks)
-    parts = [f"{counts[verdict]} {SUMMARY[verdict]}" for verdict in Verdict if counts[verdict]]
+    parts = [f"{counts[verdict]} {SUMMARY[verdict]}" for verdict in ProbeVerdict if counts[verdict]]
     if parts:
         out.print(", ".join(parts), style="bold")
 

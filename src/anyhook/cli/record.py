@@ -71,9 +71,6 @@ MaxSize = Annotated[
     str | None,
     typer.Option("--max-size", metavar="SIZE", help="Largest size of the store: 500MB, 8GB; 0."),
 ]
-Diff = Annotated[
-    bool, typer.Option("--diff", help="Show the lines that change, as --dry-run does.")
-]
 DAYS = {"d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
 BYTES = {"kb": 1024, "mb": 1024**2, "gb": 1024**3, "tb": 1024**4}
 STEP = 1024
@@ -90,7 +87,6 @@ def switch_on(
     max_size: MaxSize = None,
     yes: Yes = False,
     dry_run: DryRun = False,
-    diff: Diff = False,
     as_json: AsJson = False,
 ) -> int:
     """Record every event of your agents, and what hook files answer.
@@ -112,9 +108,10 @@ def switch_on(
     if not specs:
         choices = " or ".join(f"--agent {name}" for name in CODING_AGENTS)
         raise UsageError(f"no agent is found in this project or your home; name one: {choices}")
+    launcher = prefix(sys.executable) if os.name == "posix" else (sys.executable,)
     recorded: list[RecordingChange] = []
     for agent in specs:
-        recorded += start_recording(agent, directory, state.switch, launcher=_launcher(), taps=tap)
+        recorded += start_recording(agent, directory, state.switch, launcher=launcher, taps=tap)
     kept: dict[tuple[str, str], EditedFile] = {
         (file.agent, file.path): file for file in limits.files
     }
@@ -126,7 +123,7 @@ def switch_on(
             kept[key] = change.state
     after = RecordingSwitch(limits.days, limits.size, tuple(kept.values()))
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
-    is_written = _write(recorded, options, state, after, diff=diff)
+    is_written = _write(recorded, options, state, after)
     if as_json:
         print_json(
             {
@@ -152,7 +149,6 @@ def switch_off(
     agents: AgentNames = None,
     yes: Yes = False,
     dry_run: DryRun = False,
-    diff: Diff = False,
     as_json: AsJson = False,
 ) -> int:
     """Stop recording, and restore the settings files.
@@ -190,7 +186,7 @@ def switch_off(
     if agents and rest and is_on:
         after = replace(state.switch or RecordingSwitch(), files=rest)
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
-    is_written = _write(recorded, options, state, after, diff=diff)
+    is_written = _write(recorded, options, state, after)
     if as_json:
         print_json(
             {
@@ -210,8 +206,6 @@ def _write(
     options: WriteOptions,
     before: RecordingState,
     after: RecordingSwitch | None,
-    *,
-    diff: bool,
 ) -> bool:
     """Show and write the files and the state; return whether that was done."""
     changes: list[Change] = []
@@ -219,10 +213,9 @@ def _write(
         changes += file.changes
     has_effect = any(change.has_effect for change in changes)
     if has_effect or options.dry_run:
-        has_difference = diff or options.dry_run
 
         def show() -> None:
-            _show_changes(recorded, difference=has_difference, is_asked=not options.yes)
+            _show_changes(recorded, difference=options.dry_run, is_asked=not options.yes)
 
         is_written = apply_changes(changes, options, show=show)
         if not is_written:
@@ -275,13 +268,7 @@ def _show_changes(recorded: Sequence[RecordingChange], *, difference: bool, is_a
         for change in changed:
             print_difference(out, change)
     elif changed and is_asked:
-        out.print("To see the lines that change: --diff", style="dim")
-
-
-def _launcher() -> tuple[str, ...]:
-    if os.name != "posix":
-        return (sys.executable,)
-    return prefix(sys.executable)
+        out.print("To see the lines that change: --dry-run", style="dim")
 
 
 def _with_limits(

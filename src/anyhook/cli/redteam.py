@@ -15,7 +15,7 @@ from rich.text import Text
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import BAD, CAUTION, QUIET
 from anyhook.cli.open_history import open_history
-from anyhook.cli.options import HERE, AgentName, AsJson, Project, TrustOnce, Yes
+from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import count_of, make_table, progress
 from anyhook.cli.sandboxed import confirm_limits
@@ -49,14 +49,7 @@ FAIL_ON = "escape"
 
 
 def redteam(
-    hooks: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[HOOK]...",
-            help="Hook files, programs, or hooks of the settings by name. Default: all hooks of "
-            "the settings that decide calls of tools.",
-        ),
-    ] = None,
+    hooks: GuardNames = None,
     commands: Annotated[
         list[str] | None,
         typer.Option("--command", metavar="LINE", help="A line that it denies; may be repeated."),
@@ -239,7 +232,8 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
     for value, error in result.failures.items():
         text = f"a command {value} makes it fail, and the call runs: {shorten(printable(error))}"
         out.print(Text(f"  {text}", CAUTION))
-    _print_accepted(out, report)
+    for why, count in Counter(reason for _, reason in report.accepted).items():
+        out.print(Text(f"  {count_of(count, 'escape')} accepted: {printable(why)}", QUIET))
 
 
 def _by_class(escapes: Sequence[Escape]) -> dict[str, list[Escape]]:
@@ -254,13 +248,9 @@ def _table(result: Attempt, by_class: dict[str, list[Escape]]) -> Any:
     for name, escapes in by_class.items():
         counts: ClassResult = result.classes[name]
         numbers = (counts.tried, counts.denied, counts.asked, len(escapes))
-        command = Text(_one_line(escapes[0].command))
+        command = Text(shorten(printable(escapes[0].command.replace("\n", "\\n"))))
         table.add_row(Text(name, BAD), *(f"{number:,}" for number in numbers), command)
     return table
-
-
-def _one_line(command: str) -> str:
-    return shorten(printable(command.replace("\n", "\\n")))
 
 
 def _print_remedies(out: Console, report: _Report, by_class: dict[str, list[Escape]]) -> None:
@@ -294,11 +284,6 @@ def _example_lines(guard: Guard, escape: Escape, name: str) -> str:
         f'  [[case]]\n  name = "{name}"\n  event = "before_tool"\n  tool = "{call.tool}"\n'
         f'  input = {{ {", ".join(pairs)} }}\n  expect = "deny"'
     )
-
-
-def _print_accepted(out: Console, report: _Report) -> None:
-    for reason, number in Counter(reason for _, reason in report.accepted).items():
-        out.print(Text(f"  {count_of(number, 'escape')} accepted: {printable(reason)}", QUIET))
 
 
 # -- for programs

@@ -346,16 +346,16 @@ def health_text(health: HookHealth | None) -> Text:
 
 def print_health(out: Console, project: Path, healths: Sequence[Health]) -> None:
     """Print which hooks do not surely work, why, and how many of them there are."""
-    from anyhook.manage.health import Word
+    from anyhook.manage.health import HealthWord
 
-    counts: Counter[Word] = Counter()
+    counts: Counter[HealthWord] = Counter()
     for health in healths:
         counts.update(health.counts)
         for hook in health.hooks:
-            if hook.word is not Word.WORKS:
+            if hook.word is not HealthWord.WORKS:
                 _print_hook_health(out, project, hook)
     if counts:
-        parts = [f"{counts[word]} {word}" for word in Word if counts[word]]
+        parts = [f"{counts[word]} {word}" for word in HealthWord if counts[word]]
         out.print(f"hooks: {', '.join(parts)}", style="bold")
 
 

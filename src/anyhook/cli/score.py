@@ -11,7 +11,7 @@ from rich.text import Text
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import ACCENT, BAD, CAUTION, QUIET
 from anyhook.cli.html import HtmlFile, missing_library, write_page
-from anyhook.cli.options import HERE, AgentName, AsJson, Project, TrustOnce, Yes
+from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import count_of, make_table, print_quoted
 from anyhook.cli.sandboxed import confirm_limits
@@ -63,14 +63,7 @@ class HookScore(NamedTuple):
 
 
 def score(
-    hooks: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[HOOK]...",
-            help="Hook files, programs, or hooks of the settings by name. Default: all hooks of "
-            "the settings that decide calls of tools.",
-        ),
-    ] = None,
+    hooks: GuardNames = None,
     on: Annotated[
         list[Path] | None,
         typer.Option(

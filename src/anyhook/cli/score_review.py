@@ -9,7 +9,7 @@ from rich.text import Text
 
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.sources import parts_of_history
-from anyhook.backtest.subjects import Subject
+from anyhook.backtest.subjects import BacktestSubject
 from anyhook.cli import OK
 from anyhook.cli.colors import QUIET
 from anyhook.cli.open_history import open_history
@@ -71,7 +71,7 @@ def review_history(guards: Sequence[Guard], label: Path | None, *, as_json: bool
                     "anyhook backtest --project ."
                 )
             parts = list(parts_of_history(history_directory(), SELECTION))
-            subject = Subject(guard.file, guard.title)
+            subject = BacktestSubject(guard.file, guard.title)
             run = run_backtest(subject, parts, str(store.path.parent))
             if not run.is_complete:
                 return INTERRUPTED

@@ -18,7 +18,7 @@ from anyhook.cli.colors import HEADING
 from anyhook.cli.options import AsJson, Otel, open_telemetry
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import print_settings_problems
-from anyhook.errors import UsageError
+from anyhook.errors import MissingLibraryError, UsageError
 from anyhook.manage.scope import existing_project
 from anyhook.model.text import printable
 from anyhook.server.address import Address, listen
@@ -154,9 +154,7 @@ def _import_library() -> ModuleType:
         library = (error.name or "").partition(".")[0]
         if library not in LIBRARIES:
             raise
-        raise UsageError(
-            f'anyhook serve needs {library}; get it with: pip install "anyhook[serve]"'
-        ) from None
+        raise MissingLibraryError("anyhook serve", library, "serve") from None
     return http
 
 

@@ -19,8 +19,8 @@ from anyhook.cli.render import (
     show_place,
     status_text,
 )
-from anyhook.cli.verdict import Verdict, verdicts_by_rules
-from anyhook.engine.compare import Difference, differences
+from anyhook.cli.verdict import RulesVerdict, verdicts_by_rules
+from anyhook.engine.compare import RulesDifference, differences
 from anyhook.engine.hook_files import files_of
 from anyhook.engine.not_run import (
     NotRun,
@@ -197,7 +197,7 @@ def _subject_names(engine: Engine, event: Event) -> set[str]:
 # -- the decision
 
 
-def _verdict_table(engine: Engine, found: list[Verdict]) -> Table:
+def _verdict_table(engine: Engine, found: list[RulesVerdict]) -> Table:
     """Return what the agent does: one row if all rule sets agree, otherwise a row for each."""
     table = Table.grid(padding=(0, 2))
     for verdict in found:
@@ -246,7 +246,7 @@ def _blame_text(blame: Blame) -> str:
     return text
 
 
-def _print_difference(out: Console, difference: Difference) -> None:
+def _print_difference(out: Console, difference: RulesDifference) -> None:
     """Print where another rule set decides otherwise, besides the verdicts."""
     fields = {
         name: values for name, values in difference.fields.items() if name not in HEADLINE_FIELDS

@@ -28,7 +28,7 @@ from anyhook.cli.render import (
     require_terminal,
     show_place,
 )
-from anyhook.engine.guard import Guard
+from anyhook.engine.guard import TrustGuard
 from anyhook.errors import UsageError
 from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.manage.scope import Scope
+    from anyhook.manage.scope import CommandScope
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
-    from anyhook.trust.changes import FileChange
+    from anyhook.trust.changes import ChangedFile
     from anyhook.trust.native import NativeStates
-    from anyhook.trust.records import Change
-    from anyhook.trust.subjects import Subject
+    from anyhook.trust.records import TrustChange
+    from anyhook.trust.subjects import TrustSubject
     from anyhook.trust.trees import Script
 
 _PLAIN_PATH = re.compile(r"[\w./@+~ -]+")
@@ -80,8 +80,8 @@ class Review:
     """
 
     agent: AgentSpec
-    subjects: list[Subject]
-    changes: list[Change]
+    subjects: list[TrustSubject]
+    changes: list[TrustChange]
     problems: tuple[Diagnostic, ...]
     sequential: frozenset[int]
     native: NativeStates | None
@@ -160,7 +160,7 @@ def _revoke(store: TrustStore, project: Path, *, as_json: bool) -> int:
 def review_hooks(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
     """Read the project's hooks of one agent, with what is not trusted of them."""
     hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
-    subjects = Guard(agent, project, store, tuple(hooks.definitions)).subjects()
+    subjects = TrustGuard(agent, project, store, tuple(hooks.definitions)).subjects()
     changes, problems = store.changes(project, subjects, agent=agent.name)
     sequential: set[int] = set()
     for definition in hooks.definitions:
@@ -170,7 +170,9 @@ def review_hooks(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
     return Review(agent, subjects, list(changes), tuple(problems), frozenset(sequential), native)
 
 
-def _print_result(out: Console, scope: Scope, reviews: list[Review], *, trusted: bool) -> None:
+def _print_result(
+    out: Console, scope: CommandScope, reviews: list[Review], *, trusted: bool
+) -> None:
     if not any(review.subjects for review in reviews):
         out.print("This project has no hooks of its own; there is nothing to trust.")
     if not reviews:
@@ -204,7 +206,7 @@ def _print_native(out: Console, review: Review) -> None:
 
 
 def _print_reviews(
-    out: Console, project: Path, reviews: list[Review], file_changes: list[FileChange]
+    out: Console, project: Path, reviews: list[Review], file_changes: list[ChangedFile]
 ) -> None:
     print_project(out, project)
     for review in reviews:
@@ -233,7 +235,7 @@ def print_review(out: Console, project: Path, review: Review) -> None:
         )
 
 
-def _print_file_change(out: Console, project: Path, change: FileChange) -> None:
+def _print_file_change(out: Console, project: Path, change: ChangedFile) -> None:
     """Print what changed in a file of the guards while no hook saw it."""
     at = time.strftime("%Y-%m-%d %H:%M", time.localtime(change.time))
     place = show_path(change.file, project)
@@ -248,7 +250,7 @@ def _print_difference(out: Console, lines: Iterable[str]) -> None:
 
 
 def _print_change(
-    out: Console, project: Path, review: Review, change: Change, shown: set[str]
+    out: Console, project: Path, review: Review, change: TrustChange, shown: set[str]
 ) -> None:
     subject = change.subject
     handler = subject.handler
@@ -285,7 +287,7 @@ def _print_change(
     shown.add(difference)
 
 
-def _shown_scripts(subject: Subject) -> Iterator[Script]:
+def _shown_scripts(subject: TrustSubject) -> Iterator[Script]:
     """Yield the scripts, and of those that do not exist only what surely is a path.
 
     The others stay bound: a piece of a name with blanks, or of a pattern, may become a file.
@@ -355,7 +357,7 @@ def _reviews_json(project: Path, reviews: list[Review], *, trusted: bool) -> dic
     return {"project": project, "trusted": trusted, "hooks": hooks}
 
 
-def _hook_json(review: Review, subject: Subject) -> dict[str, Any]:
+def _hook_json(review: Review, subject: TrustSubject) -> dict[str, Any]:
     handler = subject.handler
     changes = [change for change in review.changes if change.subject is subject]
     directories = []

@@ -61,7 +61,10 @@ def ui(
             if as_json:
                 print_json({"url": access.url, "pid": os.getpid()})
             else:
-                _show(access.url)
+                console().print(
+                    Text.assemble("The page is at ", (access.url, HEADING)), soft_wrap=True
+                )
+                console().print("The address is for you alone. Ctrl-C ends it.", style="dim")
             if is_opened:
                 webbrowser.open(entrance(directory, access.url).as_uri())
 
@@ -89,12 +92,6 @@ def entrance(directory: Path, url: str) -> Path:
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
     return path
-
-
-def _show(url: str) -> None:
-    out = console()
-    out.print(Text.assemble("The page is at ", (url, HEADING)), soft_wrap=True)
-    out.print("The address is for you alone. Ctrl-C ends it.", style="dim")
 
 
 def import_page(command: str) -> tuple[ModuleType, ModuleType]:

@@ -12,14 +12,14 @@ from anyhook.model.answers import Outcome
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import EventSpec, RuleSet
-    from anyhook.engine.compare import Difference
+    from anyhook.engine.compare import RulesDifference
     from anyhook.engine.engine import Engine
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RulesVerdict:
     """What an agent does with a decision under one rule set.
 
     Attributes:
@@ -77,8 +77,8 @@ EFFECTS_OF_EVENTS = {
 
 
 def verdicts_by_rules(
-    engine: Engine, event: Event, decision: Decision, differences: list[Difference]
-) -> list[Verdict]:
+    engine: Engine, event: Event, decision: Decision, differences: list[RulesDifference]
+) -> list[RulesVerdict]:
     """Return the verdict under the engine's rule set, then those of rule sets that differ from it.
 
     Args:
@@ -97,14 +97,14 @@ def verdicts_by_rules(
     return verdicts
 
 
-def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -> Verdict:
+def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -> RulesVerdict:
     spec = rules.by_canonical[event.name]
     not_decided = why_not_decided(engine, decision)
     if not_decided is not None:
         effect = not_decided.text
         if decision.denied:
             effect += f"; the hooks that ran: {_word(decision)}"
-        return Verdict(
+        return RulesVerdict(
             rules=rules.name,
             release=rules.release,
             word="UNKNOWN",
@@ -113,7 +113,7 @@ def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -
             decided=False,
             style=badge(CAUTION),
         )
-    return Verdict(
+    return RulesVerdict(
         rules=rules.name,
         release=rules.release,
         word=_word(decision),

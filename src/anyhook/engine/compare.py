@@ -38,7 +38,7 @@ MAX_VALUE_WIDTH = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RulesDifference:
     """A rule set under which the decision differs.
 
     Attributes:
@@ -73,7 +73,7 @@ class RuledDecision(NamedTuple):
     decision: Decision
 
 
-def differences(engine: Engine, event: Event, decision: Decision) -> list[Difference]:
+def differences(engine: Engine, event: Event, decision: Decision) -> list[RulesDifference]:
     """Compare a decision with those under the agent's other rule sets.
 
     Args:
@@ -85,7 +85,7 @@ def differences(engine: Engine, event: Event, decision: Decision) -> list[Differ
         One difference for each rule set that decides otherwise. A handler that runs only under
         another rule set is named; its answer is not known.
     """
-    changed: list[Difference] = []
+    changed: list[RulesDifference] = []
     for rules in engine.agent.rule_sets.values():
         if rules is engine.rules or event.name not in rules.by_canonical:
             continue
@@ -95,7 +95,7 @@ def differences(engine: Engine, event: Event, decision: Decision) -> list[Differ
     return changed
 
 
-def _compare(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -> Difference:
+def _compare(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -> RulesDifference:
     # By identity: two equal entries of settings are two handlers.
     own_results = {id(result.handler): result for result in decision.results}
     plan = engine.plan(event, rules)
@@ -115,7 +115,7 @@ def _compare(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -
     not_planned = [result for result in decision.results if id(result.handler) not in planned]
     other = combine(rules, rules.by_canonical[event.name], event, tuple(groups))
     own_ruled = RuledDecision(engine.rules, decision)
-    return Difference(
+    return RulesDifference(
         rules=rules.name,
         release=rules.release,
         decision=other,

@@ -29,7 +29,7 @@ from anyhook.engine.absent import (
     required_events,
 )
 from anyhook.engine.combine import combine
-from anyhook.engine.guard import Guard, SharedGuard
+from anyhook.engine.guard import SharedGuard, TrustGuard
 from anyhook.engine.host import host_diagnostics
 from anyhook.engine.messages import MessageChannel
 from anyhook.engine.observers import OWN_SESSIONS, Observations, report_closed
@@ -340,9 +340,9 @@ class Engine:
         self._forget_plans()
         self.report_problems(self.messages)
 
-    def _make_guard(self) -> Guard:
+    def _make_guard(self) -> TrustGuard:
         definitions = tuple(self.hooks.definitions)
-        return Guard(self.agent, self._location.project, self._store, definitions)
+        return TrustGuard(self.agent, self._location.project, self._store, definitions)
 
     def _make_inheritance(self) -> Inheritance:
         redactions = {layer: self._redaction_of(layer) for layer in self.agent.layer_order}
@@ -441,7 +441,7 @@ class Engine:
         return is_on and self._guard.withhold(handler) is None
 
     @property
-    def guard(self) -> Guard:
+    def guard(self) -> TrustGuard:
         """The guard, which decides which hooks of the project may run."""
         return self._guard
 

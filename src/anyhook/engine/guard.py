@@ -15,9 +15,9 @@ from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.model.record import Record
 from anyhook.settings.detect import trust_command
 from anyhook.settings.directories import find_root
-from anyhook.trust.records import Change
+from anyhook.trust.records import TrustChange
 from anyhook.trust.scripts import command_files
-from anyhook.trust.subjects import Subject, SubjectReader, definition_key
+from anyhook.trust.subjects import SubjectReader, TrustSubject, definition_key
 from anyhook.trust.words import REPOSITORY
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ MAX_DIRECTORIES = 256
 """Directories and handlers for which the files that a command names there are kept."""
 
 
-class Guard:
+class TrustGuard:
     """Decides for one project and one version of its settings which handlers may run.
 
     Nothing is read before a handler that needs trust is about to run, and the files of a handler
@@ -65,14 +65,14 @@ class Guard:
         self._definitions = tuple(d for d in definitions if d.layer in agent.needs_trust)
         self._store_identity: FileIdentity = None
         self._records: Records | None = None
-        self._trusted: dict[int, Subject] = {}
-        self._changes: dict[int, Change] = {}
+        self._trusted: dict[int, TrustSubject] = {}
+        self._changes: dict[int, TrustChange] = {}
         self._elsewhere: dict[tuple[int, str], _ElsewhereCheck] = {}
         self._problems: tuple[Diagnostic, ...] = ()
         # The current directory, and the remedy that is right there.
         self._remedy_in: tuple[Path | None, str] | None = None
 
-    def subjects(self) -> list[Subject]:
+    def subjects(self) -> list[TrustSubject]:
         """Read what the project's hooks are made of."""
         return self._reader().read_all(self._definitions)
 
@@ -106,7 +106,7 @@ class Guard:
 
     # --- reports -----------------------------------------------------------------------------
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[TrustChange]:
         """Return what is not trusted, as it is now."""
         self._refresh()
         return list(self._changes.values())
@@ -142,7 +142,7 @@ class Guard:
             self._remedy_in = (directory, f"look at it with `{command}`")
         return self._remedy_in[1]
 
-    def _report(self, change: Change) -> Diagnostic:
+    def _report(self, change: TrustChange) -> Diagnostic:
         handler = change.subject.handler
         if change.what == "script" and change.newly_loaded:
             reason = f"it loaded {change.newly_loaded[0]} in a run, which was not trusted"
@@ -199,7 +199,7 @@ class Guard:
             return _withheld(handler, self._report_changed_file(handler, untrusted))
         return None
 
-    def _was_restored(self, change: Change) -> bool:
+    def _was_restored(self, change: TrustChange) -> bool:
         """Return whether the files of a handler are by now what was trusted."""
         subject = change.subject
         if change.what != "script" or subject.is_unchanged() or self._change_of(subject):
@@ -207,7 +207,7 @@ class Guard:
         del self._changes[id(subject.handler)]
         return True
 
-    def _change_of(self, subject: Subject) -> Change | None:
+    def _change_of(self, subject: TrustSubject) -> TrustChange | None:
         """Compare the files of a trusted handler with what was trusted, if one was touched."""
         if subject.is_unchanged():
             return None
@@ -216,13 +216,13 @@ class Guard:
         definition = next(d for d in self._definitions if handler in d.handlers)
         current = self._reader().read(definition, handler)
         if self._records is None:
-            return Change(current, "script")
+            return TrustChange(current, "script")
         change = self._records.compare(current, agent=self._agent.name)
         if change is None:
             self._trusted[id(handler)] = current
         return change
 
-    def _untrusted_file(self, subject: Subject, cwd: str) -> Path | None:
+    def _untrusted_file(self, subject: TrustSubject, cwd: str) -> Path | None:
         """Return a file that the command runs where it starts, and that was not trusted.
 
         In another directory than the project's, the same words can name other files.
@@ -240,7 +240,7 @@ class Guard:
             self._elsewhere[key] = check
         return check.untrusted
 
-    def _check_elsewhere(self, subject: Subject, start: Path) -> _ElsewhereCheck:
+    def _check_elsewhere(self, subject: TrustSubject, start: Path) -> _ElsewhereCheck:
         variables = {**self.variables(start), **subject.handler.variables}
         named = command_files(subject.handler, self._project, variables, start=start)
         trusted = {script.path for script in subject.scripts}
@@ -259,7 +259,7 @@ class Guard:
 
     def _refresh(self) -> None:
         """Read the store again if it changed, and compare the hooks with it."""
-        if self._store is None:
+        if self._store is None or not self._definitions:
             return
         identity = self._store.identity(self._project)
         if self._records is not None and identity == self._store_identity:
@@ -283,7 +283,7 @@ class Guard:
                     if self._records.has_definition(key):
                         subject = reader.read(definition, handler)
                     else:
-                        subject = Subject(key, handler, definition.event, definition.matcher)
+                        subject = TrustSubject(key, handler, definition.event, definition.matcher)
                     change = self._records.compare(subject, current_keys, agent=self._agent.name)
                 except Exception as error:  # noqa: BLE001 - what cannot be checked does not run
                     text = f"{handler.label!r} cannot be judged, so it does not run: {error}"
@@ -311,7 +311,7 @@ class _ElsewhereCheck(Record, kw_only=False):
         identities: Everything whose appearance or change may change that.
     """
 
-    subject: Subject
+    subject: TrustSubject
     untrusted: Path | None
     identities: Mapping[str, FileIdentity]
 
@@ -326,11 +326,11 @@ class SharedGuard:
         guard: A guard that nothing else uses.
     """
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: TrustGuard) -> None:
         self._guard = guard
         self._lock = threading.Lock()
 
     def withhold(self, handler: HandlerSpec, cwd: str = "") -> HandlerResult | None:
-        """Return the result of a handler that must not run; see `Guard.withhold`."""
+        """Return the result of a handler that must not run; see `TrustGuard.withhold`."""
         with self._lock:
             return self._guard.withhold(handler, cwd)

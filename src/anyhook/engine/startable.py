@@ -59,9 +59,11 @@ def _check_command(
     environ: Mapping[str, str],
 ) -> Iterator[Diagnostic]:
     """Report scripts and programs that do not exist or cannot be executed."""
-    for path in missing_scripts(handler, project, path_variables):
-        yield _about(handler, "missing-script", f"{path} does not exist")
     first = program(handler, project, path_variables)
+    for path in missing_scripts(handler, project, path_variables):
+        # A bare `x.py` is looked for on the PATH.
+        if not isinstance(first, str) or path.name != first:
+            yield _about(handler, "missing-script", f"{path} does not exist")
     if isinstance(first, str):
         search_path = _own_path(handler, environ)
         if first not in BUILTINS and shutil.which(first, path=search_path) is None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from anyhook.agents.spec import AgentSpec, RuleSet
-    from anyhook.engine.guard import Guard
+    from anyhook.engine.guard import TrustGuard
     from anyhook.engine.messages import MessageChannel
     from anyhook.engine.plan import Plan
     from anyhook.model.definitions import HandlerSpec, HookDefinition
@@ -51,7 +51,7 @@ class HookSource(Protocol):
         """All definitions."""
 
     @property
-    def guard(self) -> Guard:
+    def guard(self) -> TrustGuard:
         """Decides which matchers may be evaluated."""
 
     def plan_for(self, rules: RuleSet, event: str, subject: str | None) -> Plan:

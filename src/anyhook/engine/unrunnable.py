@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from anyhook.agents.spec import RuleSet
-    from anyhook.engine.guard import Guard
+    from anyhook.engine.guard import TrustGuard
     from anyhook.handlers.services import Services
     from anyhook.model.definitions import HandlerSpec
     from anyhook.settings.hookset import HookSet
@@ -30,7 +30,7 @@ def unrunnable_hooks(
     required: bool | frozenset[str],
     *,
     location: Location,
-    guard: Guard,
+    guard: TrustGuard,
     services: Services,
     runs: Callable[[HandlerSpec], bool],
 ) -> Iterator[Diagnostic]:

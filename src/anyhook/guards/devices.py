@@ -16,48 +16,16 @@ from anyhook.authoring import Hooks, ask, deny
 
 # Devices that may be written.
 HARMLESS_DEVICES = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/tty",
-    "/dev/stdout",
-    "/dev/stderr",
-    "/dev/fd/**",
-    "/dev/shm/**",
-    "/dev/pts/**",
+    *("/dev/zero", "/dev/full", "/dev/fd/**", "/dev/shm/**", "/dev/pts/**"),
 ]
 # Trees whose modes and owners are not changed as a whole.
 SYSTEM_TREES = ["/bin", "/boot", "/etc", "/home", "/lib", "/opt", "/root", "/usr", "/var", "~"]
 # Programs, with their first arguments, that destroy what is on a disk or stop the machine.
 DENIED_PROGRAMS = [
-    ["blkdiscard"],
-    ["cryptsetup", "luksFormat"],
-    ["cryptsetup", "erase"],
-    ["diskutil", "erase*"],
-    ["diskutil", "partitionDisk"],
-    ["flashrom"],
-    ["halt"],
-    ["insmod"],
-    ["init", "[06]"],
-    ["lvremove"],
-    ["modprobe"],
-    ["poweroff"],
-    ["pvremove"],
-    ["reboot"],
-    ["rmmod"],
-    ["shutdown"],
-    ["systemctl", "halt"],
-    ["systemctl", "poweroff"],
-    ["systemctl", "reboot"],
-    ["vgremove"],
-    ["zpool", "destroy"],
-    ["zfs", "destroy"],
-]
-# The same, with options.
-DENIED_OPTIONS = [
-    ("mdadm", {"--zero-superblock"}),
-    ("sgdisk", {"--zap-all"}),
-    ("wipefs", {"--all"}),
+    *("blkdiscard", "cryptsetup erase", "cryptsetup luksFormat", "diskutil erase*"),
+    *("diskutil partitionDisk", "flashrom", "halt", "init [06]", "insmod", "lvremove", "modprobe"),
+    *("poweroff", "pvremove", "reboot", "rmmod", "shutdown", "systemctl halt"),
+    *("systemctl poweroff", "systemctl reboot", "vgremove", "zfs destroy", "zpool destroy"),
 ]
 # Options with which a program for disks changes nothing.
 HARMLESS_OPTIONS = ["--list", "-l", "--print", "--help", "--version", "--dry-run", "--no-act"]
@@ -71,12 +39,13 @@ hooks.about(families=["devices"])
 @hooks.before_tool
 def guard_devices(event):
     """Deny commands that destroy disks, system trees or the running system."""
-    for match in dangers(event):
-        if not match or is_harmless(match.command):
-            continue
-        if match.certain:
-            return deny(f"{match.why}. {INSTEAD}")
-        return ask(f"{match.why}, and that may destroy a disk or the system.")
+    for question in dangers(event):
+        for match in question:
+            if is_harmless(match.command):
+                continue
+            if match.certain:
+                return deny(f"{match.why}. {INSTEAD}")
+            return ask(f"{match.why}, and that may destroy a disk or the system.")
     if event.tool == "shell" and FORK_BOMB.search(event.text):
         return deny(f"That is a fork bomb: it starts processes until the machine stops. {INSTEAD}")
     return None
@@ -87,13 +56,11 @@ def dangers(event):
     yield event.writes("/dev/**", "/proc/sysrq-trigger", "/sys/**", but_not=HARMLESS_DEVICES)
     yield event.deletes("/dev/**", but_not=HARMLESS_DEVICES)
     for program in ("chmod", "chown", "chgrp"):
-        match = event.runs(program, options={"--recursive"})
-        if match:
+        if event.runs(program, options={"--recursive"}):
             yield event.writes(*SYSTEM_TREES)
+    yield event.runs("mdadm", options={"--zero-superblock"})
     for words in DENIED_PROGRAMS:
-        yield event.runs(*words)
-    for program, options in DENIED_OPTIONS:
-        yield event.runs(program, options=options)
+        yield event.runs(*words.split())
 
 
 def is_harmless(command):
@@ -101,23 +68,44 @@ def is_harmless(command):
     return command is not None and any(command.has_options([name]) for name in HARMLESS_OPTIONS)
 
 
-hooks.example(tool="shell", input={"command": "dd if=x.img of=/dev/sda"}, expect="deny")
-hooks.example(tool="shell", input={"command": "cat x.img > /dev/nvme0n1"}, expect="deny")
-hooks.example(tool="shell", input={"command": "sudo mkfs.ext4 /dev/sdb1"}, expect="deny")
-hooks.example(tool="shell", input={"command": "chmod -R 777 /"}, expect="deny")
-hooks.example(tool="shell", input={"command": "chown --recursive me /etc"}, expect="deny")
-hooks.example(tool="shell", input={"command": "sudo shutdown -h now"}, expect="deny")
-hooks.example(tool="shell", input={"command": "zpool destroy tank"}, expect="deny")
-hooks.example(tool="shell", input={"command": "wipefs -a /dev/sdb"}, expect="deny")
-hooks.example(tool="shell", input={"command": "mdadm --zero-superblock /dev/sdb"}, expect="deny")
-hooks.example(tool="shell", input={"command": "echo c > /proc/sysrq-trigger"}, expect="deny")
-hooks.example(tool="shell", input={"command": ":(){ :|:& };:"}, expect="deny")
+for denied in (
+    "dd if=x.img of=/dev/sda",
+    "cat x.img > /dev/nvme0n1",
+    "sudo mkfs.ext4 /dev/sdb1",
+    "chmod -R 777 /",
+    *("chmod -R 777 /bin", "chown --recursive me /boot", "chgrp -R me /etc", "chmod -R 777 /home"),
+    *("chmod -R 777 /lib", "chmod -R 777 /opt", "chmod -R 777 /root", "chmod -R 777 /usr"),
+    *("chmod -R 777 /var", "chmod -R 777 ~"),
+    *("blkdiscard x.img", "cryptsetup erase x.img", "cryptsetup luksFormat x.img"),
+    *("diskutil eraseDisk JHFS+ x disk2", "diskutil partitionDisk disk2 1 MBR FAT32 x 1G"),
+    *("flashrom -w bios.bin", "halt -p", "init 0", "insmod x.ko", "lvremove vg/data", "modprobe x"),
+    *("poweroff -f", "pvremove x", "reboot -f", "rmmod x", "sudo shutdown -h now"),
+    *("systemctl halt", "systemctl poweroff", "systemctl reboot", "vgremove vg"),
+    *("zfs destroy tank/home", "zpool destroy tank"),
+    *("wipefs -a /dev/sdb", "mdadm --zero-superblock /dev/sdb", "sgdisk --zap-all /dev/sdb"),
+    "echo c > /proc/sysrq-trigger",
+    "echo 1 > /sys/block/sda/device/delete",
+    "rm /dev/sda",
+    "halt --help; halt",
+    ":(){ :|:& };:",
+    ":(){:|:&};:",
+):
+    hooks.example(tool="shell", input={"command": denied}, expect="deny")
 hooks.example(tool="shell", input={"command": "dd if=x.img of=$DISK"}, expect="ask")
-hooks.example(tool="shell", input={"command": "make 2> /dev/null"}, expect="none")
-hooks.example(tool="shell", input={"command": "parted -l; fdisk -l /dev/sda"}, expect="none")
-hooks.example(tool="shell", input={"command": "mkfs.ext4 test.img"}, expect="none")
-hooks.example(tool="shell", input={"command": "chmod -R u+w build"}, expect="none")
-hooks.example(tool="shell", input={"command": "chmod 644 /etc"}, expect="none")
+for harmless in (
+    "echo x | tee /dev/null /dev/zero /dev/full /dev/tty /dev/stdout /dev/stderr /dev/fd/3",
+    "cp data.bin /dev/shm/data.bin; echo done > /dev/pts/1",
+    "rm -rf /dev/shm/build",
+    "parted -l; fdisk -l /dev/sda",
+    *("flashrom --list", "flashrom --print", "flashrom --help", "lvremove --version"),
+    *("shutdown --dry-run", "flashrom --no-act", "zfs list"),
+    "mkfs.ext4 test.img",
+    "chmod -R u+w build",
+    "chmod 644 /etc",
+    "cryptsetup status x.img; diskutil list; init 3; systemctl status; zpool status",
+    "build() { make |& tee build.log; }",
+):
+    hooks.example(tool="shell", input={"command": harmless}, expect="none")
 
 if __name__ == "__main__":
     hooks.run()

@@ -16,44 +16,24 @@ from pathlib import Path
 from anyhook.authoring import Hooks, ask, deny
 
 # Places outside of the project in which an agent may delete and write.
-SCRATCH = ["/tmp/**", "/var/tmp/**", "/private/tmp/**", "/dev/null", "/dev/std*", "/dev/tty"]
+SCRATCH = ["/tmp/**", "/var/tmp/**", "/private/tmp/**"]
 # Directories that a build or an installation makes again.
 DISPOSABLE = [
-    "*.egg-info",
-    "*.log",
-    "*.o",
-    "*.py[co]",
-    "*.tmp",
-    ".cache",
-    ".coverage*",
-    ".eggs",
-    ".gradle",
-    ".mypy_cache",
-    ".next",
-    ".nuxt",
-    ".parcel-cache",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".terraform",
-    ".tox",
-    ".turbo",
-    ".venv",
-    "DerivedData",
-    "__pycache__",
-    "_build",
-    "bin",
-    "build",
-    "coverage",
-    "dist",
-    "htmlcov",
-    "node_modules",
-    "obj",
-    "out",
-    "site-packages",
-    "target",
-    "temp",
-    "tmp",
-    "venv",
+    *(
+        "*.egg-info",
+        "*.log",
+        "*.o",
+        "*.py[co]",
+        "*.tmp",
+        ".cache",
+        ".coverage*",
+        ".eggs",
+        ".gradle",
+    ),
+    *(".mypy_cache", ".next", ".nuxt", ".parcel-cache", ".pytest_cache", ".ruff_cache"),
+    *(".terraform", ".tox", ".turbo", ".venv", "DerivedData", "__pycache__", "_build", "bin"),
+    *("build", "coverage", "dist", "htmlcov", "node_modules", "obj", "out", "site-packages"),
+    *("target", "temp", "tmp", "venv"),
 ]
 # Files in the project that are neither deleted nor overwritten, like "data/**" or "migrations/**".
 PROTECTED = [".git/HEAD", ".git/config", ".git/objects/**", ".git/refs/**"]
@@ -75,10 +55,10 @@ def guard_files(event):
     whole = event.deletes(project, "~", "/tmp", "/var/tmp")
     if whole.certain and whole:
         return deny(f"{whole.why} as a whole. Delete single files and directories in it.")
-    protected = event.deletes(*PROTECTED) or event.writes(*PROTECTED)
-    is_by_git = protected.command is not None and protected.command.program == "git"
-    if protected.certain and protected and not is_by_git:
-        return deny(f"{protected.why}, which is protected. Ask the user.")
+    for protected in (*event.deletes(*PROTECTED), *event.writes(*PROTECTED)):
+        is_by_git = protected.command is not None and protected.command.program == "git"
+        if protected.certain and not is_by_git:
+            return deny(f"{protected.why}, which is protected. Ask the user.")
     lost = lost_files(event)
     if lost:
         return ask(f"This deletes everything in {lost}, and no build makes it again.")
@@ -115,7 +95,7 @@ def lost_files(event):
             is_lost = effect.kind == "deletes" or is_emptied
             if is_lost and is_wide and effect.is_known and not is_disposable(effect.target):
                 return effect.target
-    return ""
+    return None
 
 
 def is_disposable(target):
@@ -139,7 +119,7 @@ for denied in (
     "rsync -a --delete /tmp/empty/ ./",
     "mv ~/projects /tmp/x",
     "find ~ -name '*.bak' -exec rm {} +",
-    "rm .git/config",
+    *("rm .git/HEAD", "rm .git/config", "rm .git/objects/4b/825dc", "rm .git/refs/heads/main"),
     "bash -c 'rm -rf ~/Desktop'",
 ):
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
@@ -152,12 +132,16 @@ for asked in (
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
 hooks.example(tool="write_file", input={"file_path": "/etc/hosts", "content": ""}, expect="ask")
 for harmless in (
-    "rm -rf node_modules build dist *.egg-info",
-    "rm -rf ./target/debug",
+    "rm -rf *.egg-info *.log *.o *.pyc *.tmp .cache .coverage.1 .eggs .gradle .mypy_cache .next",
+    "rm -rf .nuxt .parcel-cache .pytest_cache .ruff_cache .terraform .tox .turbo .venv DerivedData",
+    "rm -rf __pycache__ _build bin build coverage dist htmlcov node_modules obj out site-packages",
+    "rm -rf ./target/debug temp tmp venv",
     "rm -f notes.txt",
     "find . -name '*.pyc' -delete",
     "find . -name __pycache__ -type d -exec rm -rf {} +",
-    "rm -rf /tmp/session-4121",
+    "rm -rf /tmp/session-4121 /var/tmp/x /private/tmp/x",
+    "rsync -a --delete --dry-run empty/ src/",
+    "make | tee /dev/null /dev/stderr /dev/tty /private/tmp/x",
     "mv src/old.py src/new.py",
     "git stash",
     "make > /dev/null 2>&1",
@@ -165,6 +149,9 @@ for harmless in (
 ):
     hooks.example(tool="shell", input={"command": harmless}, expect="none")
 hooks.example(tool="write_file", input={"file_path": "src/a.py", "content": ""}, expect="none")
+# The agent may be in a directory of the project: what is above it is not outside.
+HERE = str(Path(__file__).resolve().parent)
+hooks.example(tool="shell", cwd=HERE, input={"command": "rm -f ../notes.txt"}, expect="none")
 
 if __name__ == "__main__":
     hooks.run()

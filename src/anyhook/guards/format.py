@@ -15,23 +15,17 @@ from pathlib import Path
 
 from anyhook.authoring import Hooks, context
 
-# Ending of a file to the command that formats it; `{file}` is its path. The first that is installed runs.
+# Endings of files to the commands that format them. The first that is installed runs.
 FORMATTERS = {
-    ".py": [["ruff", "format", "--quiet", "{file}"], ["black", "--quiet", "{file}"]],
-    ".js": [["prettier", "--write", "{file}"], ["biome", "format", "--write", "{file}"]],
-    ".go": [["gofmt", "-w", "{file}"]],
-    ".rs": [["rustfmt", "{file}"]],
-    ".tf": [["terraform", "fmt", "{file}"]],
-    ".sh": [["shfmt", "-w", "{file}"]],
-    ".c": [["clang-format", "-i", "{file}"]],
-}
-# Endings that are formatted as another one.
-AS = {
-    **dict.fromkeys((".ts", ".tsx", ".jsx", ".mjs", ".css", ".scss", ".html", ".vue"), ".js"),
-    **dict.fromkeys((".json", ".yaml", ".yml"), ".js"),
-    **dict.fromkeys((".h", ".cc", ".cpp", ".hpp"), ".c"),
-    ".pyi": ".py",
-    ".bash": ".sh",
+    ".py .pyi": ["ruff format --quiet", "black --quiet"],
+    ".js .jsx .mjs .ts .tsx .css .scss .html .vue .json .yaml .yml": [
+        *("prettier --write", "biome format --write"),
+    ],
+    ".go": ["gofmt -w"],
+    ".rs": ["rustfmt"],
+    ".tf": ["terraform fmt"],
+    ".sh .bash": ["shfmt -w"],
+    ".c .h .cc .cpp .hpp": ["clang-format -i"],
 }
 SECONDS = 20  # that a formatter may take
 
@@ -60,10 +54,10 @@ def format_file(event):
 
 def formatter_of(path):
     """Return the command that formats a file; nothing if none is installed."""
-    suffix = AS.get(path.suffix, path.suffix)
-    for words in FORMATTERS.get(suffix, ()):
-        if shutil.which(words[0]):
-            return [word.replace("{file}", str(path)) for word in words]
+    for endings, commands in FORMATTERS.items():
+        for words in map(str.split, commands):
+            if path.suffix in endings.split() and shutil.which(words[0]):
+                return [*words, str(path)]
     return None
 
 

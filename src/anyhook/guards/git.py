@@ -18,59 +18,59 @@ ASK_USER = "Ask the user to do it."
 # Words behind `git`, options that it has, options with which it is harmless, what it does, and what
 # to do instead.
 RULES = [
-    (["reset"], {"--hard"}, [], "throws away changes that are not committed", COMMIT_FIRST),
-    (["reset"], {"--merge"}, [], "throws away changes that are not committed", COMMIT_FIRST),
-    (["checkout"], {"--force"}, [], "throws away changes that are not committed", COMMIT_FIRST),
-    (["switch"], {"--force"}, [], "throws away changes that are not committed", COMMIT_FIRST),
+    ("reset", {"--hard"}, [], "throws away changes that are not committed", COMMIT_FIRST),
+    ("reset", {"--merge"}, [], "throws away changes that are not committed", COMMIT_FIRST),
+    ("checkout", {"--force"}, [], "throws away changes that are not committed", COMMIT_FIRST),
+    ("switch", {"--force"}, [], "throws away changes that are not committed", COMMIT_FIRST),
     (
-        ["switch"],
+        "switch",
         {"--discard-changes"},
         [],
         "throws away changes that are not committed",
         COMMIT_FIRST,
     ),
     (
-        ["clean"],
+        "clean",
         {"--force"},
         ["--dry-run"],
         "deletes files that are not in git",
         "List them with `git clean -n`, and delete single files that you made.",
     ),
-    (["stash", "drop"], set(), [], "deletes changes that were put aside", ASK_USER),
-    (["stash", "clear"], set(), [], "deletes changes that were put aside", ASK_USER),
+    ("stash drop", set(), [], "deletes changes that were put aside", ASK_USER),
+    ("stash clear", set(), [], "deletes changes that were put aside", ASK_USER),
     (
-        ["push"],
+        "push",
         {"--force"},
         ["--dry-run"],
         "overwrites commits that others may have",
         "Use `git push --force-with-lease` on a branch of your own.",
     ),
-    (["push"], {"--mirror"}, [], "overwrites and deletes branches", ASK_USER),
-    (["push"], {"--prune"}, [], "deletes branches", ASK_USER),
-    (["push"], {"--delete"}, [], "deletes a branch or tag that others may have", ASK_USER),
+    ("push", {"--mirror"}, [], "overwrites and deletes branches", ASK_USER),
+    ("push", {"--prune"}, [], "deletes branches", ASK_USER),
+    ("push", {"--delete"}, [], "deletes a branch or tag that others may have", ASK_USER),
     (
-        ["branch"],
+        "branch",
         {"-D"},
         [],
         "deletes a branch whose commits may be nowhere else",
         "Use `git branch -d`, which refuses to lose commits.",
     ),
     (
-        ["branch"],
+        "branch",
         {"--delete", "--force"},
         [],
         "deletes a branch whose commits may be nowhere else",
         "Use `git branch -d`, which refuses to lose commits.",
     ),
-    (["reflog", "expire"], set(), ["--dry-run"], "deletes the way back to old commits", ASK_USER),
-    (["reflog", "delete"], set(), ["--dry-run"], "deletes the way back to old commits", ASK_USER),
-    (["gc"], {"--prune"}, [], "deletes commits that no branch holds", ASK_USER),
-    (["prune"], set(), ["--dry-run"], "deletes commits that no branch holds", ASK_USER),
-    (["filter-branch"], set(), [], "rewrites the whole history", ASK_USER),
-    (["filter-repo"], set(), ["--dry-run", "--analyze"], "rewrites the whole history", ASK_USER),
-    (["update-ref"], {"-d"}, [], "deletes a branch or tag", ASK_USER),
+    ("reflog expire", set(), ["--dry-run"], "deletes the way back to old commits", ASK_USER),
+    ("reflog delete", set(), ["--dry-run"], "deletes the way back to old commits", ASK_USER),
+    ("gc", {"--prune"}, [], "deletes commits that no branch holds", ASK_USER),
+    ("prune", set(), ["--dry-run"], "deletes commits that no branch holds", ASK_USER),
+    ("filter-branch", set(), [], "rewrites the whole history", ASK_USER),
+    ("filter-repo", set(), ["--dry-run", "--analyze"], "rewrites the whole history", ASK_USER),
+    ("update-ref", {"-d"}, [], "deletes a branch or tag", ASK_USER),
     (
-        ["worktree", "remove"],
+        "worktree remove",
         {"--force"},
         [],
         "deletes a directory with changes that are not committed",
@@ -86,9 +86,9 @@ hooks.about(families=["git"])
 def guard_git(event):
     """Deny commands that lose work or history in git."""
     for words, options, harmless, loss, instead in RULES:
-        match = event.runs("git", *words, options=options)
-        if match and not any(match.command.has_options([option]) for option in harmless):
-            return answer(match, loss, instead)
+        for match in event.runs("git", *words.split(), options=options):
+            if not any(match.command.has_options([option]) for option in harmless):
+                return answer(match, loss, instead)
     for command in event.commands:
         if command.program == "git" and loses_changes(command):
             loss = "throws away changes that are not committed"
@@ -123,7 +123,7 @@ def loses_changes(command):
 def overwrites_branch(command):
     """Return whether `git push` has a refspec that forces (`+main`) or deletes (`:main`)."""
     subcommand, *operands = command.operands or ("",)
-    return subcommand == "push" and any(operand[0] in "+:" for operand in operands[1:] if operand)
+    return subcommand == "push" and any(operand.startswith(("+", ":")) for operand in operands)
 
 
 for denied in (
@@ -131,7 +131,7 @@ for denied in (
     "git -C ../api reset --hard",
     "git reset --merge",
     "git checkout -- src/main.py",
-    "git checkout .",
+    *("git checkout .", "git checkout ./", "git checkout '*'", "git checkout :/"),
     "git checkout -f main",
     "git switch -f main",
     "git switch --discard-changes main",
@@ -159,6 +159,7 @@ for denied in (
     "rm -rf .git",
     "rm -rf .git/objects",
     "bash -c 'git reset --hard'",
+    "git push -f --dry-run; git push -f",
 ):
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
 hooks.example(tool="shell", input={"command": "git $ACTION --hard"}, expect="ask")
@@ -168,15 +169,20 @@ for harmless_command in (
     "git reset HEAD src/main.py",
     "git checkout -b feature",
     "git checkout main",
+    "git checkout main --",
+    "git add -- . :/",
     "git restore --staged src",
     "git clean -nd",
     "git clean -fdx --dry-run",
     "git branch -d done",
+    "git branch --force feature main",
     "git stash",
     "git stash pop",
     "git gc",
     "git reflog",
     "git worktree remove ../hotfix",
+    "git worktree add --force ../hotfix main",
+    *("git filter-repo --analyze", "git filter-repo --dry-run --path secrets"),
     "git commit -m 'Do not use git push --force'",
     "git rm --cached config.yml",
     "rm -rf build",

@@ -24,84 +24,35 @@ HARMLESS = re.compile(
 )
 # Programs with their first arguments; `*` stands for any characters.
 COMMANDS = [
-    ["aws", "*", "delete-*"],
-    ["aws", "*", "terminate-*"],
-    ["aws", "*", "stop-*"],
-    ["aws", "*", "modify-*"],
-    ["aws", "s3", "rb"],
-    ["aws", "s3api", "put-bucket-policy"],
-    ["az", "*", "delete"],
-    ["az", "*", "*", "delete"],
-    ["docker", "stack", "rm"],
-    ["docker", "swarm", "leave"],
-    ["eb", "terminate"],
-    ["fly", "apps", "destroy"],
-    ["flyctl", "apps", "destroy"],
-    ["gcloud", "*", "delete"],
-    ["gcloud", "*", "*", "delete"],
-    ["gcloud", "*", "*", "*", "delete"],
-    ["gh", "repo", "delete"],
-    ["gh", "release", "delete"],
-    ["gsutil", "rb"],
-    ["helm", "delete"],
-    ["helm", "rollback"],
-    ["helm", "uninstall"],
-    ["helm", "upgrade"],
-    ["heroku", "apps:destroy"],
-    ["heroku", "pg:reset"],
-    ["kubectl", "apply"],
-    ["kubectl", "cordon"],
-    ["kubectl", "delete"],
-    ["kubectl", "drain"],
-    ["kubectl", "edit"],
-    ["kubectl", "patch"],
-    ["kubectl", "replace"],
-    ["kubectl", "rollout", "undo"],
-    ["kubectl", "scale"],
-    ["netlify", "deploy"],
-    ["pulumi", "destroy"],
-    ["pulumi", "up"],
-    ["railway", "down"],
-    ["redis-cli", "flush*"],
-    ["redis-cli", "FLUSH*"],
-    ["serverless", "remove"],
-    ["terraform", "apply"],
-    ["terraform", "destroy"],
-    ["terraform", "state", "rm"],
-    ["terraform", "taint"],
-    ["tofu", "apply"],
-    ["tofu", "destroy"],
-    ["vercel", "remove"],
+    *("aws * delete-*", "aws * terminate-*", "aws * stop-*", "aws * modify-*", "aws s3 rb"),
+    *("aws s3api put-bucket-policy", "az * delete", "az * * delete", "docker stack rm"),
+    *("docker swarm leave", "eb terminate", "fly apps destroy", "flyctl apps destroy"),
+    *("gcloud * delete", "gcloud * * delete", "gcloud * * * delete", "gh repo delete"),
+    *("gh release delete", "gsutil rb", "helm delete", "helm rollback", "helm uninstall"),
+    *("helm upgrade", "heroku apps:destroy", "heroku pg:reset", "kubectl apply", "kubectl cordon"),
+    *("kubectl delete", "kubectl drain", "kubectl edit", "kubectl patch", "kubectl replace"),
+    *("kubectl rollout undo", "kubectl scale", "netlify deploy", "pulumi destroy", "pulumi up"),
+    *("railway down", "serverless remove"),
+    *("terraform apply", "terraform destroy", "terraform state rm", "terraform taint"),
+    *("tofu apply", "tofu destroy", "vercel remove"),
 ]
 OPTIONS = [
-    ("aws", ["s3", "rm"], {"--recursive"}),
-    ("aws", ["s3", "sync"], {"--delete"}),
-    ("gsutil", ["rm"], {"-r"}),
-    ("netlify", ["deploy"], {"--prod"}),
-    ("vercel", [], {"--prod"}),
+    ("aws s3 rm", "--recursive"),
+    ("aws s3 sync", "--delete"),
+    ("gsutil rm", "-r"),
+    ("vercel", "--prod"),
 ]
 # Options with which a command only shows what it would do.
 DRY_RUN = ["--dry-run", "--dryrun", "--what-if", "--check", "--help", "--diff"]
 # Clients of databases, and statements that delete or change a structure.
 DATABASES = {
-    *(
-        "clickhouse-client",
-        "cockroach",
-        "mariadb",
-        "mongo",
-        "mongosh",
-        "mysql",
-        "psql",
-        "redis-cli",
-    ),
-    *("snowsql", "sqlcmd", "sqlplus", "usql", "mysqladmin", "dropdb"),
+    *("clickhouse-client", "cockroach", "mariadb", "mongo", "mongosh", "mysql", "mysqladmin"),
+    *("psql", "redis-cli", "snowsql", "sqlcmd", "sqlplus", "usql"),
 }
-STATEMENT = re.compile(
-    r"\b(?:drop|truncate|alter)\s+(?:table|database|schema|view|index|user|role|collection)\b"
-    r"|\btruncate\s+\w|\bdelete\s+from\s+\S+\s*(?:;|\"|'|$)|\bdropdatabase\b|\.drop\(|\bflush(?:all|db)\b"
-    r"|\bupdate\s+\S+\s+set\b(?!.*\bwhere\b)",
-    re.IGNORECASE,
-)
+DELETING_WORDS = {"truncate", "dropdatabase", "flushall", "flushdb"}
+STRUCTURES = {
+    *("table", "database", "schema", "view", "index", "user", "role", "db"),
+}
 ASK_USER = "Tell the user what you would run and what it changes, and let them run it."
 
 hooks = Hooks(on_crash="deny")
@@ -111,22 +62,24 @@ hooks.about(families=["production"])
 @hooks.before_tool("shell")
 def guard_production(event):
     """Deny changes of production systems, and ask where it is not known which system it is."""
-    for words in COMMANDS:
-        match = event.runs(*words)
-        if match:
-            return answer(event, match)
-    for program, words, options in OPTIONS:
-        match = event.runs(program, *words, options=options)
-        if match:
-            return answer(event, match)
+    answers = [answer for answer in answers_to(event) if answer is not None]
+    denials = [answer for answer in answers if answer.outcome == "deny"]
+    return next(iter([*denials, *answers]), None)
+
+
+def answers_to(event):
+    """Yield an answer about each command; nothing about what is harmless."""
+    questions = [event.runs(*words.split()) for words in COMMANDS]
+    questions += [event.runs(*words.split(), options={option}) for words, option in OPTIONS]
+    for question in questions:
+        for match in question:
+            yield answer(event, match)
     for command in event.commands:
         is_remote_docker = command.program == "docker" and "-H" in command.arguments
-        is_database = command.program in DATABASES
-        if command.program == "dropdb" or (is_database and STATEMENT.search(command.source)):
-            return decide(f"`{command.program}` deletes or changes data", command.source)
+        if command.program == "dropdb" or changes_data(command):
+            yield decide(f"`{command.program}` deletes or changes data", command.source)
         if is_remote_docker and {"rm", "stop", "kill", "down"} & set(command.operands):
-            return decide("this ends containers on another machine", command.source)
-    return None
+            yield decide("this ends containers on another machine", command.source)
 
 
 def answer(event, match):
@@ -136,12 +89,21 @@ def answer(event, match):
         return None
     if not match.certain:
         return ask(f"{match.why}; that may change a system that others use.")
-    return decide(match.why, f"{command.source} {' '.join(variables(event))}")
+    # `KUBECONFIG=prod.yaml kubectl …`
+    assignments = [word for word in event.text.split() if "=" in word]
+    return decide(match.why, " ".join([command.source, *assignments]))
 
 
-def variables(event):
-    """Return the assignments in front of the command: `KUBECONFIG=prod.yaml kubectl …`."""
-    return re.findall(r"\b[A-Z][A-Z_]*=\S+", event.text)
+def changes_data(command):
+    """Return whether a client of a database gets a statement that deletes data or structures."""
+    words = set(re.split(r"\W+", command.source.lower()))
+    takes_all_rows = {"delete", "from"} <= words or {"update", "set"} <= words
+    is_deleting = (
+        not words.isdisjoint(DELETING_WORDS)
+        or (takes_all_rows and "where" not in words)
+        or (not words.isdisjoint({"drop", "alter"}) and not words.isdisjoint(STRUCTURES))
+    )
+    return command.program in DATABASES and is_deleting
 
 
 def decide(why, text):
@@ -154,6 +116,8 @@ def decide(why, text):
 
 
 for denied in (
+    "aws s3 rb s3://x; kubectl --context minikube delete pod a; kubectl delete namespace production",
+    "kubectl delete pod a --dry-run=server; kubectl delete namespace prd",
     "kubectl delete namespace production",
     "kubectl --context prod delete deployment api",
     "helm uninstall api -n production",
@@ -161,10 +125,14 @@ for denied in (
     "gcloud sql instances delete prod-db",
     "az group delete --name prod-rg --yes",
     "aws s3 sync --delete . s3://prod-assets",
-    "netlify deploy --prod",
+    *("netlify deploy --prod", "vercel --prod", "gsutil rm -r gs://live-assets"),
+    "KUBECONFIG=prod.yaml kubectl apply -f app.yaml",
     'psql -h prod-db.example.com -c "DELETE FROM orders"',
     'psql "$PROD_DATABASE_URL" -c "DROP TABLE users"',
     "docker -H ssh://prod.example.com rm -f api",
+    *("docker -H tcp://prod stop api", "docker -H tcp://prod kill api"),
+    "docker -H tcp://prod compose down",
+    'mysql -h live.example.com -e "UPDATE users SET admin = 1"',
     "dropdb prod",
 ):
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
@@ -172,11 +140,31 @@ for asked in (
     "terraform destroy -auto-approve",
     "terraform apply -auto-approve",
     "kubectl drain node-1 --force",
-    "aws s3 rb s3://customer-uploads --force",
+    *("aws s3 rb s3://customer-uploads --force", "aws ec2 terminate-instances --instance-ids i-1"),
+    *("aws ec2 stop-instances --instance-ids i-1", "aws rds modify-db-instance --id x"),
+    "aws s3api put-bucket-policy --bucket x --policy file://p.json",
+    *("az group delete --name x", "az vm disk delete --name x", "docker stack rm shop"),
+    *("docker swarm leave --force", "eb terminate shop", "flyctl apps destroy shop"),
+    *("gcloud projects delete x", "gcloud sql instances delete x"),
+    *("gcloud compute backend-services groups delete x", "gh release delete v1 --yes"),
+    *("gsutil rb gs://x", "helm delete api", "helm rollback api 1", "helm upgrade api ./chart"),
+    *("heroku apps:destroy shop", "heroku pg:reset", "kubectl apply -f x.yaml", "kubectl cordon n"),
+    *("kubectl edit deploy api", "kubectl patch deploy api -p x", "kubectl replace -f x.yaml"),
+    *("kubectl rollout undo deploy/api", "kubectl scale deploy api --replicas=0"),
+    *("netlify deploy", "pulumi destroy", "pulumi up", "railway down", "redis-cli flushall"),
+    *("redis-cli FLUSHDB", "serverless remove", "terraform state rm x", "terraform taint x"),
+    *("tofu apply", "tofu destroy", "vercel remove shop", "kubectl $VERB pod api -n production"),
     "aws s3 rm s3://customer-uploads --recursive",
     "gh repo delete acme/shop --yes",
     "fly apps destroy shop",
     'mysql -e "TRUNCATE TABLE sessions" shop',
+    *("mysqladmin drop database shop", "clickhouse-client -q 'drop table a'", "dropdb shop"),
+    *("cockroach sql -e 'drop table a'", "mariadb -e 'alter table a add b int' shop"),
+    *("mongo shop --eval 'db.dropDatabase()'", "mongosh shop --eval 'db.orders.drop()'"),
+    *("snowsql -q 'truncate orders'", "sqlcmd -Q 'drop view a'", "sqlplus x 'drop index a'"),
+    *("usql -c 'drop schema a'", "psql -c 'drop user a' shop", "psql -c 'drop role a' shop"),
+    "redis-cli -h cache flushall",
+    "psql -c 'delete from a;' shop",
 ):
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
 for harmless in (
@@ -184,6 +172,26 @@ for harmless in (
     "kubectl get pods -n production",
     "kubectl delete pod api-1 --dry-run=server",
     "kubectl --context minikube delete pod api-1",
+    *("aws s3 rb s3://x --dryrun", "az group delete --name x --what-if", "helm upgrade x . --help"),
+    *("kubectl apply -f x.yaml --check", "helm upgrade x . --diff"),
+    *(
+        "redis-cli -h localhost flushall",
+        "redis-cli -h 127.0.0.1 flushall",
+        "redis-cli -h ::1 flushall",
+    ),
+    *("kubectl --context kind delete pod a", "kubectl --context k3d delete pod a"),
+    *("kubectl --context docker-desktop delete pod a", "helm delete a -n testing"),
+    *("kubectl --context rancher-desktop delete pod a", "helm delete a -n test"),
+    *("helm delete a -n tests", "helm delete a -n dev", "helm delete a -n development"),
+    *("helm delete a -n staging", "helm delete a -n sandbox", "helm delete a -n preview"),
+    *("helm delete a -n local", "usql :memory: -c 'drop table a'", "helm list -n prod"),
+    *("docker -H tcp://prod ps", "docker rm x", "aws s3 rm s3://x/a.txt", "aws s3 sync . s3://x"),
+    *("docker service ls", "gsutil rm gs://x/a", "vercel", "heroku pg:info", "redis-cli get a"),
+    *("psql -c 'update a set b = 1 where c = 2' shop", "mysql -e 'select a from b' shop"),
+    *("psql -c 'select delete' shop", "psql -c 'select update' shop", "psql -c 'set a = 1' shop"),
+    *("psql -c 'create table a (b int)' shop", "psql -c 'select drop' shop"),
+    "grep -rn 'drop table' src; echo delete from a",
+    "psql -c 'delete from a where b = 1' shop",
     "helm template ./chart",
     "aws s3 ls s3://customer-uploads",
     "psql -h localhost test -c 'DROP TABLE tmp_import'",

@@ -17,60 +17,25 @@ from anyhook.authoring import Hooks, ask, deny, find_secrets, hide_secrets, repl
 
 # Files that hold secrets. A name without a slash is looked for in every directory.
 SECRET_FILES = [
-    ".env",
-    ".env.*",
-    ".envrc",
-    ".netrc",
-    ".npmrc",
-    ".pgpass",
-    ".pypirc",
-    "*.key",
-    "*.p12",
-    "*.pem",
-    "*.pfx",
-    "credentials.json",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    "id_rsa",
-    "secrets.json",
-    "secrets.yaml",
-    "secrets.yml",
-    "service-account*.json",
-    "/etc/shadow",
-    "/proc/*/environ",
-    "~/.aws/credentials",
-    "~/.azure/**",
-    "~/.config/gcloud/**",
-    "~/.config/gh/hosts.yml",
-    "~/.docker/config.json",
-    "~/.git-credentials",
-    "~/.gnupg/**",
-    "~/.kube/config",
-    "~/.ssh/id_*",
+    *(".env", ".env.*", ".envrc", ".netrc", ".npmrc", ".pgpass", ".pypirc", "*.key", "*.p12"),
+    *("*.pem", "*.pfx", "credentials.json", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa"),
+    *("secrets.json", "secrets.yaml", "secrets.yml", "service-account*.json", "/etc/shadow"),
+    *("/proc/*/environ", "~/.aws/credentials", "~/.azure/**", "~/.config/gcloud/**"),
+    *("~/.config/gh/hosts.yml", "~/.docker/config.json", "~/.git-credentials", "~/.gnupg/**"),
+    *("~/.kube/config", "~/.ssh/id_*"),
 ]
 # Of these, the ones that hold none.
 HARMLESS_FILES = [".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub"]
 # Programs, with their first arguments, that print secrets.
 PRINTING_PROGRAMS = [
-    ["aws", "secretsmanager", "get-secret-value"],
-    ["aws", "ssm", "get-parameter*"],
-    ["gcloud", "auth", "print-*"],
-    ["gcloud", "secrets", "versions", "access"],
-    ["gh", "auth", "token"],
-    ["git", "credential", "fill"],
-    ["heroku", "config"],
-    ["kubectl", "get", "secret", "*"],
-    ["kubectl", "get", "secret/*"],
-    ["op", "read"],
-    ["pass", "show"],
-    ["vault", "kv", "get"],
-    ["vault", "read"],
+    *("aws secretsmanager get-secret-value", "aws ssm get-parameter*", "gcloud auth print-*"),
+    *("gcloud secrets versions access", "gh auth token", "git credential fill", "heroku config"),
+    *("kubectl get secret *", "kubectl get secret/*", "op read", "pass show", "vault kv get"),
+    "vault read",
 ]
-PRINTING_OPTIONS = [
-    ("gpg", {"--export-secret-keys"}),
-    ("security", {"-w"}),
-]
+PRINTING_OPTIONS = [("gpg", "--export-secret-keys"), ("security", "-w")]
+# Programs that look at a file without showing what is in it.
+NAMING = {"file", "stat", "wc", "md5sum"}
 # Names of variables whose values are secret.
 SECRET_NAME = re.compile(
     r"\$\{?\w*(?:TOKEN|SECRET|PASSW(?:OR)?D|API_?KEY|PRIVATE_?KEY|CREDENTIAL)\w*", re.IGNORECASE
@@ -87,20 +52,21 @@ def guard_secrets(event):
     kinds = find_secrets(added_text(event))
     if kinds:
         return deny(f"This contains a secret ({', '.join(kinds)}). {ENV_INSTEAD}")
-    match = event.reads(*SECRET_FILES, but_not=HARMLESS_FILES)
-    if match and only_names_files(match.command):
-        match = None
+    matches = [*event.reads(*SECRET_FILES, but_not=HARMLESS_FILES)]
     for words in PRINTING_PROGRAMS:
-        match = match or event.runs(*words)
-    for program, options in PRINTING_OPTIONS:
-        match = match or event.runs(program, options=options)
-    if match and match.certain:
-        return deny(f"{match.why}, and that shows secrets to the model. {ENV_INSTEAD}")
+        matches += event.runs(*words.split())
+    for program, option in PRINTING_OPTIONS:
+        matches += event.runs(program, options={option})
+    shown = [m for m in matches if m.command is None or m.command.program not in NAMING]
+    for match in shown:
+        if match.certain:
+            return deny(f"{match.why}, and that shows secrets to the model. {ENV_INSTEAD}")
     for command in event.commands:
         if prints_variables(command):
             return deny(f"`{command.source}` shows secrets to the model. {ENV_INSTEAD}")
-    if match and is_unknown(match.command):
-        return ask(f"{match.why}; that may show secrets to the model.")
+    for match in shown:
+        if is_unknown(match.command):
+            return ask(f"{match.why}; that may show secrets to the model.")
     return None
 
 
@@ -128,11 +94,6 @@ def added_text(event):
     )
 
 
-def only_names_files(command):
-    """Return whether a command looks at a file without showing what is in it."""
-    return command is not None and command.program in {"file", "stat", "ssh-keygen", "wc", "md5sum"}
-
-
 def is_unknown(command):
     """Return whether only the shell knows which files a command reads.
 
@@ -146,75 +107,113 @@ def is_unknown(command):
 
 def prints_variables(command):
     """Return whether a command prints the environment, a secret variable, or a file of git."""
-    if command.program in {"printenv", "env", "export", "set"} and not command.arguments:
-        return True
-    if command.program == "docker" and command.operands[:1] == ("inspect",):
-        return any("Env" in argument for argument in command.arguments)
-    if command.program == "git" and command.operands[:1] in {("show",), ("cat-file",)}:
-        return any(re.search(r":(?:.*/)?\.env$", operand) for operand in command.operands)
-    is_printed = command.program in {"echo", "printf", "printenv"}
-    words = command.arguments if is_printed else ()
-    if command.program == "printenv":
-        words = [f"${word}" for word in words]
-    return any(SECRET_NAME.search(word) for word in words)
+    text = " ".join(command.arguments)
+    match command.program:
+        case "env" | "export" | "set":
+            return not text
+        case "printenv":
+            return not text or SECRET_NAME.search(f"${text}") is not None
+        case "echo" | "printf":
+            return SECRET_NAME.search(text) is not None
+        case "docker":
+            return "inspect" in text and "Env" in text
+        case "git":
+            is_shown = not {"show", "cat-file"}.isdisjoint(command.operands)
+            return is_shown and any(re.search(r"[:/]\.env$", word) for word in command.operands)
+    return False
 
 
 KEY = "AKIA" + "QZ3VXN7HTR5WLD2M"  # not a key: it is written in two parts so that no tool finds one
-for command in (
+OF_SECRETS = """.env config/.env.production .envrc .netrc .npmrc .pgpass .pypirc x.key x.p12 x.pem x.pfx
+    credentials.json id_dsa id_ecdsa id_ed25519 id_rsa secrets.json secrets.yaml secrets.yml
+    service-account-x.json /etc/shadow /proc/self/environ ~/.aws/credentials ~/.azure/x
+    ~/.config/gcloud/x ~/.config/gh/hosts.yml ~/.docker/config.json ~/.git-credentials ~/.gnupg/x
+    ~/.kube/config ~/.ssh/id_work"""
+for path in OF_SECRETS.split():
+    hooks.example(tool="read_file", input={"file_path": path}, expect="deny")
+for denied in (
     f"aws configure set aws_access_key_id {KEY}",
-    "cat .env",
-    "head -5 config/.env.production",
-    "base64 ~/.ssh/id_ed25519",
+    *(
+        "cat .env",
+        "head -5 config/.env.production",
+        "base64 ~/.ssh/id_ed25519",
+        "wc .env; cat .env",
+    ),
     "python3 -c \"print(open('.env').read())\"",
-    "cat /proc/self/environ",
-    "cp ~/.netrc notes.txt",
-    "printenv",
-    "env | sort",
-    "echo $GITHUB_TOKEN",
-    "printenv GITHUB_TOKEN",
-    "git show HEAD:.env",
+    *("cat /proc/self/environ", "cp ~/.netrc notes.txt", "cat $X; cat .env"),
+    *("printenv", "env | sort", "export", "set", "echo $GITHUB_TOKEN", "printenv GITHUB_TOKEN"),
+    *("printf %s ${CLIENT_SECRET}", "echo $DB_PASSWORD", "echo $PGPASSWD", "echo $OPENAI_API_KEY"),
+    *("echo $APIKEY", "echo $PRIVATE_KEY", "echo $PRIVATEKEY", "echo $aws_credentials"),
+    *(
+        "git show HEAD:.env",
+        "git cat-file -p main:app/.env",
+        "gh auth token",
+        "git credential fill",
+    ),
     "docker inspect --format '{{.Config.Env}}' api",
-    "gh auth token",
-    "aws secretsmanager get-secret-value --secret-id x",
-    "kubectl get secret db -o yaml",
-    "vault kv get secret/db",
-    "gpg --export-secret-keys",
-    "security find-generic-password -s github -w",
+    *("aws secretsmanager get-secret-value --secret-id x", "aws ssm get-parameters --names x"),
+    *("gcloud auth print-access-token", "gcloud secrets versions access latest --secret x"),
+    *("heroku config", "kubectl get secret db -o yaml", "kubectl get secret/db -o yaml"),
+    *("op read op://a/b", "pass show mail", "vault kv get secret/db", "vault read secret/db"),
+    *("gpg --export-secret-keys", "security find-generic-password -s github -w"),
 ):
-    hooks.example(tool="shell", input={"command": command}, expect="deny")
-hooks.example(
-    tool="write_file", input={"file_path": "a.py", "content": f"KEY = '{KEY}'"}, expect="deny"
-)
-hooks.example(
-    tool="edit_file",
-    input={"file_path": "a.py", "old_string": "KEY = ''", "new_string": f"KEY = '{KEY}'"},
-    expect="deny",
-)
-hooks.example(
-    tool="edit_file",
-    input={"file_path": "a.py", "old_string": f"KEY = '{KEY}'", "new_string": "KEY = ''"},
-    expect="none",
-)
-hooks.example(tool="read_file", input={"file_path": "config/.env"}, expect="deny")
-hooks.example(tool="read_file", input={"file_path": ".env.example"}, expect="none")
-hooks.example(tool="shell", input={"command": "cat $FILE"}, expect="ask")
-hooks.example(tool="shell", input={"command": "grep KEY= .env*"}, expect="ask")
-for command in (
-    "cp .env.example .env",
-    "grep -rn password src",
-    "ls -la ~/.ssh",
-    "cat ~/.ssh/id_ed25519.pub",
-    "ssh-keygen -lf ~/.ssh/id_ed25519",
-    "printenv PATH",
-    "env NODE_ENV=test npm test",
-    "echo $HOME",
-    "test -f .env && echo exists",
-    "gh auth status",
-    "kubectl get secrets",
-    "git show HEAD:README.md",
-    "docker inspect api",
+    hooks.example(tool="shell", input={"command": denied}, expect="deny")
+old, new = {"old_string": f"KEY = '{KEY}'"}, {"new_string": f"KEY = '{KEY}'"}
+kept = {"old_string": f"A\n{KEY}\nB", "new_string": f"A\n{KEY}\nC"}
+for content in (f"KEY = '{KEY}'", f"-{KEY}"):
+    arguments = {"file_path": "a.py", "content": content}
+    hooks.example(tool="write_file", input=arguments, expect="deny")
+hooks.example(tool="edit_file", input={"file_path": "a", "old_string": "", **new}, expect="deny")
+hooks.example(tool="edit_file", input={"file_path": "a", **old, "new_string": ""}, expect="none")
+# Agents edit in several forms: with lines around the change, or by a patch.
+hooks.example(tool="edit_file", input={"file_path": "a", **kept}, expect="none", agents=["claude"])
+START, END = "*** Begin Patch\n*** Update File: a.py\n@@\n", "\n*** End Patch"
+patch = f"{START}-KEY = '{KEY}'\n+KEY = ''{END}"
+hooks.example(tool="edit_file", input={"command": patch}, expect="none", agents=["codex"])
+for lines in (f"-KEY = ''\n+KEY = '{KEY}'", f" KEY = '{KEY}'\n+A = ''"):
+    patch = f"{START}{lines}{END}"
+    hooks.example(tool="edit_file", input={"command": patch}, expect="deny", agents=["codex"])
+for path in (".env.example", "README.md"):
+    hooks.example(tool="read_file", input={"file_path": path}, expect="none")
+for asked in ("cat $FILE", "grep KEY= .env*", "cat $FILE; echo done", 'eval "$X"'):
+    hooks.example(tool="shell", input={"command": asked}, expect="ask")
+for harmless in (
+    *("cp .env.example .env", "cat .env.sample .env.template .env.dist", "grep -rn password src"),
+    *("ls -la ~/.ssh", "cat ~/.ssh/id_ed25519.pub", "ssh-keygen -lf ~/.ssh/id_ed25519"),
+    *("file .env", "stat .env", "wc -l .env", "md5sum .env", "test -f .env && echo exists"),
+    *("printenv PATH", "env NODE_ENV=test npm test", "echo $HOME", "export A=1", "set -e"),
+    *(
+        "gh auth status",
+        "kubectl get secrets",
+        "git show HEAD:README.md",
+        "git show HEAD:.env.example",
+    ),
+    *(
+        "git add x:.env",
+        "docker inspect api",
+        "docker run -e Env=1 api",
+        "aws ssm describe-parameters",
+    ),
+    *(
+        "gcloud auth list",
+        "gcloud secrets versions list x",
+        "git credential approve",
+        "vault list x",
+    ),
+    *("heroku ps", "kubectl get pods", "op list", "pass ls", "vault kv list x", "gpg --export x"),
+    *(
+        "security list-keychains",
+        "aws secretsmanager list-secrets",
+        "gcloud secrets list",
+        "echo TOKEN",
+    ),
 ):
-    hooks.example(tool="shell", input={"command": command}, expect="none")
+    hooks.example(tool="shell", input={"command": harmless}, expect="none")
+shell = {"command": "cat notes.txt"}
+hooks.example("after_tool", tool="shell", input=shell, tool_response="nothing", expect="none")
+hooks.example(
+    "after_tool", tool="shell", input=shell, tool_response=f"key {KEY}", expect="replace_result"
+)
 
 if __name__ == "__main__":
     hooks.run()

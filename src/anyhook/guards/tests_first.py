@@ -12,38 +12,25 @@ Version: 1
 """
 
 import time
+from fnmatch import fnmatchcase
 from pathlib import PurePath
 
 from anyhook.authoring import Hooks, deny, load_state, save_state
 
 # Programs with their first arguments that run the tests of a project.
 TEST_COMMANDS = [
-    ["pytest"],
-    ["python*", "-m", "pytest"],
-    ["python*", "-m", "unittest"],
-    ["tox"],
-    ["nox"],
-    ["make", "test*"],
-    ["make", "check"],
-    ["npm", "test"],
-    ["npm", "run", "test*"],
-    ["pnpm", "test"],
-    ["yarn", "test"],
-    ["bun", "test"],
-    ["vitest"],
-    ["jest"],
-    ["cargo", "test"],
-    ["cargo", "nextest"],
-    ["go", "test"],
-    ["mvn", "test"],
-    ["gradle", "test"],
-    ["./gradlew", "test"],
-    ["dotnet", "test"],
-    ["rspec"],
-    ["bundle", "exec", "rspec"],
-    ["phpunit"],
-    ["mix", "test"],
-    ["swift", "test"],
+    *(
+        "pytest",
+        "python* -m pytest",
+        "python* -m unittest",
+        "tox",
+        "nox",
+        "make test*",
+        "make check",
+    ),
+    *("npm test", "npm run test*", "pnpm test", "yarn test", "bun test", "vitest", "jest"),
+    *("cargo test", "cargo nextest", "go test", "mvn test", "gradle test", "gradlew test"),
+    *("dotnet test", "rspec", "bundle exec rspec", "phpunit", "mix test", "swift test"),
 ]
 # Endings of files whose change needs no tests.
 WITHOUT_TESTS = {".adoc", ".csv", ".gitignore", ".md", ".rst", ".svg", ".txt"}
@@ -83,30 +70,59 @@ def ask_for_tests(event):
 
 def runs_tests(event):
     """Return whether a call runs the tests."""
-    for words in TEST_COMMANDS:
-        for command in event.commands:
-            arguments = [command.program, *command.arguments][: len(words)]
-            pairs = zip(arguments, words, strict=False)
-            if len(arguments) == len(words) and all(PurePath(a).match(w) for a, w in pairs):
-                return True
-    return False
+    lines = [" ".join([command.program, *command.arguments, ""]) for command in event.commands]
+    return any(fnmatchcase(line, f"{words} *") for line in lines for words in TEST_COMMANDS)
 
 
 def changes_code(event):
     """Return whether a call changes a file whose change needs tests."""
-    if event.tool == "shell":
-        paths = [path for command in event.commands for path in command.written_paths]
-        paths = [path for path in paths if path.startswith(event.cwd)]
-    else:
+    paths = [path for command in event.commands for path in command.written_paths]
+    paths = [path for path in paths if path.startswith(event.cwd)]
+    if event.tool in {"write_file", "edit_file", "edit_notebook"}:
         arguments = event.call.arguments
-        is_edit = event.tool in {"write_file", "edit_file", "edit_notebook"}
-        path = arguments.get("file_path") or arguments.get("notebook_path")
-        paths = [str(path)] if is_edit else []
+        paths.append(str(arguments.get("file_path") or arguments.get("notebook_path")))
     suffixes = {PurePath(path).suffix for path in paths} - {""}
     return bool(suffixes - WITHOUT_TESTS)
 
 
-hooks.example("after_agent", prompt="Say hello", prompt_response="Hello", expect="none")
+def after(tool, **arguments):
+    """Add an example of a call after which the turn goes on."""
+    hooks.example("after_tool", tool=tool, input=arguments, expect="none")
+
+
+def end_of_turn(expect, **fields):
+    """Add an example of the end of a turn."""
+    hooks.example("after_agent", prompt="Do it", prompt_response="Done", expect=expect, **fields)
+
+
+end_of_turn("none")
+for path in ("a.adoc", "a.csv", ".gitignore", "a.md", "a.rst", "a.svg", "a.txt", "Makefile"):
+    after("write_file", file_path=path, content="")
+after("read_file", file_path="a.py")
+after("shell", command="sed -i s/a/b/ /elsewhere/a.py")
+end_of_turn("none")
+after("write_file", file_path="a.py", content="")
+end_of_turn("deny")
+after("shell", command="ls tests; npm install; python3 -m http.server; make clean")
+end_of_turn("deny")
+TESTS = """pytest -q|python3 -m pytest|python -m unittest|tox|nox|make tests|make check|npm test
+npm run test:unit|pnpm test|yarn test|bun test|vitest|jest|cargo test|cargo nextest run|go test ./...
+mvn test|gradle test|./gradlew test|dotnet test|rspec|bundle exec rspec|phpunit|mix test|swift test"""
+for line in TESTS.split("\n"):
+    for command in line.split("|"):
+        after("shell", command="sed -i s/a/b/ src/a.py")
+        end_of_turn("deny")
+        after("shell", command=command)
+        end_of_turn("none")
+after("edit_file", file_path="a.py", old_string="a", new_string="b")
+end_of_turn("deny")
+after("shell", command="pytest")
+notebook = {"notebook_path": "a.ipynb", "new_source": ""}  # not every agent has notebooks
+hooks.example("after_tool", tool="edit_notebook", input=notebook, expect="none", agents=["claude"])
+end_of_turn("deny", agents=["claude"])
+for expect in ("deny", "deny", "none"):  # the second and the third request; there is no fourth
+    end_of_turn(expect, stop_hook_active=True, agents=["claude"])
+after("shell", command="pytest")
 
 if __name__ == "__main__":
     hooks.run()

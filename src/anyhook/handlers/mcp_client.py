@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.lowlevel import current_token
 
-from anyhook.errors import UsageError
+from anyhook.errors import MissingLibraryError, UsageError
 from anyhook.handlers.environment import expand
 from anyhook.handlers.services import ToolText
 
@@ -89,7 +89,7 @@ class SdkClient:
         try:
             import mcp  # noqa: F401 - fails here, not in the middle of an event
         except ImportError as error:
-            raise UsageError('SdkClient needs the MCP SDK: pip install "anyhook[mcp]"') from error
+            raise MissingLibraryError("SdkClient", "the MCP SDK", "mcp") from error
         self._token = current_token()
         self._tasks = await anyio.create_task_group().__aenter__()
         return self

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec import Denial
 from anyhook.handlers.results import call_service, failed_result, payload_notes
-from anyhook.handlers.services import Question
+from anyhook.handlers.services import PromptQuestion
 from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.decisions import HandlerResult, Status
 
@@ -32,7 +32,7 @@ _DECODER = json.JSONDecoder()
 _ARGUMENTS = re.compile(r"(\\?)\$ARGUMENTS\b")
 _BRACE = re.compile(r"\{(?=\s*+[\"}])")
 """The possible begin of an object; a model that thinks aloud writes others, too."""
-LONGEST_REPLY = 100_000
+MAX_REPLY_LENGTH = 100_000
 """Characters of a reply that is read. To search one for objects takes quadratic time at worst: a
 second for this many."""
 
@@ -63,7 +63,7 @@ async def run_prompt(context: HookContext, handler: HandlerSpec) -> HandlerResul
     started = time.perf_counter()
     options = handler.options
     text = fill_prompt(str(options["prompt"]), context.payload.decode().rstrip("\n"))
-    question = Question(text, options.get("model"), bool(options.get("agentic")))
+    question = PromptQuestion(text, options.get("model"), bool(options.get("agentic")))
     reply = await call_service(context, handler, "the model", lambda: ask(question), str)
     if isinstance(reply, HandlerResult):
         return reply
@@ -143,7 +143,7 @@ def parse_verdict(reply: str) -> Verdict | None:
 
 def _find_objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects in a text."""
-    if len(text) > LONGEST_REPLY:
+    if len(text) > MAX_REPLY_LENGTH:
         return
     position = 0
     while True:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from anyhook.model.layers import Layer
 
 
-class Question(Record, kw_only=False):
+class PromptQuestion(Record, kw_only=False):
     """The question of a prompt handler.
 
     Attributes:
@@ -30,7 +30,7 @@ class Question(Record, kw_only=False):
     agentic: bool = False
 
 
-Ask = Callable[[Question], "Awaitable[str]"]
+Ask = Callable[[PromptQuestion], "Awaitable[str]"]
 """Puts a question to a model; the answer is JSON, `{"ok": …, "reason": …}`."""
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from anyhook.errors import UsageError
+from anyhook.errors import MissingLibraryError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.rows import dump
 
@@ -96,7 +96,7 @@ def export_parquet(events: Iterable[RecordedEvent], path: str | os.PathLike[str]
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
     except ImportError as error:
-        raise UsageError('Parquet needs pyarrow: pip install "anyhook[parquet]"') from error
+        raise MissingLibraryError("Parquet", "pyarrow", "parquet") from error
     types = {
         "text": pa.string(),
         "number": pa.float64(),

@@ -275,7 +275,7 @@ def hook_summaries(history: History) -> HookSummaries:
     return HookSummaries(hooks, run_count == MAX_RUNS or row_count == MAX_ROWS)
 
 
-class HookRun(NamedTuple):
+class StoredRun(NamedTuple):
     """A run of a hook.
 
     Attributes:
@@ -327,7 +327,7 @@ def hook_versions(
 
 
 def used_versions(
-    versions: Mapping[int, tuple[str | None, str | None]], runs: Iterable[HookRun]
+    versions: Mapping[int, tuple[str | None, str | None]], runs: Iterable[StoredRun]
 ) -> list[HookVersion]:
     """Return the versions that the latest runs used, the newest first."""
     times: dict[int, list[float]] = {}
@@ -355,7 +355,7 @@ def hook_runs(
     agent: str = "",
     event: str = "",
     project: str = "",
-) -> list[HookRun]:
+) -> list[StoredRun]:
     """Return the latest runs of some versions of a hook, the newest first.
 
     The runs of each version are read backwards in the index and put together as far as they are
@@ -381,14 +381,14 @@ def hook_runs(
         for number in hook_ids
     ]
     rows = merge(*versions, key=_event_of, reverse=True)
-    return [HookRun(*row) for row in islice(rows, MAX_RUNS)]
+    return [StoredRun(*row) for row in islice(rows, MAX_RUNS)]
 
 
 def _event_of(row: tuple[Any, ...]) -> int:
     return int(row[1])
 
 
-def summary_of(name: str, place: str, runs: list[HookRun]) -> HookSummary:
+def summary_of(name: str, place: str, runs: list[StoredRun]) -> HookSummary:
     """Return the counts of some runs of a hook."""
     summary = HookSummary(name=name, place=place)
     for run in runs:
@@ -413,8 +413,8 @@ class LatestResults:
 def latest_results(
     history: History,
     hook: HookSummary,
-    runs: Iterable[HookRun],
-    is_wanted: Callable[[HookRun], bool],
+    runs: Iterable[StoredRun],
+    is_wanted: Callable[[StoredRun], bool],
 ) -> LatestResults:
     """Return the newest results of a hook of one kind.
 

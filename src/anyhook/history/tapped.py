@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents import get_agent
 from anyhook.agents.output import ProcessExit, decode_exit, event_tools
 from anyhook.agents.payloads import decode_event
-from anyhook.journal.records import LONGEST_STREAM, answer_record, version_record
+from anyhook.journal.records import MAX_STREAM_LENGTH, answer_record, version_record
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
@@ -45,8 +45,8 @@ def complete_tapped(record: Mapping[str, Any]) -> dict[str, Any]:
         "hook": handler.label,
         "kind": "command",
         "duration": tap["duration"],
-        "stdout": tap["stdout"][:LONGEST_STREAM],
-        "stderr": tap["stderr"][:LONGEST_STREAM],
+        "stdout": tap["stdout"][:MAX_STREAM_LENGTH],
+        "stderr": tap["stderr"][:MAX_STREAM_LENGTH],
         "truncated": tap["truncated"] or _is_longer(tap),
         "version": _version(handler, tap["cwd"]),
     }
@@ -63,7 +63,7 @@ def complete_tapped(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_longer(tap: Mapping[str, Any]) -> bool:
-    return len(tap["stdout"]) > LONGEST_STREAM or len(tap["stderr"]) > LONGEST_STREAM
+    return len(tap["stdout"]) > MAX_STREAM_LENGTH or len(tap["stderr"]) > MAX_STREAM_LENGTH
 
 
 def _handler(command: list[str]) -> HandlerSpec:

@@ -25,7 +25,7 @@ from anyhook.agents.transcripts import (
     read_records,
     text_in,
 )
-from anyhook.errors import UsageError
+from anyhook.errors import MissingLibraryError
 from anyhook.model.json import parse_json
 from anyhook.model.tools import TOOLS, Tool, Vocabulary
 
@@ -103,8 +103,7 @@ def _read_parquet(path: Path, problems: Problems) -> Iterator[tuple[int, dict[st
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
-        advice = 'pip install "anyhook[parquet]"'
-        raise UsageError(f"{path} is Parquet, which needs pyarrow: {advice}") from error
+        raise MissingLibraryError(f"Parquet ({path})", "pyarrow", "parquet") from error
     number = 0
     try:
         with ParquetFile(path) as file:

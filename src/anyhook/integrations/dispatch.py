@@ -88,6 +88,10 @@ class EventDispatcher:
         """Return what the agent's reference says of an event; `None` if the agent has none."""
         return self.engine.rules.by_canonical.get(event)
 
+    def listens(self, event: str) -> bool:
+        """Return whether a hook listens to an event, or the host gets every decision."""
+        return self._on_decision is not None or self.engine.listens(event)
+
     def write(self, kind: str, **fields: Any) -> None:
         """Append a line to the transcript."""
         self._transcript.write(kind, self.session_id, **fields)
@@ -104,7 +108,7 @@ class EventDispatcher:
         """
         if self.stopped is not None and not ends_session:
             raise StoppedError(self.stopped)
-        if self._on_decision is None and not self.engine.listens(event.name):
+        if not self.listens(event.name):
             return NO_DECISION
         decision = await self.engine.decide(event)
         self.messages.report(decision.diagnostics)

@@ -8,7 +8,7 @@ from anyio import to_thread
 
 from anyhook.agents.capabilities import ABILITIES, Support, can_express, support
 from anyhook.errors import RequiredHooksError
-from anyhook.manage.health import Word, health
+from anyhook.manage.health import HealthWord, health
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.record import Record
 from anyhook.model.text import printable
@@ -87,6 +87,8 @@ async def problems_at_start(framework: Framework, engine: Engine, reported: set[
         engine: Has the hooks.
         reported: Texts that are not returned again; those that are returned are added.
     """
+    if not engine.definitions:
+        return []
     broken = await to_thread.run_sync(broken_hooks, engine)
     texts = [text for text in (*missing_for(framework, engine), *broken) if text not in reported]
     reported.update(texts)
@@ -102,7 +104,7 @@ def broken_hooks(engine: Engine) -> list[str]:
     texts: list[str] = []
     for hook in health(engine, stores_first=False).hooks:
         is_known = any(hook.evidence in message for message in reported)
-        if hook.word is Word.BROKEN and not is_known:
+        if hook.word is HealthWord.BROKEN and not is_known:
             label = printable(hook.row.label)
             texts.append(f"{hook.place}: {label!r} does not work: {printable(hook.evidence)}")
     return texts

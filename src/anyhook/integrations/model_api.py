@@ -1,13 +1,20 @@
-"""Tables and helpers shared by the frameworks' translators to and from the stable model API."""
+"""What the frameworks share of the translation to and from the stable model API, without loss.
+
+The messages of every framework are shown to hooks in the parts of the Gemini API, whose translator
+finds what hooks changed. What they left alone comes back as the framework's own object.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from anyhook.agents.gemini.model_api import request_from_api, request_to_api
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from anyhook.model.llm import ToolConfig
+    from anyhook.model.llm import LLMRequest, ToolConfig
 
 SAMPLING = {
     "temperature": "temperature",
@@ -29,13 +36,102 @@ def sampling_config(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {key: settings[name] for key, name in SAMPLING.items() if settings.get(name) is not None}
 
 
-def changed_sampling(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sampling parameters that hooks changed, with the framework's names."""
-    return {
-        name: after[key]
-        for key, name in SAMPLING.items()
-        if key in after and after[key] != before.get(key)
-    }
+class MessageTranslator(Protocol):
+    """Translates the messages of a framework to the turns of the Gemini API, and back."""
+
+    def role(self, message: Any) -> str:
+        """Return the role of a message: `user`, `model` or `system`."""
+
+    def parts(self, message: Any) -> list[dict[str, Any]]:
+        """Return the parts of a message as JSON."""
+
+    def rebuild(self, message: Any, role: str, parts: list[Any]) -> list[Any]:
+        """Return the messages of a turn that hooks changed, or wrote.
+
+        Args:
+            message: The message that the turn came from; `None` for a new one.
+            role: Its role.
+            parts: What hooks left of its parts, or put in their place.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class RequestChanges:
+    """What hooks changed of a request.
+
+    Attributes:
+        model: Name of another model; `None` for the same.
+        messages: The whole conversation; `None` if it is the same.
+        instructions: Texts of new system messages, which are added to the agent's instructions.
+        config: Members of the configuration that changed, as the Gemini API names them.
+    """
+
+    model: str | None
+    messages: list[Any] | None
+    instructions: list[str]
+    config: dict[str, Any]
+
+    @property
+    def sampling(self) -> dict[str, Any]:
+        """The sampling parameters that changed, with the names that the frameworks share."""
+        return {SAMPLING[key]: self.config[key] for key in SAMPLING.keys() & self.config.keys()}
+
+
+class ShownRequest:
+    """A request of a framework as hooks see it.
+
+    Args:
+        translator: Translates its messages.
+        messages: The messages.
+        model: Name of the model; empty if it is not known.
+        config: Sampling parameters and `toolConfig`, as the Gemini API names them.
+
+    Attributes:
+        stable: The request in the stable form.
+    """
+
+    def __init__(
+        self,
+        translator: MessageTranslator,
+        messages: Iterable[Any],
+        model: str,
+        config: Mapping[str, Any],
+    ) -> None:
+        self._translator = translator
+        contents = [
+            {"role": translator.role(message), "parts": translator.parts(message), "of": message}
+            for message in messages
+        ]
+        self._api: dict[str, Any] = {"model": model, "contents": contents, "config": config}
+        self.stable: LLMRequest = request_from_api(self._api)
+
+    def changes(self, wanted: LLMRequest) -> RequestChanges | None:
+        """Return what hooks changed; `None` if that is nothing.
+
+        Args:
+            wanted: The complete request that hooks want.
+        """
+        if wanted == self.stable:
+            return None
+        old, new = self._api, request_to_api(self._api, wanted)
+        messages: list[Any] | None = None
+        if new["contents"] is not old["contents"]:
+            shown_parts = {id(turn["of"]): turn["parts"] for turn in old["contents"]}
+            messages = []
+            for turn in new["contents"]:
+                message = turn.get("of")
+                if message is not None and turn["parts"] == shown_parts[id(message)]:
+                    messages.append(message)
+                else:
+                    messages += self._translator.rebuild(message, turn["role"], turn["parts"])
+        config = dict(new["config"])
+        instruction = config.pop("systemInstruction", {"parts": ()})
+        return RequestChanges(
+            model=None if new["model"] == old["model"] else new["model"],
+            messages=messages,
+            instructions=[part["text"] for part in instruction["parts"]],
+            config={key: value for key, value in config.items() if value != old["config"].get(key)},
+        )
 
 
 def usage_metadata(usage: Any) -> dict[str, int]:

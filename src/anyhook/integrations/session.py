@@ -386,7 +386,8 @@ class Session:
         if error is not None and failure_event not in (None, "after_tool"):
             event = event_class(str(failure_event))(**fields | {"error": error})
         else:
-            response = self.tools.to_response(name, arguments, result)
+            is_seen = self._dispatcher.listens("after_tool")
+            response = self.tools.to_response(name, arguments, result) if is_seen else None
             event = AfterTool(**fields, tool_response=response)
         decision = await self._dispatcher.fire(event)
         denied = await self._dispatcher.denial_reason(

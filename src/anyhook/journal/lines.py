@@ -31,11 +31,11 @@ FORMAT = 1
 SWITCH = "recording.json"
 """File in the directory of the history whose existence means that hook files record."""
 DIRECTORY = "journal"
-LONGEST_LINE = 1024 * 1024
+MAX_LINE_LENGTH = 1024 * 1024
 """Bytes. The strings of a longer record are cut."""
-LONGEST_TEXT = 16 * 1024
+MAX_TEXT_LENGTH = 16 * 1024
 """Characters that are kept of each string of such a record."""
-LARGEST_FILE = 256 * 1024 * 1024
+MAX_FILE_SIZE = 256 * 1024 * 1024
 """Bytes of an hour; what comes later in that hour is not recorded, which the store reports."""
 FULL_MARK = ".full"
 SECONDS_OF_FILE = 3600
@@ -82,7 +82,7 @@ def append(directory: str, record: Mapping[str, Any]) -> bool:
             os.makedirs(part, mode=0o700, exist_ok=True)  # noqa: PTH103 - as above
         descriptor = _open(path)
     try:
-        if os.fstat(descriptor).st_size > LARGEST_FILE:
+        if os.fstat(descriptor).st_size > MAX_FILE_SIZE:
             _mark_full(path)
             return False
         os.write(descriptor, line)
@@ -113,7 +113,7 @@ def encode_line(record: Mapping[str, Any]) -> bytes:
         ValueError: If the record holds what is no JSON.
     """
     text = _encode(record)
-    if len(text) > LONGEST_LINE:
+    if len(text) > MAX_LINE_LENGTH:
         text = _encode({**_cut(record), "cut": True})
     from anyhook.secrets.redact import redact_json
 
@@ -126,12 +126,12 @@ def encode_line(record: Mapping[str, Any]) -> bytes:
 def _cut(value: Any) -> Any:
     """Return a value whose long strings are cut."""
     if isinstance(value, str):
-        rest = len(value) - LONGEST_TEXT
+        rest = len(value) - MAX_TEXT_LENGTH
         if rest <= 0:
             return value
         from anyhook.secrets.redact import redact_start
 
-        return f"{redact_start(value, LONGEST_TEXT)}… [{rest} characters left out]"
+        return f"{redact_start(value, MAX_TEXT_LENGTH)}… [{rest} characters left out]"
     if isinstance(value, dict):
         return {key: _cut(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Place
 
-LONGEST_STREAM = 4096
+MAX_STREAM_LENGTH = 4096
 """Characters of each stream of a command that are recorded."""
 RECORDED = "ANYHOOK_RECORDED"
 """Environment variable of commands whose result another process records."""
@@ -171,15 +171,15 @@ def result_record(result: HandlerResult, file: str | None) -> dict[str, Any]:
 
 
 def _start_of(stream: str) -> str:
-    if len(stream) <= LONGEST_STREAM:
+    if len(stream) <= MAX_STREAM_LENGTH:
         return stream  # the whole line of the journal is searched for secrets
     from anyhook.secrets.redact import redact_start
 
-    return redact_start(stream, LONGEST_STREAM)
+    return redact_start(stream, MAX_STREAM_LENGTH)
 
 
 def _is_longer(result: HandlerResult) -> bool:
-    return len(result.stdout) > LONGEST_STREAM or len(result.stderr) > LONGEST_STREAM
+    return len(result.stdout) > MAX_STREAM_LENGTH or len(result.stderr) > MAX_STREAM_LENGTH
 
 
 def version_record(command: str, file: str | None) -> dict[str, Any]:

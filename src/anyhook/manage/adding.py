@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.authoring.inspect import NEVER_RUNS, calls_run, scan
 from anyhook.authoring.load import load_hooks as load_hooks_of_file
-from anyhook.engine.guard import Guard
+from anyhook.engine.guard import TrustGuard
 from anyhook.errors import SettingsError, UsageError
 from anyhook.manage.paths import show_path
 from anyhook.matching.matchers import EXPRESSION_STYLES, compile_matcher
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from anyhook.authoring.hooks import Hooks
     from anyhook.authoring.inspect import Use
     from anyhook.settings.layout import WrittenDefinition, WrittenHandler
-    from anyhook.trust.subjects import Subject
+    from anyhook.trust.subjects import TrustSubject
 
     Definition = dict[str, Any]
 
@@ -50,7 +50,7 @@ its directories, and others in the directory of the project."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SettingsPlace:
     """Where hook files are added, and how the settings start them.
 
     Attributes:
@@ -67,7 +67,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class HookFile:
+class AddedFile:
     """A hook file that is added.
 
     Attributes:
@@ -112,7 +112,7 @@ class SettingsChanges:
         return self.shown if self.note is None else (self.note, *self.shown)
 
 
-def load_hook_file(path: Path, change: Change | None = None) -> HookFile:
+def load_hook_file(path: Path, change: Change | None = None) -> AddedFile:
     """Load a hook file.
 
     Args:
@@ -131,14 +131,16 @@ def load_hook_file(path: Path, change: Change | None = None) -> HookFile:
         return _load(path, copy, change)
 
 
-def _load(path: Path, source: Path, change: Change | None) -> HookFile:
+def _load(path: Path, source: Path, change: Change | None) -> AddedFile:
     hooks = load_hooks_of_file(source)
     if not calls_run(source.read_bytes()):
         raise UsageError(f"{show_path(str(path))}: {NEVER_RUNS}")
-    return HookFile(path, hooks, tuple(scan(source)), change)
+    return AddedFile(path, hooks, tuple(scan(source)), change)
 
 
-def add_hook_files(agent: AgentSpec, place: Place, files: Sequence[HookFile]) -> SettingsChanges:
+def add_hook_files(
+    agent: AgentSpec, place: SettingsPlace, files: Sequence[AddedFile]
+) -> SettingsChanges:
     """Return the changes that add hook files, one definition for each event of each file.
 
     Raises:
@@ -157,7 +159,9 @@ def add_hook_files(agent: AgentSpec, place: Place, files: Sequence[HookFile]) ->
     return SettingsChanges(agent, settings, tuple(companions), note)
 
 
-def _with_hook_file(agent: AgentSpec, text: str, path: Path, place: Place, file: HookFile) -> str:
+def _with_hook_file(
+    agent: AgentSpec, text: str, path: Path, place: SettingsPlace, file: AddedFile
+) -> str:
     functions: dict[str, list[HookFunction]] = {}
     for function in file.hooks.functions:
         functions.setdefault(function.event, []).append(function)
@@ -173,8 +177,8 @@ def _with_hook_file(agent: AgentSpec, text: str, path: Path, place: Place, file:
 
 def _note_before(
     agent: AgentSpec,
-    place: Place,
-    files: Sequence[HookFile],
+    place: SettingsPlace,
+    files: Sequence[AddedFile],
     settings: Change,
     companions: Sequence[Change],
 ) -> Change | None:
@@ -259,7 +263,11 @@ def _without_hook_file(
 
 
 def _definition(
-    agent: AgentSpec, spec: EventSpec, functions: list[HookFunction], place: Place, file: HookFile
+    agent: AgentSpec,
+    spec: EventSpec,
+    functions: list[HookFunction],
+    place: SettingsPlace,
+    file: AddedFile,
 ) -> Definition:
     argument = _file_argument(agent, place.project, place.scope, file.path)
     handler: Definition = {
@@ -364,13 +372,15 @@ def runs_file(handler: Any, arguments: set[str]) -> bool:
 # -- trust
 
 
-def trust_hook_files(changes: SettingsChanges, place: Place, files: Sequence[HookFile]) -> None:
+def trust_hook_files(
+    changes: SettingsChanges, place: SettingsPlace, files: Sequence[AddedFile]
+) -> None:
     """Trust the written hooks, which the user has seen and confirmed, and no other new ones."""
     arguments: set[str] = set()
     for file in files:
         arguments |= file_arguments(changes.agent, place.project, file.path)
 
-    def is_written(subject: Subject) -> bool:
+    def is_written(subject: TrustSubject) -> bool:
         handler = subject.handler
         is_in_file = handler.place.file == str(changes.settings.path)
         return is_in_file and runs_file({"command": handler.command}, arguments)
@@ -389,7 +399,10 @@ def forget_hook_files(agent: AgentSpec, project: Path, paths: Sequence[Path]) ->
 
 
 def _trust_again(
-    agent: AgentSpec, project: Path, paths: Iterable[Path], is_confirmed: Callable[[Subject], bool]
+    agent: AgentSpec,
+    project: Path,
+    paths: Iterable[Path],
+    is_confirmed: Callable[[TrustSubject], bool],
 ) -> None:
     """Trust the confirmed hooks, and those that were trusted: they may be bound to the same files.
 
@@ -410,6 +423,6 @@ def _trust_again(
     store.trust(project, trusted, agent=agent.name)
 
 
-def _subjects(agent: AgentSpec, project: Path, store: TrustStore) -> list[Subject]:
+def _subjects(agent: AgentSpec, project: Path, store: TrustStore) -> list[TrustSubject]:
     hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
-    return Guard(agent, project, store, tuple(hooks.definitions)).subjects()
+    return TrustGuard(agent, project, store, tuple(hooks.definitions)).subjects()

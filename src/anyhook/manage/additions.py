@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.manage.adding import HookFile, Place, SettingsChanges
-    from anyhook.manage.guard_files import Guard, GuardCopy
+    from anyhook.manage.adding import AddedFile, SettingsChanges, SettingsPlace
+    from anyhook.manage.guard_files import GuardCopy, GuardFile
     from anyhook.manage.guard_updates import GuardUpdate
     from anyhook.manage.health import HookHealth
 
@@ -61,8 +61,8 @@ class Addition:
         settings: The changes for each agent.
     """
 
-    place: Place
-    files: tuple[HookFile, ...]
+    place: SettingsPlace
+    files: tuple[AddedFile, ...]
     settings: tuple[SettingsChanges, ...]
 
     @property
@@ -135,7 +135,7 @@ class GuardRow:
         problems: Files that stand where copies of it would be, and are none.
     """
 
-    guard: Guard
+    guard: GuardFile
     added: tuple[AddedGuard, ...]
     problems: tuple[str, ...] = field(default=())
 
@@ -148,7 +148,7 @@ def is_file(word: str) -> bool:
 # -- adding
 
 
-def hook_files(words: Iterable[str], project: Path, scope: str) -> list[HookFile]:
+def hook_files(words: Iterable[str], project: Path, scope: str) -> list[AddedFile]:
     """Return the hook files for names of guards and files of the user.
 
     Raises:
@@ -157,7 +157,7 @@ def hook_files(words: Iterable[str], project: Path, scope: str) -> list[HookFile
         SettingsError: If a file stands where the copy of a guard belongs.
     """
     guards = all_guards()
-    files: list[HookFile] = []
+    files: list[AddedFile] = []
     for word in dict.fromkeys(words):
         if is_file(word):
             files.append(load_hook_file(Path(word)))
@@ -167,7 +167,9 @@ def hook_files(words: Iterable[str], project: Path, scope: str) -> list[HookFile
     return files
 
 
-def plan_addition(place: Place, agents: Iterable[AgentSpec], files: Sequence[HookFile]) -> Addition:
+def plan_addition(
+    place: SettingsPlace, agents: Iterable[AgentSpec], files: Sequence[AddedFile]
+) -> Addition:
     """Return what adding hook files changes.
 
     Raises:
@@ -200,7 +202,7 @@ def plan_guard_updates(names: Sequence[str], project: Path, scope: str) -> list[
 
 
 def plan_additions_of(
-    updates: Iterable[GuardUpdate], place: Place, agents: Sequence[AgentSpec]
+    updates: Iterable[GuardUpdate], place: SettingsPlace, agents: Sequence[AgentSpec]
 ) -> list[Addition]:
     """Return what updates change, with the settings: a new version may have other events.
 

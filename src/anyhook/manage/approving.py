@@ -31,7 +31,9 @@ def allow_call(call_id: str, environ: Mapping[str, str] | None = None) -> Approv
         OSError: If it cannot be written.
     """
     require_user()
-    terminal = _own_terminal()
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError("anyhook allow needs a terminal: enter it yourself in one")
+    terminal = os.ttyname(sys.stdin.fileno())
     approvals = Approvals(environ)
     return approvals.grant(_named(call_id, approvals.pending()), terminal)
 
@@ -63,14 +65,3 @@ def _named(call_id: str, calls: list[DeniedCall]) -> DeniedCall:
             f"{len(matching)} denied calls have the ID {call_id!r}; neither is allowed"
         )
     return matching[0]
-
-
-def _own_terminal() -> str:
-    """Return the name of the terminal at which the user sits.
-
-    Raises:
-        UsageError: If standard input is not a terminal.
-    """
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError("anyhook allow needs a terminal: enter it yourself in one")
-    return os.ttyname(sys.stdin.fileno())

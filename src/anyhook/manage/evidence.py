@@ -36,19 +36,21 @@ from anyhook.journal.records import version_record
 from anyhook.manage.releases import installed_version
 from anyhook.model.answers import Outcome
 from anyhook.model.layers import Layer
-from anyhook.trust.trees import LARGEST_SCRIPT
+from anyhook.trust.trees import MAX_SCRIPT_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from anyhook.checks.hook import CheckedHook
     from anyhook.engine.engine import Engine
-    from anyhook.history.hooks import HookRun
+    from anyhook.history.hooks import StoredRun
     from anyhook.history.trials import Trial
     from anyhook.model.definitions import HandlerSpec, HookDefinition
 
 DECIDING = frozenset({"deny", "stop", "ask", "defer"})
 """Verdicts by which a guard is seen to decide; also the abilities of a function that is one."""
+MAX_READ_RUNS = 200
+"""Runs of which the events are read, where a hook has several entries."""
 LAST_RUNS = 3
 """Runs that count for whether a hook fails now."""
 
@@ -136,7 +138,7 @@ def digest_of_files(files: Sequence[Path]) -> str:
     digests: list[str] = []
     for file in files:
         try:
-            digests.append(content_digest(read_user_file(file, LARGEST_SCRIPT)))
+            digests.append(content_digest(read_user_file(file, MAX_SCRIPT_SIZE)))
         except (OSError, ValueError):
             digests.append("")
     return content_digest("\0".join(digests).encode())
@@ -262,13 +264,13 @@ def _reach_of(
         file=identity.file,
         label=Path(identity.file).name,
     )
+    return reach_of(history, question, lambda number: _is_for(history, engine, handler, number))
 
-    def listens_to(number: int) -> bool:
-        payload = get_event(history, number).payload
-        event, _diagnostics = decode_event(engine.agent, payload)
-        return any(one is handler for one in engine.plan(event).handlers)
 
-    return reach_of(history, question, listens_to)
+def _is_for(history: History, engine: Engine, handler: HandlerSpec, number: int) -> bool:
+    """Return whether a recorded event is for this entry of a hook."""
+    event, _diagnostics = decode_event(engine.agent, get_event(history, number).payload)
+    return any(planned is handler for planned in engine.plan(event).handlers)
 
 
 def _runs_of(
@@ -284,6 +286,16 @@ def _runs_of(
         project=str(engine.project_dir) if is_of_project else "",
     )
     counted = [run for run in found if not run.shadow]
+    entries = [
+        other
+        for each in engine.definitions
+        for other in each.handlers
+        if each.event == definition.event and other.identifier == handler.identifier
+    ]
+    if len(entries) > 1:
+        # What ran under another matcher says nothing about this entry.
+        newest = counted[:MAX_READ_RUNS]
+        counted = [run for run in newest if _is_for(history, engine, handler, run.event_id)]
     if not counted:
         return Runs()
     decided = [run for run in counted if run.verdict in DECIDING]
@@ -302,7 +314,7 @@ def _runs_of(
 
 
 def _lost_denial(
-    history: History, engine: Engine, handler: HandlerSpec, digests: set[str], run: HookRun
+    history: History, engine: Engine, handler: HandlerSpec, digests: set[str], run: StoredRun
 ) -> int | None:
     """Return the exit code of a run that printed a denial and ended so that it does not count."""
     if run.trouble != "warned" or run.verdict != NO_VERDICT:

@@ -33,7 +33,7 @@ _HEADER = re.compile(r"# anyhook guard (?P<name>[\w-]+), version (?P<version>\d+
 
 
 @dataclass(frozen=True)
-class Guard:
+class GuardFile:
     """A guard that comes with anyhook.
 
     Attributes:
@@ -97,16 +97,16 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def all_guards(directory: Path = GUARDS) -> dict[str, Guard]:
+def all_guards(directory: Path = GUARDS) -> dict[str, GuardFile]:
     """Return the guards of a directory by their names, in the order of these."""
-    guards: dict[str, Guard] = {}
+    guards: dict[str, GuardFile] = {}
     for path in sorted(directory.glob("[!_]*.py")):
         guard = read_guard(path.stem.replace("_", "-"), path.read_text(encoding="utf-8"))
         guards[guard.name] = guard
     return guards
 
 
-def read_guard(name: str, text: str) -> Guard:
+def read_guard(name: str, text: str) -> GuardFile:
     """Return a guard with what its docstring says.
 
     Raises:
@@ -129,7 +129,7 @@ def read_guard(name: str, text: str) -> Guard:
     if missing:
         raise SettingsError(f"its docstring lacks {', '.join(missing)}", path=f"guard {name!r}")
     values = {field: " ".join(lines).strip() for field, lines in fields.items()}
-    return Guard(
+    return GuardFile(
         name=name,
         text=text,
         summary=summary,
@@ -141,7 +141,7 @@ def read_guard(name: str, text: str) -> Guard:
     )
 
 
-def find_guard(name: str, guards: Mapping[str, Guard]) -> Guard:
+def find_guard(name: str, guards: Mapping[str, GuardFile]) -> GuardFile:
     """Return the guard of a name.
 
     Raises:
@@ -196,7 +196,7 @@ def read_copy(name: str, project: Path, scope: str) -> GuardCopy | None:
     return GuardCopy(path, text, name, int(header["version"]), header[3])
 
 
-def plan_copy(guard: Guard, project: Path, scope: str) -> Change:
+def plan_copy(guard: GuardFile, project: Path, scope: str) -> Change:
     """Return the change that copies a guard; a copy that is there stays as the user has it.
 
     Raises:

@@ -15,7 +15,7 @@ from anyhook.manage.guard_files import digest, released_text
 from anyhook.settings.changes import Change
 
 if TYPE_CHECKING:
-    from anyhook.manage.guard_files import Guard, GuardCopy
+    from anyhook.manage.guard_files import GuardCopy, GuardFile
 
 MARKER_SIZE = 40
 """Characters of the marks around a conflict: no guard has a line of so many of them."""
@@ -49,7 +49,7 @@ class GuardUpdate:
         conflicts: Where the user and the new version changed the same lines.
     """
 
-    guard: Guard
+    guard: GuardFile
     copy: GuardCopy
     change: Change
     conflicts: tuple[Conflict, ...] = ()
@@ -64,7 +64,7 @@ class GuardUpdate:
         return "merged" if self.copy.is_edited else "updated"
 
 
-def plan_update(guard: Guard, copy: GuardCopy) -> GuardUpdate:
+def plan_update(guard: GuardFile, copy: GuardCopy) -> GuardUpdate:
     """Return what the present version of a guard changes in a copy.
 
     Raises:

@@ -5,12 +5,14 @@ Every view asks here: `list`, `check`, `hooks`, the panel, the page, reports and
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents.program import get_program
@@ -29,7 +31,6 @@ from anyhook.trust.native import RUNNING, native_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from anyhook.engine.engine import Engine
     from anyhook.history.store import History
@@ -50,7 +51,7 @@ MIN_MISSED = 3
 """Events that a hook must have missed: the latest one may not be recorded by all hooks yet."""
 
 
-class Word(StrEnum):
+class HealthWord(StrEnum):
     """Whether a hook does its work."""
 
     WORKS = "works"
@@ -75,7 +76,7 @@ class HookHealth:
     """
 
     row: HookRow
-    word: Word
+    word: HealthWord
     evidence: str
     place: Place
     settle: str = ""
@@ -99,23 +100,28 @@ class Health:
     changed: tuple[Diagnostic, ...] = ()
 
     @cached_property
-    def by_name(self) -> dict[tuple[str, str], HookHealth]:
-        """Label, which is unique for an agent, and event of a hook to its health."""
-        return {(hook.row.label, hook.row.event): hook for hook in self.hooks}
+    def _by_entry(self) -> dict[tuple[Place, tuple[str | int, ...], str], HookHealth]:
+        """The entry of a hook in its settings to its health."""
+        return {_entry_of(hook.row): hook for hook in self.hooks}
 
     @property
     def is_broken(self) -> bool:
         """Whether a hook is broken, or a file of hooks cannot be read."""
-        return bool(self.unreadable) or bool(self.counts[Word.BROKEN])
+        return bool(self.unreadable) or bool(self.counts[HealthWord.BROKEN])
 
     @property
-    def counts(self) -> Counter[Word]:
+    def counts(self) -> Counter[HealthWord]:
         """Word to the number of hooks."""
         return Counter(hook.word for hook in self.hooks)
 
     def of(self, row: HookRow) -> HookHealth | None:
         """Return the health of a hook; `None` of the recorder."""
-        return self.by_name.get((row.label, row.event))
+        return self._by_entry.get(_entry_of(row))
+
+
+def _entry_of(row: HookRow) -> tuple[Place, tuple[str | int, ...], str]:
+    """Return what distinguishes an entry from others, also of the same command on one line."""
+    return row.handler.place, row.handler.path, row.event
 
 
 def health(engine: Engine, *, stores_first: bool = True) -> Health:
@@ -225,12 +231,12 @@ class _Judge:
         if fact is not None:
             place = fact.place or row.handler.place
             text = fact.message.removeprefix(f"{row.handler.label!r}: ")
-            return HookHealth(row, Word.BROKEN, text, place)
+            return HookHealth(row, HealthWord.BROKEN, text, place)
         if row.state in UNTRUSTED:
             # What anyhook does not run decides nothing here, whatever was seen before.
             command = trust_command(self._engine.agent.name, self._engine.project_dir)
             text = f"anyhook does not run it: it is {row.state}"
-            return HookHealth(row, Word.UNKNOWN, text, row.handler.place, command)
+            return HookHealth(row, HealthWord.UNKNOWN, text, row.handler.place, command)
         if row.native is not None and row.native not in RUNNING:
             return self._not_run_by_the_agent(row)
         if history is None:
@@ -245,10 +251,10 @@ class _Judge:
         name = shlex.quote(row.label)
         if row.state == "off":
             text = f"it is switched off by {show_path(str(row.switched_off_by))}"
-            return HookHealth(row, Word.UNKNOWN, text, place, f"anyhook enable {name}")
+            return HookHealth(row, HealthWord.UNKNOWN, text, place, f"anyhook enable {name}")
         if row.state == "shadow":
             text = "it is a shadow: it runs and does not decide"
-            return HookHealth(row, Word.UNKNOWN, text, place, f"anyhook enable {name}")
+            return HookHealth(row, HealthWord.UNKNOWN, text, place, f"anyhook enable {name}")
         return None
 
     def _fact_about(self, row: HookRow) -> Diagnostic | None:
@@ -284,7 +290,7 @@ class _Judge:
         native = native_states(agent, self._engine.hooks)
         review = native.review if native is not None else ""
         text = f"{agent.title} does not run it: it is {row.native} there"
-        return HookHealth(row, Word.UNKNOWN, text, row.handler.place, review)
+        return HookHealth(row, HealthWord.UNKNOWN, text, row.handler.place, review)
 
     # -- what was seen
 
@@ -294,12 +300,12 @@ class _Judge:
         old = tuple([_old_text(trial) for trial in evidence.old_trials[:1]])
         broken = _broken_by(evidence)
         if broken:
-            return HookHealth(row, Word.BROKEN, broken, place, old=old)
+            return HookHealth(row, HealthWord.BROKEN, broken, place, old=old)
         hook = self._hooks.get(id(row.handler))
         is_guard_here = hook is None or is_guard(hook)
         works = _works_by(evidence, is_guard_here=is_guard_here)
         if works:
-            return HookHealth(row, Word.WORKS, works, place, old=old)
+            return HookHealth(row, HealthWord.WORKS, works, place, old=old)
         runs = evidence.runs
         if runs.count:
             text = f"it ran {runs.count:,} times since {_day(runs.first)} and denied nothing"
@@ -309,7 +315,7 @@ class _Judge:
 
     def _unknown(self, row: HookRow, evidence: str, old: tuple[str, ...] = ()) -> HookHealth:
         place = row.handler.place
-        return HookHealth(row, Word.UNKNOWN, evidence, place, self._settle(row), old)
+        return HookHealth(row, HealthWord.UNKNOWN, evidence, place, self._settle(row), old)
 
     def _settle(self, row: HookRow) -> str:
         """Return the command line that would settle whether a hook works."""
@@ -317,7 +323,9 @@ class _Judge:
         hook = self._hooks.get(id(row.handler))
         for path in hook.files() if hook is not None else ():
             if _has_examples(path):
-                return f"anyhook test {shlex.quote(show_path(path, self._engine.project_dir))}"
+                is_inside = Path.cwd().is_relative_to(self._engine.project_dir)
+                shown = os.path.relpath(path) if is_inside else str(path)
+                return f"anyhook test {shlex.quote(shown)}"
         if get_program(agent) is not None:
             return f"anyhook probe --agent {agent}"
         return "anyhook test --init"

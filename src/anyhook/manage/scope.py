@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CommandScope:
     """The project and the agents that a command works on.
 
     Attributes:
@@ -53,7 +53,7 @@ class Scope:
             yield Engine.load(self.project, agent=name, on_message=discard)
 
 
-def scope_of(project: Path, agent: str | None) -> Scope:
+def scope_of(project: Path, agent: str | None) -> CommandScope:
     """Return the project and the agents that the options select.
 
     Args:
@@ -67,9 +67,9 @@ def scope_of(project: Path, agent: str | None) -> Scope:
     directory = existing_project(project)
     with_hooks = agents_with_hooks(directory)
     if agent is not None:
-        return Scope(directory, (get_agent(agent).name,), with_hooks)
+        return CommandScope(directory, (get_agent(agent).name,), with_hooks)
     names = tuple(settings.agent for settings in with_hooks)
-    return Scope(directory, names, with_hooks)
+    return CommandScope(directory, names, with_hooks)
 
 
 def one_agent(project: Path, agent: str | None, event: str | None = None) -> str:

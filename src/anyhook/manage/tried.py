@@ -12,7 +12,7 @@ from anyhook.engine.messages import discard
 from anyhook.history.store import History
 from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
 from anyhook.manage.evidence import DECIDING, digest_of_files, identity_of
-from anyhook.probe.report import Verdict
+from anyhook.probe.report import ProbeVerdict
 from anyhook.testing.examples import try_file
 from anyhook.trust.observed import add_observed
 
@@ -65,7 +65,7 @@ def keep_probe(project: Path, report: AgentReport) -> None:
     for hook in report.hooks:
         place = hook.hook.place
         configured = by_place.get((place, hook.hook.label))
-        if configured is not None and hook.verdict in (Verdict.WORKS, Verdict.BROKEN):
+        if configured is not None and hook.verdict in (ProbeVerdict.WORKS, ProbeVerdict.BROKEN):
             trials.append(_probe_trial(engine, report.version, hook, *configured))
     _keep(trials)
 
@@ -80,7 +80,7 @@ def _probe_trial(
     identity = identity_of(engine, definition, handler)
     has_held = report.held() is True
     detail = "its denial held" if has_held else "it ran"
-    if report.verdict is Verdict.BROKEN:
+    if report.verdict is ProbeVerdict.BROKEN:
         detail = "; ".join(report.reasons)
     return Trial(
         kind=PROBE,
@@ -92,7 +92,7 @@ def _probe_trial(
         content=identity.content,
         file=identity.file,
         time=time.time(),
-        is_good=report.verdict is Verdict.WORKS,
+        is_good=report.verdict is ProbeVerdict.WORKS,
         has_decided=has_held,
         detail=detail,
     )

@@ -16,7 +16,7 @@ from anyhook.shell.wrappers import runs_text, unwrap
 if TYPE_CHECKING:
     from anyhook.shell.parser import SimpleCommand
 
-LONGEST_COMMAND = 64 * 1024
+MAX_COMMAND_LENGTH = 64 * 1024
 """Characters; a longer command is covered unread, because reading it would block the host."""
 _PROGRAM_ONLY = re.compile(r"[^\s*]+(?:\*| \*)?")
 """Patterns of a program's name alone: an expansion among the arguments cannot complete them."""
@@ -27,7 +27,7 @@ _POWERSHELL_SYNTAX = re.compile(r"[`{}(@\u2018-\u201e]|<#|\\(?![\w.\\*-])")
 
 def covers_command(pattern: str, command: str) -> bool:
     """Return whether a pattern covers a command of a line for a POSIX shell."""
-    if len(command) > LONGEST_COMMAND:
+    if len(command) > MAX_COMMAND_LENGTH:
         return True
     try:
         line = parse_command_line(command)

@@ -14,16 +14,16 @@ import re
 
 from anyhook.model.record import Record
 
-LONGEST_PATTERN = 2048
+MAX_PATTERN_LENGTH = 2048
 """Characters. Compiling takes quadratic time and deep recursion; longer patterns crash the library
 (seen with 3,000 alternatives, and with 1 MB of text)."""
-LONGEST_SUBJECT = 4096
+MAX_SUBJECT_LENGTH = 4096
 """Characters of a subject that any expression is evaluated on."""
 MAX_STEPS = 25.0
 """Steps that one evaluation may take: about 20 ms."""
 BACKTRACKING_STEPS = 5.0
 """Steps of going back to a choice, which is slower than reading a character."""
-_MAX_REPEATS = LONGEST_SUBJECT**2
+_MAX_REPEATS = MAX_SUBJECT_LENGTH**2
 """A higher number in `{n}` makes no difference."""
 
 _TOKEN = re.compile(
@@ -71,13 +71,13 @@ def longest_safe_subject(pattern: str) -> int:
         The length; -1 if the expression must not be evaluated at all.
     """
     if not _COSTLY.search(pattern):
-        return LONGEST_SUBJECT
+        return MAX_SUBJECT_LENGTH
     branches = _parse(pattern)
-    if _steps(branches, LONGEST_SUBJECT) <= MAX_STEPS:
-        return LONGEST_SUBJECT
+    if _steps(branches, MAX_SUBJECT_LENGTH) <= MAX_STEPS:
+        return MAX_SUBJECT_LENGTH
     if _steps(branches, 1) > MAX_STEPS:
         return -1
-    low, high = 1, LONGEST_SUBJECT
+    low, high = 1, MAX_SUBJECT_LENGTH
     while low + 1 < high:
         middle = (low + high) // 2
         if _steps(branches, middle) <= MAX_STEPS:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from regress import Regex, RegressError
 
-from anyhook.matching.complexity import LONGEST_PATTERN, LONGEST_SUBJECT, longest_safe_subject
+from anyhook.matching.complexity import MAX_PATTERN_LENGTH, MAX_SUBJECT_LENGTH, longest_safe_subject
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Matcher(Record, kw_only=False):
     names: frozenset[str] | None = None
     expression: Regex | None = None
     problem: str | None = None
-    safe_length: int = LONGEST_SUBJECT
+    safe_length: int = MAX_SUBJECT_LENGTH
 
     @property
     def is_never_evaluated(self) -> bool:
@@ -114,8 +114,8 @@ def explain_cost(matcher: Matcher) -> str:
     shown = pattern
     if len(pattern) > SHOWN_CHARACTERS:
         shown = f"{pattern[:SHOWN_CHARACTERS]}…"
-    if len(pattern) > LONGEST_PATTERN:
-        problem = f"is longer than {LONGEST_PATTERN:,} characters"
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        problem = f"is longer than {MAX_PATTERN_LENGTH:,} characters"
         effect = "counts as a match on everything"
     elif matcher.is_never_evaluated:
         problem = "can take for ever"
@@ -272,7 +272,7 @@ def _compile_names_whole_or_all(text: str) -> Matcher:
 
 
 def _compile_expression(text: str) -> Matcher:
-    if len(text) > LONGEST_PATTERN:
+    if len(text) > MAX_PATTERN_LENGTH:
         return Matcher(text, safe_length=-1)
     try:
         expression = Regex(_replace_surrogates(text))

@@ -106,7 +106,7 @@ class ComparedFields:
 
 
 @dataclass(slots=True)
-class Observation:
+class HookObservation:
     """The answers of both sides to one event, one for each run.
 
     Attributes:
@@ -211,7 +211,7 @@ class Comparison:
         self._origins: dict[tuple[str, str], list[HookKey]] = {}
         self._event_names: dict[int, str] = {}
         # The key `None` stands for all hooks together.
-        self._observations: dict[tuple[HookKey | None, int], Observation] = {}
+        self._observations: dict[tuple[HookKey | None, int], HookObservation] = {}
         for entry in migration.entries:
             for handler, origin in entry.handlers:
                 place = origin.handler.place
@@ -248,7 +248,7 @@ class Comparison:
         after = self._target_answers(probe, target, roots)
         label = str(normalize_texts(probe.label, roots)).replace("{project}/", "")
         for hook in {**before.answers, **after.answers}:
-            observation = self._observations.setdefault((hook, number), Observation(label))
+            observation = self._observations.setdefault((hook, number), HookObservation(label))
             observation.source.append(before.answers.get(hook, {}))
             observation.target.append(after.answers.get(hook, {}))
             if hook in before.skipped or hook in after.skipped:
@@ -292,7 +292,7 @@ class Comparison:
         hooks = {
             key: replace(hook, differences=[], unstable={}) for key, hook in self._hooks.items()
         }
-        combined: list[tuple[int, Observation]] = []
+        combined: list[tuple[int, HookObservation]] = []
         numbers_with_differences: set[int] = set()
         for (key, number), observation in self._observations.items():
             compared = observation.fields()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.translate import counterparts
 from anyhook.migrate.commands import unwrap
 from anyhook.migrate.context import HandlerMigration
-from anyhook.migrate.entries import Entry, Origin
+from anyhook.migrate.entries import Entry, EntryOrigin
 from anyhook.migrate.handler import migrate_handler
 from anyhook.migrate.losses import MORE, event_advice, kind_advice
 from anyhook.migrate.matchers import TranslatedMatcher, translate_matcher
@@ -41,7 +41,7 @@ class _Piece:
     event: str
     matcher: str | None
     handler: dict[str, Any]
-    origin: Origin
+    origin: EntryOrigin
 
 
 def migrate_definition(
@@ -130,7 +130,7 @@ def _migrate_to_events(
                 "put the command into a script, and name the script",
             )
             continue
-        origin = Origin(definition.event, handler, is_shimmed, move)
+        origin = EntryOrigin(definition.event, handler, is_shimmed, move)
         for pattern in matcher.patterns:
             yield _Piece(target_event.wire, pattern, value, origin)
 

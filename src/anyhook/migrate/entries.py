@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class EntryOrigin:
     """Where a migrated handler comes from.
 
     Attributes:
@@ -46,10 +46,10 @@ class Entry:
 
     event: str
     definition: dict[str, Any]
-    origins: tuple[Origin, ...]
+    origins: tuple[EntryOrigin, ...]
 
     @property
-    def handlers(self) -> Iterator[tuple[dict[str, Any], Origin]]:
+    def handlers(self) -> Iterator[tuple[dict[str, Any], EntryOrigin]]:
         """The handlers, as JSON, with their origins."""
         return zip(self.definition["hooks"], self.origins, strict=True)
 
@@ -64,7 +64,7 @@ def remove_duplicates(context: MigrationContext, entries: Sequence[Entry]) -> li
     unique: list[Entry] = []
     for entry in entries:
         handlers: list[dict[str, Any]] = []
-        origins: list[Origin] = []
+        origins: list[EntryOrigin] = []
         for handler, origin in entry.handlers:
             matcher = entry.definition.get("matcher")
             key = json.dumps([entry.event, matcher, handler], sort_keys=True)

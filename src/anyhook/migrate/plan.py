@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.definition import WrittenHooks
-    from anyhook.migrate.entries import Entry, Origin
+    from anyhook.migrate.entries import Entry, EntryOrigin
     from anyhook.migrate.losses import Loss
     from anyhook.model.definitions import HookDefinition
     from anyhook.settings.hookset import HookSet
@@ -89,7 +89,7 @@ class Migration:
         """Whether a migrated hook starts anyhook."""
         return any(origin.shimmed for _, origin in self.origins())
 
-    def origins(self) -> Iterator[tuple[Entry, Origin]]:
+    def origins(self) -> Iterator[tuple[Entry, EntryOrigin]]:
         """Yield the origin of every migrated handler, with the entry of the handler."""
         for entry in self.entries:
             for origin in entry.origins:

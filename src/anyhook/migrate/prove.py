@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from anyhook.migrate.scratch import ScratchCopies
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
-    from anyhook.sandbox.keeper import Run
+    from anyhook.sandbox.keeper import SandboxRun
     from anyhook.settings.sources import Location
 
 BUILTIN = "builtin"
@@ -65,7 +65,7 @@ class ProofRequest:
     links_packages: bool = False
 
 
-def prove_migration(run: Run, request: ProofRequest) -> Proof:
+def prove_migration(run: SandboxRun, request: ProofRequest) -> Proof:
     """Plan a migration again and prove it, as a function of a sandbox.
 
     Args:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.context import MigrationContext
-    from anyhook.migrate.entries import Entry, Origin
+    from anyhook.migrate.entries import Entry, EntryOrigin
 
 ADDED_FIELDS = ("reason", "context", "system_message", "tool_input")
 """Fields of a decision that hooks after a denial would have added to."""
@@ -26,7 +26,7 @@ def record_ended_sequences(context: MigrationContext, entries: Sequence[Entry]) 
         entries: The definitions for the target's file.
     """
     source, target = context.source, context.target
-    origins_by_event: dict[str, list[Origin]] = {}
+    origins_by_event: dict[str, list[EntryOrigin]] = {}
     for entry in entries:
         origins_by_event.setdefault(entry.event, []).extend(entry.origins)
     for wire, origins in origins_by_event.items():
@@ -48,7 +48,7 @@ def record_ended_sequences(context: MigrationContext, entries: Sequence[Entry]) 
             _record_questions(context, wire, origins)
 
 
-def _record_questions(context: MigrationContext, wire: str, origins: Sequence[Origin]) -> None:
+def _record_questions(context: MigrationContext, wire: str, origins: Sequence[EntryOrigin]) -> None:
     """Record the hooks whose question keeps those after them from denying."""
     for origin in origins[:-1]:
         if may_ask(origin.move):

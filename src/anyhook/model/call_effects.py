@@ -30,15 +30,25 @@ class Match(Record):
         certain: Whether that is certain.
         command: The command that does it; `None` for another tool than the shell.
         why: A sentence for a reason: "`find` deletes src/a.py".
+        others: What else in the call does it.
+
+    Iterating yields the match and the others: `npm ci; npm publish` runs `npm` twice, and a guard
+    that excuses one command has to look at the next.
     """
 
     matched: bool
     certain: bool = True
     command: Command | None = None
     why: str = ""
+    others: tuple[Match, ...] = ()
 
     def __bool__(self) -> bool:
         return self.matched
+
+    def __iter__(self) -> Iterator[Match]:
+        if self.matched:
+            yield self
+            yield from self.others
 
 
 NO_MATCH = Match(matched=False)
@@ -108,18 +118,15 @@ class CallEffects:
 
     def runs(self, program: str, *operands: str, options: Collection[str] = ()) -> Match:
         """Return whether the call runs a program; see `ToolEvent.runs`."""
-        doubtful = NO_MATCH
+        matches: list[Match] = []
         for command in self.commands:
             for candidate in (*command.wrappers, command):
                 certainty = _runs(candidate, program.lower(), operands, options)
-                if certainty is None:
-                    continue
-                is_certain = certainty and command.certain
-                match = _match(command, is_certain, _runs_sentence(candidate, command, is_certain))
-                if is_certain:
-                    return match
-                doubtful = doubtful or match
-        return doubtful
+                if certainty is not None:
+                    is_certain = certainty and command.certain
+                    why = _runs_sentence(candidate, command, is_certain)
+                    matches.append(_match(command, is_certain, why))
+        return _joined(matches)
 
     def does(self, kind: str, patterns: Collection[str], but_not: Collection[str] = ()) -> Match:
         """Return whether the call reads, writes or deletes a path that a pattern covers.
@@ -131,34 +138,28 @@ class CallEffects:
         """
         path_patterns = [PathPattern(text, self._directory, self._home) for text in patterns]
         exceptions = [PathPattern(text, self._directory, self._home) for text in but_not]
-        doubtful = NO_MATCH
+        matches: list[Match] = []
         for command in self.commands:
             if not command.certain and not command.program:
-                doubtful = doubtful or _match(command, False, _unread_sentence(command))
+                matches.append(_match(command, False, _unread_sentence(command)))
                 continue
             for effect in command.effects:
                 is_excepted = effect.is_known and _is_except(effect.target, exceptions)
                 if effect.kind == kind and not is_excepted:
-                    match = self._touches(command, effect, path_patterns)
-                    if match.certain and match:
-                        return match
-                    doubtful = doubtful or match
+                    matches += self._touches(command, effect, path_patterns)
         for target_kind, path, is_recursive in self._tool_paths():
             is_path = isinstance(path, str)
             is_excepted = is_path and _is_except(self._absolute(path), exceptions)
             if target_kind == kind and not is_excepted:
-                match = self._tool_touches(kind, path, is_recursive, path_patterns)
-                if match.certain and match:
-                    return match
-                doubtful = doubtful or match
-        return doubtful
+                matches += self._tool_touches(kind, path, is_recursive, path_patterns)
+        return _joined(matches)
 
     def contacts(self, patterns: Collection[str]) -> Match:
         """Return whether the call contacts a host that a pattern covers."""
-        doubtful = NO_MATCH
+        matches: list[Match] = []
         for command in self.commands:
             if not command.certain and not command.program:
-                doubtful = doubtful or _match(command, False, _unread_sentence(command))
+                matches.append(_match(command, False, _unread_sentence(command)))
                 continue
             for candidate in (*command.wrappers, command):
                 for effect in candidate.effects:
@@ -166,26 +167,27 @@ class CallEffects:
                         continue
                     if not effect.is_known:
                         why = f"{_name(candidate)} contacts a host that only the shell knows"
-                        doubtful = doubtful or _match(candidate, False, why)
+                        matches.append(_match(candidate, False, why))
                     elif _covers_host(effect.target, patterns):
                         why = f"{_name(candidate)} contacts {effect.target}"
-                        match = _match(candidate, candidate.certain, why)
-                        if match.certain:
-                            return match
-                        doubtful = doubtful or match
+                        matches.append(_match(candidate, candidate.certain, why))
         url = self._call.arguments.get("url")
         if self._call.tool == "web_fetch" and isinstance(url, str):
             from anyhook.shell.effects import host_of
 
             if _covers_host(host_of(url), patterns):
-                return Match(matched=True, why=f"{self._call.tool} contacts {host_of(url)}")
-        return doubtful
+                matches.append(Match(matched=True, why=f"web_fetch contacts {host_of(url)}"))
+        return _joined(matches)
 
-    def _touches(self, command: Command, effect: Effect, patterns: list[PathPattern]) -> Match:
+    def _touches(
+        self, command: Command, effect: Effect, patterns: list[PathPattern]
+    ) -> Iterator[Match]:
+        """Yield whether an effect touches one of some patterns: at most one match."""
         verb = effect.kind
         if not effect.is_known:
             why = f"{_name(command)} {verb} {effect.target}, which only the shell knows"
-            return _match(command, False, why)
+            yield _match(command, False, why)
+            return
         doubtful = NO_MATCH
         for pattern in patterns:
             is_covered = pattern.matches(
@@ -204,25 +206,27 @@ class CallEffects:
             why = f"{_name(command)} {_verb(verb, is_certain)} {effect.target}"
             match = _match(command, is_certain, why)
             if is_certain:
-                return match
+                yield match
+                return
             doubtful = doubtful or match
-        return doubtful
+        yield from doubtful
 
     def _tool_touches(
         self, kind: str, path: Any, is_recursive: bool, patterns: list[PathPattern]
-    ) -> Match:
+    ) -> Iterator[Match]:
         tool = self._call.tool
         if not isinstance(path, str):
             why = f"{tool} {kind} a path that is not a text"
-            return Match(matched=True, certain=False, why=why)
+            yield Match(matched=True, certain=False, why=why)
+            return
         target = self._absolute(path)
         for pattern in patterns:
             is_covered = pattern.matches(target, is_recursive=is_recursive)
             if is_covered is not False:
                 is_certain = is_covered is True and not tool.startswith("mcp__")
                 why = f"{tool} {_verb(kind, is_certain)} {path}"
-                return Match(matched=True, certain=is_certain, why=why)
-        return NO_MATCH
+                yield Match(matched=True, certain=is_certain, why=why)
+                return
 
     def _absolute(self, path: str) -> str:
         if self._home is not None and (path == "~" or path[:2] == "~/"):
@@ -312,6 +316,14 @@ def _runs(
 def _is_except(target: str, exceptions: list[PathPattern]) -> bool:
     """Return whether a pattern of exceptions certainly covers a target."""
     return any(pattern.matches(target) is True for pattern in exceptions)
+
+
+def _joined(matches: list[Match]) -> Match:
+    """Return the first match, a certain one if there is one, with the others."""
+    if not matches:
+        return NO_MATCH
+    first, *others = sorted(matches, key=lambda match: not match.certain)
+    return first.replace(others=tuple(others))
 
 
 def _match(command: Command, is_certain: bool, why: str) -> Match:

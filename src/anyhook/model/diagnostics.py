@@ -47,8 +47,8 @@ ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 CODES: dict[str, tuple[Severity, str]] = {
     # settings files
     "settings-unreadable": (ERROR, "a settings file exists and cannot be read"),
-    "settings-syntax": (ERROR, "a settings file has not the syntax of its format"),
-    "not-plain-json": (ERROR, "a settings file is no JSON to its agent, which ignores the file"),
+    "settings-syntax": (ERROR, "a settings file does not have the syntax of its format"),
+    "not-plain-json": (ERROR, "a settings file is not JSON to its agent, which ignores it"),
     "settings-kept": (
         WARNING,
         "a settings file was broken by an edit; its hooks stay in force as they were before",
@@ -59,7 +59,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "settings-shape": (ERROR, "a settings file does not hold an object"),
     "duplicate-key": (WARNING, "an object has the same key twice; only the last counts"),
     "bad-structure": (ERROR, "a part of a file for which its agent drops the whole file"),
-    "unknown-event": (ERROR, "a key under `hooks` is no event of the agent"),
+    "unknown-event": (ERROR, "a key under `hooks` is not an event of the agent"),
     "too-many-hooks": (ERROR, "there are more hooks than anyhook reads"),
     "unknown-field": (WARNING, "a field that no rule knows"),
     "misplaced-hooks": (ERROR, "hooks stand where the agent does not look for them"),
@@ -77,14 +77,14 @@ CODES: dict[str, tuple[Severity, str]] = {
     "background-not-here": (WARNING, "the agent waits for a hook that should not be waited for"),
     "bad-timeout": (
         ERROR,
-        "a timeout that is no positive number or below 10 ms; the default is used",
+        "a timeout that is not positive or below 10 ms; the default is used",
     ),
     "timeout-unit": (WARNING, "a timeout so short that another unit was meant"),
     "type-not-here": (WARNING, "a hook type that does not run on its event"),
     "condition-not-here": (WARNING, "a hook with a condition that never runs"),
-    "bad-condition": (ERROR, "a condition that is no rule; the hook runs on every call"),
+    "bad-condition": (ERROR, "a condition that is not a rule; the hook runs on every call"),
     "switch-missing": (WARNING, "the agent itself runs no hooks without a switch"),
-    "bad-matcher": (ERROR, "a matcher that is no valid pattern; it matches literally"),
+    "bad-matcher": (ERROR, "a matcher that is not a valid pattern; it matches literally"),
     "costly-matcher": (
         WARNING,
         "a matcher that can take for ever; where it may, it counts as a match",
@@ -115,7 +115,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "unknown-subject": (WARNING, "a hook file names a tool that no agent has"),
     "ability": (WARNING, "a hook asks for something that the agent cannot do"),
     "missing-program": (ERROR, "a command starts with a program that is not there"),
-    "missing-shell": (ERROR, "there is no shell that could run a command line"),
+    "missing-shell": (ERROR, "no shell was found that could run a command line"),
     "shell-variable": (
         WARNING,
         "a variable that would change the shell itself is not passed to hooks",
@@ -159,9 +159,9 @@ CODES: dict[str, tuple[Severity, str]] = {
     ),
     "output-truncated": (WARNING, "a stream was longer than the limit"),
     "reply-too-long": (ERROR, "a JSON reply is too long to be read; the hook failed"),
-    "output-not-object": (WARNING, "standard output is JSON but no object"),
+    "output-not-object": (WARNING, "standard output is JSON but not an object"),
     "output-field": (WARNING, "a field of the output has the wrong type; it is left out"),
-    "output-word": (WARNING, "a word that is no decision"),
+    "output-word": (WARNING, "a word that is not a decision"),
     "output-event": (WARNING, "the output names no event, or another one"),
     "output-reason": (WARNING, "a denial without the reason that the agent needs"),
     "output-unknown": (WARNING, "a member of the output that the agent does not have"),

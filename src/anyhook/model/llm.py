@@ -351,10 +351,14 @@ def check_response(
             problems.append(problem)
         elif key == "candidates":
             candidates = [_with_string_parts(candidate) for candidate in item]
+            wrong_members: list[str] = []
             if of_hook:
                 for candidate in candidates:
-                    problems += _drop_wrong_members(candidate)
-            usable[key] = candidates
+                    wrong_members += _drop_wrong_members(candidate)
+            problems += wrong_members
+            # A candidate of which nothing is left would stand for an empty response.
+            if any(candidates) or not wrong_members:
+                usable[key] = candidates
         else:
             usable[key] = item
     return usable, problems  # type: ignore[return-value]
@@ -439,30 +443,39 @@ def _json(value: object) -> str:
     return text
 
 
-def mistaken_members(value: Mapping[str, Any], known: Iterable[str]) -> list[str]:
-    """Return a problem for each member of a request or a response that was probably mistyped.
+def drop_mistyped(
+    value: Mapping[str, Any], known: Iterable[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """Drop the members of a request or a response whose names resemble those that it has.
 
     Args:
         value: The request or response of a hook.
         known: Its members by the reference.
+
+    Returns:
+        The other members, and a problem for each that was dropped.
     """
-    problems = _unknown_members(value, known)
-    config = value.get("config")
-    if isinstance(config, dict):
-        problems += [f"config: {problem}" for problem in _unknown_members(config, SAMPLING)]
-    candidates = value.get("candidates")
-    if not isinstance(candidates, list):
-        return problems
-    for candidate in candidates:
-        if isinstance(candidate, dict):
-            unknown = _unknown_members(candidate, CANDIDATE_MEMBERS)
-            problems += [f"candidates: {problem}" for problem in unknown]
-    return problems
+    usable, problems = _without_mistyped(value, known)
+    if isinstance(usable.get("config"), dict):
+        usable["config"], wrong = _without_mistyped(usable["config"], SAMPLING)
+        problems += [f"config: {problem}" for problem in wrong]
+    if isinstance(usable.get("candidates"), list):
+        candidates: list[Any] = []
+        for candidate in usable["candidates"]:
+            wrong = []
+            if isinstance(candidate, dict):
+                candidate, wrong = _without_mistyped(candidate, CANDIDATE_MEMBERS)  # noqa: PLW2901
+            candidates.append(candidate)
+            problems += [f"candidates: {problem}" for problem in wrong]
+        usable["candidates"] = candidates
+    return usable, problems
 
 
-def _unknown_members(value: Mapping[str, Any], known: Iterable[str]) -> list[str]:
-    """Return a problem for each member that resembles a known one; it is kept without effect."""
+def _without_mistyped(
+    value: Mapping[str, Any], known: Iterable[str]
+) -> tuple[dict[str, Any], list[str]]:
     names = tuple(known)
+    usable = dict(value)
     problems: list[str] = []
     for key in value:
         if key in names:
@@ -471,4 +484,5 @@ def _unknown_members(value: Mapping[str, Any], known: Iterable[str]) -> list[str
 
         if suggestion := closest(key, names):
             problems.append(f"unknown member `{key}`; did you mean `{suggestion}`?")
-    return problems
+            del usable[key]
+    return usable, problems

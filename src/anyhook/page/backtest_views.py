@@ -15,7 +15,7 @@ from anyhook.history.hooks import hook_files
 from anyhook.history.sessions import agents_of
 from anyhook.model.tools import TOOLS
 from anyhook.page.compared import compare_reports, shown_report
-from anyhook.page.jobs import Jobs, Request
+from anyhook.page.jobs import JobRequest, Jobs
 from anyhook.page.kept import KeptBacktest, kept_backtest, kept_backtests
 from anyhook.page.page import Page, read_form
 from anyhook.page.past_views import attachment
@@ -74,7 +74,7 @@ class BacktestViews:
                 tool=fields.get("tool", ""),
             )
             path, against = fields.get("path", "").strip(), fields.get("against", "").strip()
-            self.jobs.start(Request(path, against, selection))
+            self.jobs.start(JobRequest(path, against, selection))
 
         try:
             await run_sync(start)

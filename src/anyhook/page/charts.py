@@ -24,7 +24,7 @@ from anyhook.history.verdicts import FAILURES, NO_VERDICT, VERDICTS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anyhook.history.hooks import HookRun
+    from anyhook.history.hooks import StoredRun
 
 SERIES = (*VERDICTS, "failed", NO_VERDICT)
 """Verdicts in the order in which they are stacked."""
@@ -38,7 +38,7 @@ DAY = 86400.0
 
 
 @dataclass(slots=True)
-class Span:
+class ChartSpan:
     """The runs of a hook in a part of the time.
 
     Attributes:
@@ -47,7 +47,7 @@ class Span:
     """
 
     start: float
-    runs: list[HookRun] = field(default_factory=list)
+    runs: list[StoredRun] = field(default_factory=list)
 
     @property
     def outcomes(self) -> Counter[str]:
@@ -66,20 +66,20 @@ STEPS = (60, 300, 900, _HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR, _DAY, 2 * _DAY, 
 MAX_SPANS = 30
 
 
-def spans_of(runs: list[HookRun]) -> list[Span]:
+def spans_of(runs: list[StoredRun]) -> list[ChartSpan]:
     """Return the runs of a hook in parts of equal length, the oldest first; at most 30."""
     if not runs:
         return []
     first, last = min(run.time for run in runs), max(run.time for run in runs)
     step: float = next((step for step in STEPS if (last - first) / step < MAX_SPANS - 1), STEPS[-1])
     start = first - first % step
-    spans = [Span(start + step * number) for number in range(int((last - start) // step) + 1)]
+    spans = [ChartSpan(start + step * number) for number in range(int((last - start) // step) + 1)]
     for run in runs:
         spans[int((run.time - start) // step)].runs.append(run)
     return spans[-MAX_SPANS * 4 :]
 
 
-def outcome_chart(spans: Sequence[Span]) -> Markup:
+def outcome_chart(spans: Sequence[ChartSpan]) -> Markup:
     """Return a plot of the decisions in each part of the time."""
     most = max((len(span.runs) for span in spans), default=0)
     chart = import_pygal().StackedBar(**_options(spans), y_labels=_whole_labels(most))
@@ -94,7 +94,7 @@ def outcome_chart(spans: Sequence[Span]) -> Markup:
     return _svg(chart, f"{total:,} runs: {', '.join(shown)}", shown)
 
 
-def latency_chart(spans: Sequence[Span]) -> Markup:
+def latency_chart(spans: Sequence[ChartSpan]) -> Markup:
     """Return a plot of the median and the 95th percentile of the durations."""
     options = _options(spans)
     chart = import_pygal().Line(
@@ -118,7 +118,7 @@ def import_pygal() -> Any:
     return pygal
 
 
-def _options(spans: Sequence[Span]) -> dict[str, Any]:
+def _options(spans: Sequence[ChartSpan]) -> dict[str, Any]:
     """Return the options that the plots share."""
     step = max(1, -(-len(spans) // LABELS))
     labels = ["" if n % step else _label(span.start, spans) for n, span in enumerate(spans)]
@@ -151,7 +151,7 @@ def _whole_labels(most: int) -> list[int]:
     return list(range(0, most + int(step), int(step)))
 
 
-def _label(start: float, spans: Sequence[Span]) -> str:
+def _label(start: float, spans: Sequence[ChartSpan]) -> str:
     text = show_time(start)
     is_long = len(spans) > 1 and spans[-1].start - spans[0].start > DAY
     return text[5:10] if is_long else text[11:16]

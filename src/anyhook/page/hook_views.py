@@ -13,7 +13,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.history import hooks as hook_history
-from anyhook.history.hooks import HookRun, percentile
+from anyhook.history.hooks import StoredRun, percentile
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.manage.health import health
 from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
@@ -146,13 +146,13 @@ def _severity_order(finding: Finding) -> int:
     return SEVERITIES.index(finding.diagnostic.severity)
 
 
-def _decides(run: HookRun) -> bool:
+def _decides(run: StoredRun) -> bool:
     return run.verdict != NO_VERDICT and not run.shadow
 
 
-def _would_decide(run: HookRun) -> bool:
+def _would_decide(run: StoredRun) -> bool:
     return run.verdict != NO_VERDICT and bool(run.shadow)
 
 
-def _fails(run: HookRun) -> bool:
+def _fails(run: StoredRun) -> bool:
     return run.trouble is not None

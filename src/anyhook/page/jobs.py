@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from anyhook.backtest.evaluation import evaluate
 from anyhook.backtest.project import find_engine
 from anyhook.backtest.report import report_json
-from anyhook.backtest.run import Progress, Run, run_backtest
+from anyhook.backtest.run import BacktestProgress, BacktestRun, run_backtest
 from anyhook.backtest.sources import parts_of_history
-from anyhook.backtest.subjects import Subject
+from anyhook.backtest.subjects import BacktestSubject
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.history.store import History
 from anyhook.page.kept import describe, keep
@@ -29,7 +29,7 @@ END_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class JobRequest:
     """A backtest that a user wants.
 
     Attributes:
@@ -44,7 +44,7 @@ class Request:
 
 
 @dataclass(slots=True)
-class Job:
+class PageJob:
     """A backtest that runs or has run.
 
     Attributes:
@@ -78,9 +78,9 @@ class Jobs:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
-        self.job: Job | None = None
+        self.job: PageJob | None = None
 
-    def start(self, request: Request) -> None:
+    def start(self, request: JobRequest) -> None:
         """Start a backtest.
 
         Raises:
@@ -91,7 +91,7 @@ class Jobs:
             if self.job is not None and self.job.is_running:
                 raise UsageError("a backtest is running; end it or wait for it")
             self._ended.clear()
-            self.job = job = Job(subject.title)
+            self.job = job = PageJob(subject.title)
             self._thread = threading.Thread(
                 target=self._run, args=(job, subject, request), name="anyhook-backtest", daemon=True
             )
@@ -107,7 +107,7 @@ class Jobs:
         if self._thread is not None:
             self._thread.join(END_SECONDS)
 
-    def _run(self, job: Job, subject: Subject, request: Request) -> None:
+    def _run(self, job: PageJob, subject: BacktestSubject, request: JobRequest) -> None:
         try:
             self._evaluate(job, subject, request)
         except AnyhookError as error:
@@ -120,13 +120,13 @@ class Jobs:
         finally:
             job.is_running = False
 
-    def _evaluate(self, job: Job, subject: Subject, request: Request) -> None:
+    def _evaluate(self, job: PageJob, subject: BacktestSubject, request: JobRequest) -> None:
         selection = request.selection
         parts = list(parts_of_history(str(self._directory), selection))
         if not parts:
             raise UsageError("there are no such events in the history")
 
-        def run_one(one: Subject) -> Run:
+        def run_one(one: BacktestSubject) -> BacktestRun:
             return self._run_one(job, one, parts)
 
         with History.open(self._directory) as history:
@@ -135,10 +135,12 @@ class Jobs:
             report = report_json(done.run, done.comparison)
             job.name = keep(self._directory, report, describe(selection))
 
-    def _run_one(self, job: Job, subject: Subject, parts: Sequence[Part]) -> Run:
+    def _run_one(
+        self, job: PageJob, subject: BacktestSubject, parts: Sequence[Part]
+    ) -> BacktestRun:
         job.title, job.parts, job.done, job.events = subject.title, len(parts), 0, 0
 
-        def show(progress: Progress) -> None:
+        def show(progress: BacktestProgress) -> None:
             job.done, job.events = progress.done, progress.events
             # A run ends like this at Ctrl-C. Parts that were kept are read before it can end.
             if self._ended.is_set() and progress.done > progress.kept:
@@ -147,7 +149,7 @@ class Jobs:
         return run_backtest(subject, parts, str(self._directory), on_progress=show)
 
 
-def find_subject(text: str) -> Subject:
+def find_subject(text: str) -> BacktestSubject:
     """Return the hooks that a user named.
 
     Raises:
@@ -157,14 +159,14 @@ def find_subject(text: str) -> Subject:
         raise UsageError("name a hook file or the directory of a project")
     path = Path(text).expanduser()
     if path.is_file():
-        return Subject(str(path.resolve()), text)
+        return BacktestSubject(str(path.resolve()), text)
     if not path.is_dir():
         raise UsageError(f"there is no file or directory {text!r}; write its whole path")
-    engine = find_engine(Subject(str(path), text), path).engine
+    engine = find_engine(BacktestSubject(str(path), text), path).engine
     if not any(definition.handlers for definition in engine.definitions):
         raise UsageError(f"{text} has no hooks")
     if engine.guard.changes():
         raise UsageError(
             f"the hooks of {text} are not trusted; to look at them: anyhook trust --project {text}"
         )
-    return Subject(str(path.resolve()), text, engine.agent.name, trusted=True)
+    return BacktestSubject(str(path.resolve()), text, engine.agent.name, trusted=True)

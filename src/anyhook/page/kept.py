@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from anyhook.history.filters import Filter
 
 DIRECTORY = "backtests"
-MOST = 50
+MAX_KEPT = 50
 """Results that are kept; older ones are removed."""
 MAX_SIZE = 256 * 1024 * 1024
 """Bytes of one result."""
-MOST_DECIDED = 20_000
+MAX_DECIDED = 20_000
 """Decided events of one result that are kept."""
 _NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 
@@ -86,13 +86,13 @@ def keep(
     made = made or time.time()
     moment = re.sub(r"\D", "", show_time(made))
     name = f"{moment[:8]}-{moment[8:]}-{secrets.token_hex(3)}"
-    kept = {**report, "decided": report["decided"][:MOST_DECIDED]}
+    kept = {**report, "decided": report["decided"][:MAX_DECIDED]}
     text, _ = redact_json(json.dumps({"made": made, "events": events, "report": kept}))
     folder = Path(directory) / DIRECTORY
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(folder / f"{name}.json", text.encode(), mode=0o600)
-        for path in _files(folder)[MOST:]:
+        for path in _files(folder)[MAX_KEPT:]:
             path.unlink(missing_ok=True)
     return name
 

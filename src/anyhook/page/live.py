@@ -128,8 +128,8 @@ class Live:
                         if state == seen and not is_old:
                             self._read_sessions(history, is_changed=False)
                             continue
-                        if self._is_in_journal(seen, state):
-                            self._take(history)
+                        if seen is None or seen[0] != state[0]:
+                            self._problems = ingest(history).problems
                         # The state from before: what was written meanwhile is taken next time.
                         seen, shown = state, time.monotonic()
                         self._read(history)
@@ -143,13 +143,6 @@ class Live:
         journal = history.path.parent / DIRECTORY
         files = tuple((path.name, path.stat().st_size) for path in _files(journal))
         return files, history.data_version()
-
-    @staticmethod
-    def _is_in_journal(before: tuple[Any, ...] | None, now: tuple[Any, ...]) -> bool:
-        return before is None or before[0] != now[0]
-
-    def _take(self, history: History) -> None:
-        self._problems = ingest(history).problems
 
     def _read(self, history: History) -> None:
         before = self._latest
@@ -308,7 +301,7 @@ def _rows(
     """Return the rows of events; those that did not change are not rendered again."""
     rows: dict[int, tuple[Signature, str]] = {}
     for event in events:
-        signature = _signature(event)
+        signature = (event.verdict, len(event.results))
         row = known.get(event.id)
         if row is None or row[0] != signature:
             text = render("event_row.html", PageLinks(), event=event, has_session=has_session)
@@ -322,11 +315,6 @@ def _skipped(latest: Latest, newest: int) -> int:
     if not newest or not latest.rows:
         return 0
     return max(0, min(latest.rows) - newest - 1)
-
-
-def _signature(event: RecordedEvent) -> Signature:
-    """Return what changes when another hook has answered the event."""
-    return event.verdict, len(event.results)
 
 
 def _files(journal: Path) -> list[Path]:

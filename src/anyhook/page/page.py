@@ -34,8 +34,8 @@ VIEWS = (
 """Path and name of the views in the navigation."""
 PAGE = 100
 """Events or sessions of a list before a link leads to the next ones."""
-LARGEST_FORM = 64 * 1024
-LONGEST_NUMBER = 15
+MAX_FORM_SIZE = 64 * 1024
+MAX_NUMBER_LENGTH = 15
 """Digits; SQLite holds no longer ones."""
 LINKS = PageLinks()
 
@@ -96,7 +96,7 @@ async def read_form(request: Request, access: Access) -> dict[str, str]:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > LARGEST_FORM:
+        if len(body) > MAX_FORM_SIZE:
             raise HTTPException(413, "The form is too large.")
     fields = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
     if not is_equal(fields.get("token", ""), access.form_token):
@@ -106,4 +106,6 @@ async def read_form(request: Request, access: Access) -> dict[str, str]:
 
 def number_of(text: str) -> int:
     """Return a number of an address; 0 for anything else."""
-    return int(text) if text.isdecimal() and text.isascii() and len(text) <= LONGEST_NUMBER else 0
+    return (
+        int(text) if text.isdecimal() and text.isascii() and len(text) <= MAX_NUMBER_LENGTH else 0
+    )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 RECENT_MINUTES = 10
 """Minutes after its last event for which a session is recent."""
-MOST_RECENT = 12
+MAX_RECENT = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def recent_sessions(history: History) -> list[RecentSession]:
     since = time.time() - RECENT_MINUTES * 60
     recent = [
         RecentSession(session, is_ended(history, session))
-        for session in sessions(history, since=since, limit=MOST_RECENT)
+        for session in sessions(history, since=since, limit=MAX_RECENT)
     ]
     return sorted(recent, key=lambda session: session.is_ended)
 

@@ -41,9 +41,9 @@ CLASSES = frozenset(
 """Verdicts and states that have a style. Another one, like `hidden`, must not choose one."""
 STATUS = {"warned": "warning", "withheld": "not trusted", "started": "in the background"}
 """Status of a hook to its text, where that differs."""
-LONGEST_NAME = 80
-LONGEST_SUBJECT = 300
-LONGEST_TEXT = 20_000
+MAX_NAME_LENGTH = 80
+MAX_SUBJECT_LENGTH = 300
+MAX_TEXT_LENGTH = 20_000
 """Characters of a payload that are shown; the whole is in `anyhook history show --json`."""
 
 
@@ -109,7 +109,7 @@ def _environment() -> Environment:
         "short_path": short_path,
         "span": lambda seconds: "" if seconds is None else show_span(seconds),
         "name": short_name,
-        "subject": lambda event: short_name(subject_of(event), LONGEST_SUBJECT),
+        "subject": lambda event: short_name(subject_of(event), MAX_SUBJECT_LENGTH),
         "full_subject": subject_of,
         "time": show_time,
         "title_of": title_of,
@@ -170,18 +170,18 @@ def show_ago(timestamp: float) -> str:
 def show_json(value: Any) -> str:
     """Return a JSON value on several lines, cut if it is very long."""
     text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
-    rest = len(text) - LONGEST_TEXT
-    return text if rest <= 0 else f"{text[:LONGEST_TEXT]}\n… {rest:,} more characters"
+    rest = len(text) - MAX_TEXT_LENGTH
+    return text if rest <= 0 else f"{text[:MAX_TEXT_LENGTH]}\n… {rest:,} more characters"
 
 
 def short_path(path: str) -> str:
     """Return the last two parts of a path, or the end of long ones; a line number stays."""
     end = "/".join(path.replace("\\", "/").rstrip("/").split("/")[-2:])
     end = printable(" ".join(end.split()))
-    return end if len(end) <= LONGEST_NAME else "…" + end[1 - LONGEST_NAME :]
+    return end if len(end) <= MAX_NAME_LENGTH else "…" + end[1 - MAX_NAME_LENGTH :]
 
 
-def short_name(value: object, length: int = LONGEST_NAME) -> str:
+def short_name(value: object, length: int = MAX_NAME_LENGTH) -> str:
     """Return a name from a settings file or a payload on one line, cut if it is long.
 
     Nothing bounds names of hooks, tools and fields; one of 10,000 characters would fill the page.

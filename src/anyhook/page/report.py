@@ -6,13 +6,18 @@ import base64
 import hashlib
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from anyhook import __version__
+from anyhook.agents import AGENTS
 from anyhook.backtest.report import report_json
+from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
 from anyhook.history.sessions import events_of
+from anyhook.manage.health import health
 from anyhook.page.compared import shown_report
 from anyhook.page.events import author_results
 from anyhook.page.links import ReportLinks
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
     from anyhook.history.sessions import SessionSummary
     from anyhook.history.store import History
 
-MOST_EVENTS = 3000
+MAX_EVENTS = 3000
 """Events of one report; a browser shows a longer page slowly."""
 
 
@@ -39,7 +44,7 @@ def session_report(history: History, session: SessionSummary, *, everything: boo
         session: The session.
         everything: Events without hooks and decisions, too.
     """
-    events = events_of(history, session, limit=MOST_EVENTS)
+    events = events_of(history, session, limit=MAX_EVENTS)
     shown = events
     if not everything:
         decided = [event for event in events if event.decision or author_results(event)]
@@ -50,9 +55,27 @@ def session_report(history: History, session: SessionSummary, *, everything: boo
         ReportLinks(frozenset(event.id for event in redacted)),
         session=replace(session, project=redact_text(session.project)),
         events=redacted,
+        health=_health_of(session),
         left_out=session.events - len(shown),
         next="",
     )
+
+
+def _health_of(session: SessionSummary) -> list[dict[str, str]]:
+    """Return whether the hooks of a session's project work now; empty if it is not here."""
+    if session.agent not in AGENTS or not Path(session.project or "-").is_dir():
+        return []
+    engine = Engine.load(session.project, agent=session.agent, on_message=discard)
+    return [
+        {
+            "hook": redact_text(hook.row.label),
+            "event": hook.row.event,
+            "word": str(hook.word),
+            "evidence": redact_text(hook.evidence),
+            "settle": redact_text(hook.settle),
+        }
+        for hook in health(engine, stores_first=False).hooks
+    ]
 
 
 def backtest_report(done: Evaluation) -> str:

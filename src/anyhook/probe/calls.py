@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.probe.plan import Step
-    from anyhook.probe.taps import Record
+    from anyhook.probe.plan import PlanStep
+    from anyhook.probe.taps import TapRecord
 
 CALL_IDENTIFIER = re.compile(r"(?:toolu|call)_(?P<turn>(?:main|sub)_\d{4})_\d+")
 """What the scripted models call the calls of their turns."""
@@ -37,11 +37,11 @@ class CallFinder:
     """
 
     agent: AgentSpec
-    steps: Sequence[Step]
+    steps: Sequence[PlanStep]
     times: Sequence[float]
     in_subagent: bool
 
-    def records_of(self, index: int, records: Sequence[Record]) -> tuple[Record, ...]:
+    def records_of(self, index: int, records: Sequence[TapRecord]) -> tuple[TapRecord, ...]:
         """Return the runs of hooks on the events of a call.
 
         Args:
@@ -50,7 +50,7 @@ class CallFinder:
         """
         return tuple(record for record in records if self._is_of_call(record, index))
 
-    def _is_of_call(self, record: Record, index: int) -> bool:
+    def _is_of_call(self, record: TapRecord, index: int) -> bool:
         if not self._names_tool(record, self.steps[index]):
             return False
         # A hook in the background may start after the model was asked for the next turn, so the
@@ -62,7 +62,7 @@ class CallFinder:
         end = math.inf if is_last else self.times[index + 1]
         return self.times[index] <= record.time < end
 
-    def _names_tool(self, record: Record, step: Step) -> bool:
+    def _names_tool(self, record: TapRecord, step: PlanStep) -> bool:
         """Return whether the payload of a run is about the tool of a step."""
         for form in _forms(self.agent):
             name = record.payload.get(_payload_key(form, "tool_name"))
@@ -74,7 +74,7 @@ class CallFinder:
         return False
 
 
-def has_other_arguments(agent: AgentSpec, record: Record, step: Step, project: Path) -> bool:
+def has_other_arguments(agent: AgentSpec, record: TapRecord, step: PlanStep, project: Path) -> bool:
     """Return whether a run of a hook got other arguments than the model gave to its call.
 
     Args:
@@ -105,7 +105,7 @@ def _payload_key(agent: AgentSpec, field: str) -> str:
     return agent.payload_keys.get(field) or field
 
 
-def _turn_of(record: Record) -> str | None:
+def _turn_of(record: TapRecord) -> str | None:
     """Return the turn whose identifier of a call a payload holds; `None` if it holds none."""
     for value in record.payload.values():
         match = CALL_IDENTIFIER.fullmatch(value) if isinstance(value, str) else None
@@ -114,7 +114,7 @@ def _turn_of(record: Record) -> str | None:
     return None
 
 
-def _arguments(form: AgentSpec, record: Record) -> dict[str, object] | None:
+def _arguments(form: AgentSpec, record: TapRecord) -> dict[str, object] | None:
     arguments = record.payload.get(_payload_key(form, "tool_input"))
     if isinstance(arguments, str):
         try:

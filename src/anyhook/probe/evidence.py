@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from anyhook.model.answers import Answer
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.probe.configured import ConfiguredHook
-    from anyhook.probe.taps import Record
-    from anyhook.probe.trial import Made, Trial
+    from anyhook.probe.taps import TapRecord
+    from anyhook.probe.trial import Made, ProbeTrial
 
 DENIAL_CODE = 2
 SNIPPET = 120
@@ -41,7 +41,7 @@ _NOT_WORD = re.compile(r"\W+")
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class TrialObservation:
     """One event that a hook is configured for, in a run of the agent.
 
     Attributes:
@@ -75,7 +75,7 @@ class Observation:
 
 
 @dataclass(slots=True)
-class Observer:
+class TrialObserver:
     """Compares the runs of an agent with the predictions of anyhook's engine.
 
     Attributes:
@@ -86,15 +86,15 @@ class Observer:
 
     engine: Engine
     program: AgentProgram
-    trials: Sequence[Trial]
+    trials: Sequence[ProbeTrial]
     _texts: dict[int, str] = field(default_factory=dict)
 
-    def observe(self, hook: ConfiguredHook) -> list[Observation]:
+    def observe(self, hook: ConfiguredHook) -> list[TrialObservation]:
         """Return what happened on each event of a hook that anyhook reads."""
         spec = hook.spec
         if spec is None or hook.handler is None:
             return []
-        observations: list[Observation] = []
+        observations: list[TrialObservation] = []
         for trial in self.trials:
             if spec.subject == "tool_name":
                 observations += self._of_calls(hook, spec, trial)
@@ -105,8 +105,8 @@ class Observer:
     # -- events of tools
 
     def _of_calls(
-        self, hook: ConfiguredHook, spec: EventSpec, trial: Trial
-    ) -> Iterator[Observation]:
+        self, hook: ConfiguredHook, spec: EventSpec, trial: ProbeTrial
+    ) -> Iterator[TrialObservation]:
         for made in trial.made:
             records = [record for record in made.records if record.tap == hook.tap]
             expected = self._is_planned(hook, spec, made) and self._occurs(spec, made)
@@ -114,7 +114,9 @@ class Observer:
                 yield self._of_record(hook, spec, trial, records[0], made, expected=expected)
             elif expected:
                 would_deny = _would_deny(hook, spec, made)
-                yield Observation(spec.wire, made.step.text, trial.in_subagent, denied=would_deny)
+                yield TrialObservation(
+                    spec.wire, made.step.text, trial.in_subagent, denied=would_deny
+                )
 
     def _is_planned(self, hook: ConfiguredHook, spec: EventSpec, made: Made) -> bool:
         if spec.canonical == "before_tool":
@@ -145,17 +147,17 @@ class Observer:
     # -- other events
 
     def _of_session(
-        self, hook: ConfiguredHook, spec: EventSpec, trial: Trial
-    ) -> Iterator[Observation]:
+        self, hook: ConfiguredHook, spec: EventSpec, trial: ProbeTrial
+    ) -> Iterator[TrialObservation]:
         records = [record for record in trial.records if record.tap == hook.tap]
         expected = self._happens(spec, trial) and self._is_planned_in_session(hook, spec)
         if records:
             for record in records:
                 yield self._of_record(hook, spec, trial, record, None, expected=expected)
         elif expected:
-            yield Observation(spec.wire, in_subagent=trial.in_subagent)
+            yield TrialObservation(spec.wire, in_subagent=trial.in_subagent)
 
-    def _happens(self, spec: EventSpec, trial: Trial) -> bool:
+    def _happens(self, spec: EventSpec, trial: ProbeTrial) -> bool:
         """Return whether a run surely has an event."""
         if spec.canonical in self.program.subagent_events:
             return trial.in_subagent and bool(trial.run.model.subagent_requests)
@@ -182,12 +184,12 @@ class Observer:
         self,
         hook: ConfiguredHook,
         spec: EventSpec,
-        trial: Trial,
-        record: Record,
+        trial: ProbeTrial,
+        record: TapRecord,
         made: Made | None,
         *,
         expected: bool,
-    ) -> Observation:
+    ) -> TrialObservation:
         output = self._decode(hook, spec, record)
         killed = _was_killed(record)
         is_subagents = made is not None or spec.canonical in self.program.subagent_events
@@ -202,7 +204,7 @@ class Observer:
         problems += self._refused_input(hook, spec, record, answer)
         if not denied and not problems:
             problems += self._overlooked(hook, spec, record)
-        return Observation(
+        return TrialObservation(
             spec.wire,
             made.step.text if made else "",
             trial.in_subagent and is_subagents,
@@ -218,7 +220,7 @@ class Observer:
         )
 
     def _overlooked(
-        self, hook: ConfiguredHook, spec: EventSpec, record: Record
+        self, hook: ConfiguredHook, spec: EventSpec, record: TapRecord
     ) -> Iterator[Diagnostic]:
         """Yield what is legal for the agent and was probably meant as a denial or a reply."""
         title = self.engine.agent.title
@@ -231,7 +233,7 @@ class Observer:
             yield diagnose("text-before-json", f"{about}: {text}", hook.place, handler=hook.label)
 
     def _refused_input(
-        self, hook: ConfiguredHook, spec: EventSpec, record: Record, answer: Answer
+        self, hook: ConfiguredHook, spec: EventSpec, record: TapRecord, answer: Answer
     ) -> Iterator[Diagnostic]:
         """Yield a problem with changed arguments that the agent refuses."""
         tool, arguments = record.payload.get("tool_name", ""), record.payload.get("tool_input")
@@ -243,7 +245,7 @@ class Observer:
             text = f"{hook.label!r} on {spec.wire}: {problem}"
             yield diagnose("output-field", text, hook.place, handler=hook.label)
 
-    def _decode(self, hook: ConfiguredHook, spec: EventSpec, record: Record) -> HookOutput:
+    def _decode(self, hook: ConfiguredHook, spec: EventSpec, record: TapRecord) -> HookOutput:
         name = signal.Signals(record.signal).name if record.signal else None
         end = ProcessExit(record.exit_code, name, record.stdout, record.stderr)
         handler = hook.handler or HandlerSpec("command", Layer.RUNTIME, hook.place)
@@ -251,7 +253,9 @@ class Observer:
 
     # -- effects
 
-    def _holds(self, spec: EventSpec, trial: Trial, made: Made | None, reason: str) -> bool | None:
+    def _holds(
+        self, spec: EventSpec, trial: ProbeTrial, made: Made | None, reason: str
+    ) -> bool | None:
         """Return whether a denial had its effect; `None` if that cannot be observed."""
         if made is not None and spec.denial is Denial.PREVENTS:
             return _was_prevented(made, reason)
@@ -261,7 +265,7 @@ class Observer:
             return self._has_heard(trial, reason)
         return None
 
-    def _has_heard(self, trial: Trial, text: str) -> bool:
+    def _has_heard(self, trial: ProbeTrial, text: str) -> bool:
         if id(trial) not in self._texts:
             self._texts[id(trial)] = _words(trial.heard())
         return _words(_snippet(text)) in self._texts[id(trial)]
@@ -289,7 +293,7 @@ def _has_late_json(output: str) -> bool:
     return False
 
 
-def _was_killed(record: Record) -> bool:
+def _was_killed(record: TapRecord) -> bool:
     """Return whether the agent ended a command, which it does at the timeout."""
     return not record.ended or record.signal in ENDING_SIGNALS
 

@@ -33,7 +33,7 @@ CALLS_PER_HOOK = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """A call of a tool that the model makes.
 
     Attributes:
@@ -125,7 +125,7 @@ def plan_steps(
     program: AgentProgram,
     requests: Sequence[CallRequest],
     progress: Callable[[str], object] = lambda _text: None,
-) -> list[Step]:
+) -> list[PlanStep]:
     """Return the calls that are made: the harmless ones first, those that end a run last.
 
     Args:
@@ -146,10 +146,10 @@ def plan_steps(
 
 def _harmless_steps(
     sync: SyncEngine, program: AgentProgram, progress: Callable[[str], object]
-) -> list[Step]:
+) -> list[PlanStep]:
     """Return calls that reach every hook which runs on harmless calls; one call without hooks."""
     engine = sync.engine
-    steps: list[Step] = []
+    steps: list[PlanStep] = []
     covered: set[int] = set()
     for sample in HARMLESS:
         if not _is_callable(engine, program, sample):
@@ -165,10 +165,10 @@ def _harmless_steps(
 
 def _risky_steps(
     sync: SyncEngine, program: AgentProgram, progress: Callable[[str], object]
-) -> list[Step]:
+) -> list[PlanStep]:
     """Return the calls to which hooks react, up to `CALLS_PER_HOOK` for each hook."""
     engine = sync.engine
-    steps: list[Step] = []
+    steps: list[PlanStep] = []
     reactions: Counter[int] = Counter()
     for sample in RISKY:
         if not _is_callable(engine, program, sample) or not _reached(engine, sample):
@@ -184,9 +184,9 @@ def _risky_steps(
 
 def _requested_steps(
     sync: SyncEngine, program: AgentProgram, requests: Sequence[CallRequest]
-) -> list[Step]:
+) -> list[PlanStep]:
     canonical = sync.engine.agent.vocabulary.canonical
-    steps: list[Step] = []
+    steps: list[PlanStep] = []
     for request in requests:
         sample = Sample(canonical.get(request.tool, request.tool), request.arguments)
         steps.append(_step(sync, program, sample, is_users=True))
@@ -225,7 +225,7 @@ def _reached(engine: Engine, sample: Sample) -> list[HandlerSpec]:
 
 def _step(
     sync: SyncEngine, program: AgentProgram, sample: Sample, *, is_users: bool = False
-) -> Step:
+) -> PlanStep:
     engine = sync.engine
     project = engine.project_dir
     arguments = hook_arguments(program, sample, project)
@@ -236,4 +236,4 @@ def _step(
         input=arguments,
         cwd=str(project),
     )
-    return Step(program, sample, sync.dispatch(event), is_users)
+    return PlanStep(program, sample, sync.dispatch(event), is_users)

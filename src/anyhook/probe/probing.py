@@ -13,19 +13,19 @@ from anyhook.agents import get_agent
 from anyhook.agents.program import Workplace, get_program
 from anyhook.checks.trust import report_native_trust
 from anyhook.engine.engine import Engine
-from anyhook.engine.guard import Guard
+from anyhook.engine.guard import TrustGuard
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.files import DATA_VARIABLE
 from anyhook.model.diagnostics import Place
 from anyhook.probe.configured import find_configured, find_problems, misplaced_files
-from anyhook.probe.evidence import Observer
+from anyhook.probe.evidence import TrialObserver
 from anyhook.probe.plan import CallRequest, plan_steps
 from anyhook.probe.report import AgentReport, Circumstances, judge
 from anyhook.probe.scratch import Scratch, make_scratch
 from anyhook.probe.start import program_version
 from anyhook.probe.taps import Taps
-from anyhook.probe.trial import Driver, Trial
+from anyhook.probe.trial import Driver, ProbeTrial
 from anyhook.settings.hookset import load_hooks
 from anyhook.trust.store import TrustStore
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from anyhook.agents.program import AgentProgram
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.probe.configured import ConfiguredHook
-    from anyhook.probe.evidence import Observation
-    from anyhook.probe.plan import Step
+    from anyhook.probe.evidence import TrialObservation
+    from anyhook.probe.plan import PlanStep
     from anyhook.probe.report import HookReport
-    from anyhook.sandbox.keeper import Run
+    from anyhook.sandbox.keeper import SandboxRun
     from anyhook.settings.sources import Location
 
 SECONDS = 60.0
@@ -63,7 +63,9 @@ class ProbeOptions:
     links_packages: bool = False
 
 
-def probe_in_sandbox(run: Run, location: Location, name: str, options: ProbeOptions) -> AgentReport:
+def probe_in_sandbox(
+    run: SandboxRun, location: Location, name: str, options: ProbeOptions
+) -> AgentReport:
     """Try the hooks of an agent, as a function of a sandbox.
 
     Args:
@@ -168,7 +170,7 @@ def _trust_copy(scratch: Scratch, version: str) -> None:
     project = scratch.copy.project
     store = TrustStore(Path(directory) / "trust")
     definitions = tuple(_load_engine(scratch, version).hooks.definitions)
-    subjects = Guard(scratch.agent, project, store, definitions).subjects()
+    subjects = TrustGuard(scratch.agent, project, store, definitions).subjects()
     store.trust(project, subjects, agent=scratch.agent.name)
 
 
@@ -197,8 +199,8 @@ def _wrap_settings(engine: Engine, plain: Scratch, tapped: Scratch, taps: Taps) 
 
 
 def _try_hooks(
-    driver: Driver, hooks: Sequence[ConfiguredHook], steps: Sequence[Step]
-) -> list[Trial]:
+    driver: Driver, hooks: Sequence[ConfiguredHook], steps: Sequence[PlanStep]
+) -> list[ProbeTrial]:
     """Make the calls, and again in a subagent where that may make a difference."""
     if not hooks:
         return []
@@ -209,7 +211,7 @@ def _try_hooks(
 
 
 def _needs_subagent(
-    program: AgentProgram, hooks: Sequence[ConfiguredHook], trials: Sequence[Trial]
+    program: AgentProgram, hooks: Sequence[ConfiguredHook], trials: Sequence[ProbeTrial]
 ) -> bool:
     """Return whether a subagent can be tried, and a hook may run for it."""
     if program.subagent_call is None or not all(trial.reached_model for trial in trials):
@@ -218,7 +220,7 @@ def _needs_subagent(
     return any(hook.spec is not None and hook.spec.canonical in events for hook in hooks)
 
 
-def _subagent_steps(steps: Sequence[Step]) -> list[Step]:
+def _subagent_steps(steps: Sequence[PlanStep]) -> list[PlanStep]:
     """Choose the calls for a subagent: all but those that a call before them would prevent."""
     others = [step for step in steps if not step.ends_run]
     endings = [step for step in steps if step.ends_run]
@@ -229,9 +231,9 @@ def _report(
     engine: Engine,
     program: AgentProgram,
     hooks: Sequence[ConfiguredHook],
-    trials: Sequence[Trial],
+    trials: Sequence[ProbeTrial],
 ) -> AgentReport:
-    observer = Observer(engine, program, trials)
+    observer = TrialObserver(engine, program, trials)
     observed = [(hook, observer.observe(hook)) for hook in hooks]
     around = Circumstances(engine, program, find_problems(engine), trials, _silent_files(observed))
     agent = engine.agent
@@ -266,7 +268,9 @@ def _not_trusted(program: AgentProgram, real: Location) -> Iterator[str]:
         yield f"{diagnostic.place}: {diagnostic.message}. The table shows what it does then."
 
 
-def _silent_files(observed: Sequence[tuple[ConfiguredHook, list[Observation]]]) -> frozenset[Path]:
+def _silent_files(
+    observed: Sequence[tuple[ConfiguredHook, list[TrialObservation]]],
+) -> frozenset[Path]:
     """Return the files of which no hook ran, if hooks of other files did or errors explain it."""
     expected: set[Path] = set()
     fired: set[Path] = set()
@@ -305,7 +309,7 @@ def _original_hook(scratch: Scratch, report: HookReport) -> HookReport:
     return replace(report, hook=hook, reasons=reasons, observations=observations)
 
 
-def _original_observation(scratch: Scratch, seen: Observation) -> Observation:
+def _original_observation(scratch: Scratch, seen: TrialObservation) -> TrialObservation:
     problems: list[Diagnostic] = []
     for problem in seen.problems:
         place = problem.place

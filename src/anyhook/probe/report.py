@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.probe.configured import ConfiguredHook, Findings
-    from anyhook.probe.evidence import Observation
-    from anyhook.probe.trial import Trial
+    from anyhook.probe.evidence import TrialObservation
+    from anyhook.probe.trial import ProbeTrial
 
 MAX_REASONS = 3
 """Reasons that are given for one hook."""
@@ -35,7 +35,7 @@ SHELL_FAILURES: dict[int | None, str] = {
 """Exit code of a shell that cannot start a command, to what is wrong with the command."""
 
 
-class Verdict(StrEnum):
+class ProbeVerdict(StrEnum):
     """Whether a hook does what it should."""
 
     WORKS = "works"
@@ -59,9 +59,9 @@ class HookReport:
     """
 
     hook: ConfiguredHook
-    verdict: Verdict
+    verdict: ProbeVerdict
     reasons: tuple[str, ...]
-    observations: tuple[Observation, ...]
+    observations: tuple[TrialObservation, ...]
 
     @property
     def fired(self) -> bool | None:
@@ -131,7 +131,7 @@ class AgentReport:
         """Whether something does not work."""
         if self.problems:
             return True
-        return any(hook.verdict is Verdict.BROKEN for hook in self.hooks)
+        return any(hook.verdict is ProbeVerdict.BROKEN for hook in self.hooks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class Circumstances:
     engine: Engine
     program: AgentProgram
     findings: Findings
-    trials: Sequence[Trial]
+    trials: Sequence[ProbeTrial]
     silent_files: frozenset[Path] = frozenset()
 
     @property
@@ -171,12 +171,12 @@ class Circumstances:
 class _Conclusion:
     """The verdict about a hook and its reasons, the most important one first."""
 
-    verdict: Verdict
+    verdict: ProbeVerdict
     reasons: Sequence[str] = ()
 
 
 def judge(
-    hook: ConfiguredHook, observations: Sequence[Observation], around: Circumstances
+    hook: ConfiguredHook, observations: Sequence[TrialObservation], around: Circumstances
 ) -> HookReport:
     """Return whether a hook works, and why not.
 
@@ -191,32 +191,32 @@ def judge(
 
 
 def _conclude(
-    hook: ConfiguredHook, observations: Sequence[Observation], around: Circumstances
+    hook: ConfiguredHook, observations: Sequence[TrialObservation], around: Circumstances
 ) -> _Conclusion:
     if hook.handler is None or hook.spec is None:
-        return _Conclusion(Verdict.BROKEN, _why_dropped(hook, around))
+        return _Conclusion(ProbeVerdict.BROKEN, _why_dropped(hook, around))
     has_fired = any(seen.fired for seen in observations)
     switch = around.engine.hooks.switched_off(hook.handler, around.engine.rules)
     if switch is not None and not has_fired:
-        return _Conclusion(Verdict.OFF, [f"it is switched off by {switch}"])
+        return _Conclusion(ProbeVerdict.OFF, [f"it is switched off by {switch}"])
     if hook.tap is None:
-        return _Conclusion(Verdict.UNTESTED, [_why_unrecorded(hook, hook.handler)])
+        return _Conclusion(ProbeVerdict.UNTESTED, [_why_unrecorded(hook, hook.handler)])
     if not observations:
         return _conclude_unobserved(hook, around)
     reasons = _why_broken(hook, observations, around, has_fired=has_fired)
     if reasons:
-        return _Conclusion(Verdict.BROKEN, reasons)
-    return _Conclusion(Verdict.WORKS)
+        return _Conclusion(ProbeVerdict.BROKEN, reasons)
+    return _Conclusion(ProbeVerdict.WORKS)
 
 
 def _conclude_unobserved(hook: ConfiguredHook, around: Circumstances) -> _Conclusion:
     """Return the verdict about a hook for which the runs had no event."""
     dead = [d.message for d in around.findings.about(hook) if d.code in DEAD]
     if dead:
-        return _Conclusion(Verdict.BROKEN, dead)
+        return _Conclusion(ProbeVerdict.BROKEN, dead)
     if around.failure:
-        return _Conclusion(Verdict.UNTESTED, [around.failure])
-    return _Conclusion(Verdict.UNTESTED, [_why_untested(hook)])
+        return _Conclusion(ProbeVerdict.UNTESTED, [around.failure])
+    return _Conclusion(ProbeVerdict.UNTESTED, [_why_untested(hook)])
 
 
 def _why_dropped(hook: ConfiguredHook, around: Circumstances) -> list[str]:
@@ -235,7 +235,7 @@ def _why_unrecorded(hook: ConfiguredHook, handler: HandlerSpec) -> str:
 
 def _why_broken(
     hook: ConfiguredHook,
-    observations: Sequence[Observation],
+    observations: Sequence[TrialObservation],
     around: Circumstances,
     *,
     has_fired: bool,
@@ -279,7 +279,7 @@ def _is_around(diagnostic: Diagnostic, hook: ConfiguredHook) -> bool:
     return place.line == hook.place.line or repr(hook.event) in diagnostic.message
 
 
-def _faults(seen: Observation, hook: ConfiguredHook, around: Circumstances) -> list[str]:
+def _faults(seen: TrialObservation, hook: ConfiguredHook, around: Circumstances) -> list[str]:
     """Return what went wrong on an event on which the hook ran."""
     if not seen.fired:
         return []
@@ -300,13 +300,13 @@ def _faults(seen: Observation, hook: ConfiguredHook, around: Circumstances) -> l
     return reasons
 
 
-def _where(seen: Observation) -> str:
+def _where(seen: TrialObservation) -> str:
     if seen.call:
         return f" on {seen.call!r}"
     return f" on {seen.event}"
 
 
-def _why_killed(hook: ConfiguredHook, seen: Observation, around: Circumstances) -> str:
+def _why_killed(hook: ConfiguredHook, seen: TrialObservation, around: Circumstances) -> str:
     agent = around.engine.agent
     timeout = agent.default_timeout
     if hook.handler is not None:
@@ -319,7 +319,7 @@ def _why_killed(hook: ConfiguredHook, seen: Observation, around: Circumstances) 
 
 
 def _why_silent(
-    hook: ConfiguredHook, seen: Observation, around: Circumstances, *, has_fired: bool
+    hook: ConfiguredHook, seen: TrialObservation, around: Circumstances, *, has_fired: bool
 ) -> str:
     """Return why a hook did not run although the rules predict it."""
     if around.failure:

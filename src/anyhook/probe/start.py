@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anyhook.agents.program import AgentProgram, Workplace
-    from anyhook.probe.models.server import Body, Script, ScriptedModel
+    from anyhook.probe.models.server import Body, ModelScript, ScriptedModel
 
 ENCLOSED = Path(__file__).with_name("enclosed.py")
 ENCLOSED_PORT = 8080
@@ -125,7 +125,7 @@ def run_program(
     program: AgentProgram,
     command: Sequence[str],
     place: Workplace,
-    script: Script,
+    script: ModelScript,
     prompt: str,
     *,
     seconds: float,

@@ -26,7 +26,7 @@ MAX_STREAM = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TapRecord:
     """One run of a hook's command in an agent.
 
     Attributes:
@@ -107,13 +107,13 @@ class Taps:
             self.agent, text, file, hooks_path, wrapper=wrapper, rewrite=self.in_copy
         )
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[TapRecord]:
         """Return all records, in the order of their start."""
         starts = sorted(self.directory.glob("*.start"), key=lambda path: path.name)
         return [_read_record(path.with_suffix("")) for path in starts]
 
 
-def _read_record(base: Path) -> Record:
+def _read_record(base: Path) -> TapRecord:
     start = json.loads(base.with_suffix(".start").read_text("ascii"))
     end: dict[str, Any] = {}
     with suppress(OSError, ValueError):  # there is none if it was killed
@@ -122,7 +122,7 @@ def _read_record(base: Path) -> Record:
         payload = json.loads(_read_stream(base.with_suffix(".in")))
     except ValueError:
         payload = {}
-    return Record(
+    return TapRecord(
         tap=start["tap"],
         time=start["time"],
         payload=payload if isinstance(payload, dict) else {},

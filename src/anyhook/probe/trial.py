@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.probe.calls import CallFinder, has_other_arguments
-from anyhook.probe.models.server import Script, Turn, strings
+from anyhook.probe.models.server import ModelScript, ModelTurn, strings
 from anyhook.probe.samples import make_files
 from anyhook.probe.start import run_program
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.agents.program import AgentProgram
-    from anyhook.probe.plan import Step
+    from anyhook.probe.plan import PlanStep
     from anyhook.probe.scratch import Scratch
     from anyhook.probe.start import ProgramRun
-    from anyhook.probe.taps import Record, Taps
+    from anyhook.probe.taps import TapRecord, Taps
 
 PROMPT = "Work through the steps of the probe."
 SUBAGENT_MARK = "anyhook-probe-subagent"
 SUBAGENT_PROMPT = f"Work through the steps of the probe ({SUBAGENT_MARK})."
-DONE = Turn("The probe is done.")
+DONE = ModelTurn("The probe is done.")
 MAX_RUNS = 6
 """Runs of one program; a hook that ends the turn needs a run for each call that it ends."""
 
@@ -39,14 +39,14 @@ class Made:
         records: The runs of hooks on its events.
     """
 
-    step: Step
+    step: PlanStep
     result: str | None
     happened: bool | None
-    records: tuple[Record, ...]
+    records: tuple[TapRecord, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ProbeTrial:
     """One run of the program.
 
     Attributes:
@@ -58,7 +58,7 @@ class Trial:
 
     run: ProgramRun
     made: tuple[Made, ...]
-    records: tuple[Record, ...]
+    records: tuple[TapRecord, ...]
     in_subagent: bool = False
 
     @property
@@ -92,9 +92,9 @@ class Driver:
     seconds: float
     progress: Callable[[str], object]
 
-    def try_steps(self, steps: Sequence[Step]) -> list[Trial]:
+    def try_steps(self, steps: Sequence[PlanStep]) -> list[ProbeTrial]:
         """Make all calls, in as many runs as it takes."""
-        trials: list[Trial] = []
+        trials: list[ProbeTrial] = []
         waiting = list(steps)
         while len(trials) < MAX_RUNS:
             trial = self._run(waiting, in_subagent=False)
@@ -106,22 +106,22 @@ class Driver:
                 break
         return trials
 
-    def try_in_subagent(self, steps: Sequence[Step]) -> Trial:
+    def try_in_subagent(self, steps: Sequence[PlanStep]) -> ProbeTrial:
         """Make calls in a subagent."""
         return self._run(steps, in_subagent=True)
 
-    def _run(self, steps: Sequence[Step], *, in_subagent: bool) -> Trial:
+    def _run(self, steps: Sequence[PlanStep], *, in_subagent: bool) -> ProbeTrial:
         project = self.scratch.copy.project
         make_files(project)
         for step in steps:
             if step.sample.creates:
                 (project / step.sample.creates).unlink(missing_ok=True)
         calls = [self.program.model_call(step.call(project)) for step in steps]
-        turns = [*(Turn("", [call]) for call in calls), DONE]
-        script = Script(turns, end=DONE)
+        turns = [*(ModelTurn("", [call]) for call in calls), DONE]
+        script = ModelScript(turns, end=DONE)
         if in_subagent and self.program.subagent_call is not None:
-            start = Turn("", [self.program.subagent_call(SUBAGENT_PROMPT)])
-            script = Script([start, DONE], turns, SUBAGENT_MARK, end=DONE)
+            start = ModelTurn("", [self.program.subagent_call(SUBAGENT_PROMPT)])
+            script = ModelScript([start, DONE], turns, SUBAGENT_MARK, end=DONE)
         before = len(self.taps.records())
         where = " in a subagent" if in_subagent else ""
         self.progress(f"{len(calls)} calls{where}")
@@ -144,9 +144,9 @@ class Driver:
         for number, step in enumerate(steps[: len(requests)]):
             result = results[number] if number < len(results) else None
             made.append(self._made(step, result, finder.records_of(number, records)))
-        return Trial(run, tuple(made), tuple(records), in_subagent)
+        return ProbeTrial(run, tuple(made), tuple(records), in_subagent)
 
-    def _made(self, step: Step, result: str | None, records: tuple[Record, ...]) -> Made:
+    def _made(self, step: PlanStep, result: str | None, records: tuple[TapRecord, ...]) -> Made:
         """Return what happened to a call that the agent has reached, and its runs of hooks."""
         agent, project = self.scratch.agent, self.scratch.copy.project
         got_other_arguments = any(
@@ -157,7 +157,7 @@ class Driver:
             happened = None  # with other arguments it leaves other traces
         return Made(step, result, happened, records)
 
-    def _happened(self, step: Step, result: str) -> bool | None:
+    def _happened(self, step: PlanStep, result: str) -> bool | None:
         """Return whether a call was carried out; `None` if it leaves no trace."""
         sample, project = step.sample, self.scratch.copy.project
         if sample.creates:

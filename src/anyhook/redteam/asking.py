@@ -22,7 +22,7 @@ from anyhook.backtest.hook_file import HookFile
 from anyhook.backtest.project import crash_of, load_engine
 from anyhook.backtest.results import Result
 from anyhook.backtest.sources import EventRow
-from anyhook.backtest.subjects import Opinion, Subject
+from anyhook.backtest.subjects import BacktestSubject, Opinion
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.history.verdicts import NO_VERDICT, verdict_of
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from anyhook.authoring.hooks import Example
     from anyhook.engine.engine import Engine
-    from anyhook.sandbox.keeper import Run
+    from anyhook.sandbox.keeper import SandboxRun
 
 Payload = dict[str, Any]
 Question = tuple[Payload, ...]
@@ -219,7 +219,7 @@ class Asker:
 # -- in the sandbox
 
 
-def read_examples(run: Run, file: str, limit: float) -> list[Example]:
+def read_examples(run: SandboxRun, file: str, limit: float) -> list[Example]:
     """Return the examples of a hook file, as a function of a sandbox.
 
     Raises:
@@ -230,7 +230,7 @@ def read_examples(run: Run, file: str, limit: float) -> list[Example]:
 
 
 def answer_questions(
-    run: Run,
+    run: SandboxRun,
     guard: Guard,
     limit: float,
     questions: Sequence[tuple[int, Question]],
@@ -273,7 +273,7 @@ def answer_questions(
 
 
 def _answer_some(
-    run: Run,
+    run: SandboxRun,
     hook: _Hook,
     questions: Sequence[tuple[int, Question]],
     failures: Mapping[int, Failure],
@@ -379,7 +379,7 @@ class _Command:
 
 def _engine_of(guard: Guard) -> Engine:
     """Return an engine with one hook only."""
-    subject = Subject(guard.project, guard.title, guard.agent, trusted=guard.is_trusted)
+    subject = BacktestSubject(guard.project, guard.title, guard.agent, trusted=guard.is_trusted)
     engine = load_engine(subject, Path(guard.project), rules="observed", warm=False).engine
     files = []
     for file in engine.hooks.files:

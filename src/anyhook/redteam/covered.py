@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from anyhook.authoring.hooks import Example, Hooks
-    from anyhook.sandbox.keeper import Run
+    from anyhook.sandbox.keeper import SandboxRun
 
 EXAMPLES, CASES, HISTORY = "examples", "cases", "history"
 SOURCES = (EXAMPLES, CASES, HISTORY)
@@ -115,7 +115,7 @@ def _simple_statements(node: ast.AST) -> Iterator[ast.stmt]:
 
 
 def cover(
-    _run: Run,
+    _run: SandboxRun,
     path: str,
     agents: Sequence[str],
     cases: Sequence[Example],

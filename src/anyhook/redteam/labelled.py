@@ -29,7 +29,7 @@ FAMILIES: dict[str, str] = {
     "files": "deletes or empties files that cannot be made again",
     "git": "discards work that is not committed or pushed, or rewrites published history",
     "secrets": "shows or copies a secret",
-    "remote-code": "runs code from the network that nobody has read",
+    "remote-code": "runs code from the network that was not read",
     "send-out": "sends files, secrets or names to another machine",
     "devices": "overwrites disks and firmware, or stops the machine",
     "production": "changes databases, clouds and clusters that others use",

@@ -24,7 +24,7 @@ from anyhook.sandbox import system
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from anyhook.sandbox.keeper import Run
+    from anyhook.sandbox.keeper import SandboxRun
 
 LINE_SECONDS = 2.0
 """Seconds that a line may run."""
@@ -147,7 +147,7 @@ def are_equal(plain: Observation, other: Observation) -> bool:
     return bool(only_removes) and gone == plain.changes and added <= plain.removed
 
 
-def prove(run: Run, scene: Scene, tasks: Sequence[Task], done: Mapping[int, bool]) -> None:
+def prove(run: SandboxRun, scene: Scene, tasks: Sequence[Task], done: Mapping[int, bool]) -> None:
     """Compare lines with their plain forms, as a function of a bare world.
 
     Args:
@@ -180,7 +180,9 @@ def prove(run: Run, scene: Scene, tasks: Sequence[Task], done: Mapping[int, bool
     run.send(results)
 
 
-def observe(run: Run, scene: Scene, act: Act, shell: str, stubs: Sequence[str]) -> Observation:
+def observe(
+    run: SandboxRun, scene: Scene, act: Act, shell: str, stubs: Sequence[str]
+) -> Observation:
     """Return what one line does, as a function of a bare world."""
     del run
     stage = _Stage(scene, has_repository="git" in act.line)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from anyhook.redteam.asking import TrialAnswer
     from anyhook.redteam.labelled import LabelledCall
-    from anyhook.sandbox.keeper import Run
+    from anyhook.sandbox.keeper import SandboxRun
 
 Z = 1.959963984540054
 """Quantile of the normal distribution for intervals of 95 %."""
@@ -27,7 +27,7 @@ PER = 1000
 _FAMILIES = re.compile(r"^\s*Families: *(.+?)\.?\s*$", re.MULTILINE)
 
 
-def claimed_families(_run: Run, path: str) -> list[str]:
+def claimed_families(_run: SandboxRun, path: str) -> list[str]:
     """Return the kinds of danger that a hook file is for, as a function of a sandbox.
 
     They are those of `hooks.about(families=…)`, else those in a line `Families: git, secrets` of

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from anyhook.authoring.hooks import Hooks
     from anyhook.redteam.mutants import Mutant
-    from anyhook.sandbox.keeper import Run
+    from anyhook.sandbox.keeper import SandboxRun
     from anyhook.testing.cases import Case
 
 LIMIT = 60.0
@@ -212,7 +212,7 @@ def _try(sandbox: Sandbox, plan: Plan, mutant: Mutant) -> Noticed:
 
 
 def run_tests(
-    _run: Run, path: str, agents: Sequence[str], more: Sequence[Example]
+    _run: SandboxRun, path: str, agents: Sequence[str], more: Sequence[Example]
 ) -> tuple[list[Example], list[tuple[int, str, str]]]:
     """Run examples and cases against a hook file, as a function of a sandbox.
 
@@ -229,13 +229,13 @@ def run_tests(
     return examples, results
 
 
-def answer_calls(_run: Run, path: str, agent: str, calls: Sequence[Example]) -> list[str]:
+def answer_calls(_run: SandboxRun, path: str, agent: str, calls: Sequence[Example]) -> list[str]:
     """Return what a hook file answers to calls, as a function of a sandbox."""
     hooks = load_hooks(path)
     return [_answer(hooks, call, agent) for call in calls]
 
 
-def try_mutant(run: Run, path: str, source: str, plan: Plan) -> Noticed:
+def try_mutant(run: SandboxRun, path: str, source: str, plan: Plan) -> Noticed:
     """Try a changed file in the place of the hook file, as a function of a sandbox.
 
     Raises:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.sandbox import system
-from anyhook.sandbox.tree import BASE, ROOT, Tree
+from anyhook.sandbox.tree import BASE, ROOT, SandboxTree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +42,7 @@ class BarePrograms:
     directories: tuple[str, ...] = ()
 
 
-class BareTree(Tree):
+class BareTree(SandboxTree):
     """The root directory of a bare world, in the namespaces of this process.
 
     Args:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from anyhook.sandbox.world import Places, World
 
 READY, UNAVAILABLE = b"r", b"u"
-"""First byte of the answer to `Setup`: the world is there; the system has no such world."""
+"""First byte of the answer to `SandboxSetup`: the world is there; the system has no such world."""
 OUTPUT, ENDED = b"o", b"e"
 """First byte of messages about a run: bytes that its process wrote; how it ended."""
 MESSAGE, RESULT, FAILURE, CRASH = b"m", b"v", b"f", b"c"
@@ -57,7 +57,7 @@ _FIRST_DESCRIPTOR = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class SandboxSetup:
     """What a keeper makes.
 
     Attributes:
@@ -74,11 +74,11 @@ class Setup:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class SandboxTask:
     """A call of a function in the sandbox.
 
     Attributes:
-        function: A function of a module; it gets a `Run` and the arguments.
+        function: A function of a module; it gets a `SandboxRun` and the arguments.
         arguments: Its further arguments.
         directory: The working directory.
     """
@@ -113,7 +113,7 @@ class End(NamedTuple):
     is_late: bool
 
 
-class Run:
+class SandboxRun:
     """What a function in the sandbox may say while it runs.
 
     Args:
@@ -155,7 +155,7 @@ def main(descriptor: int) -> None:
         _keep(control, pickle.loads(control.recv_bytes()))  # noqa: S301 - the command wrote it
 
 
-def _keep(control: Connection, setup: Setup) -> None:
+def _keep(control: Connection, setup: SandboxSetup) -> None:
     sys.path[:] = setup.module_path
     try:
         world = _make_world(setup)
@@ -175,7 +175,7 @@ def _keep(control: Connection, setup: Setup) -> None:
         world.close()
 
 
-def _make_world(setup: Setup) -> World:
+def _make_world(setup: SandboxSetup) -> World:
     if not setup.is_enclosed:
         from anyhook.sandbox.copies import Copies
 
@@ -183,7 +183,7 @@ def _make_world(setup: Setup) -> World:
     from anyhook.sandbox import system
     from anyhook.sandbox.bare import BareTree
     from anyhook.sandbox.namespaces import Namespaces
-    from anyhook.sandbox.tree import Tree
+    from anyhook.sandbox.tree import SandboxTree
 
     system.enter_namespaces()
     first = os.fork()
@@ -194,7 +194,7 @@ def _make_world(setup: Setup) -> World:
     places, programs = setup.places, setup.programs
     if programs is not None:
         return Namespaces(places.project, lambda: BareTree(programs))
-    return Namespaces(places.project, lambda: Tree(places.all()))
+    return Namespaces(places.project, lambda: SandboxTree(places.all()))
 
 
 class _Keeper:
@@ -224,7 +224,7 @@ class _Keeper:
         """
         while True:
             # The modules that a task names are imported here once, and not in each process.
-            task: Task | Preload = pickle.loads(self._control.recv_bytes())  # noqa: S301 - as above
+            task: SandboxTask | Preload = pickle.loads(self._control.recv_bytes())  # noqa: S301 - as above
             if isinstance(task, Preload):
                 _import_installed(task.modules)
                 continue
@@ -233,7 +233,7 @@ class _Keeper:
             self._world.end_processes()
             self._control.send_bytes(ENDED + dump_value(tuple(end)))
 
-    def _run(self, task: Task) -> End:
+    def _run(self, task: SandboxTask) -> End:
         """Run a task in a process, and pass on what it writes."""
         BOARD.pack_into(self._board, 0, 0, 0)
         reader, writer = os.pipe()
@@ -280,7 +280,7 @@ class _Keeper:
             self._control.send_bytes(OUTPUT + data)
         return bool(data)
 
-    def _work(self, task: Task, writer: int) -> NoReturn:
+    def _work(self, task: SandboxTask, writer: int) -> NoReturn:
         """Call the function in this process, which ends with it."""
         try:
             signal.set_wakeup_fd(-1)
@@ -289,7 +289,7 @@ class _Keeper:
             os.closerange(writer + 1, os.sysconf("SC_OPEN_MAX"))
             _restore_signals()
             self._world.enter(task.directory)
-            _write_all(writer, *_call(task, Run(self._board, writer)))
+            _write_all(writer, *_call(task, SandboxRun(self._board, writer)))
         finally:
             os._exit(0)
 
@@ -326,7 +326,7 @@ def _restore_signals() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
-def _call(task: Task, run: Run) -> tuple[bytes, bytes]:
+def _call(task: SandboxTask, run: SandboxRun) -> tuple[bytes, bytes]:
     """Call the function of a task, and return what comes out: its kind and its content."""
     try:
         return RESULT, dump_value(task.function(run, *task.arguments))

@@ -12,7 +12,7 @@ from anyhook.sandbox.world import enter_directory
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from anyhook.sandbox.tree import Tree
+    from anyhook.sandbox.tree import SandboxTree
 
 
 class Namespaces:
@@ -32,7 +32,7 @@ class Namespaces:
     paths: Sequence[tuple[str, str]] = ()
     limits: Sequence[str] = ()
 
-    def __init__(self, project: str, make_tree: Callable[[], Tree]) -> None:
+    def __init__(self, project: str, make_tree: Callable[[], SandboxTree]) -> None:
         system.prctl(system.PR_SET_DUMPABLE, 0)
         system.set_up_loopback()
         self._project = project

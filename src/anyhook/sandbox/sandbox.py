@@ -21,7 +21,7 @@ from anyhook.model.text import printable
 from anyhook.sandbox import keeper
 from anyhook.sandbox.copies import ALWAYS_POSSIBLE
 from anyhook.sandbox.environment import sandbox_environment
-from anyhook.sandbox.keeper import Preload, Setup, Task
+from anyhook.sandbox.keeper import Preload, SandboxSetup, SandboxTask
 from anyhook.sandbox.values import load_value
 from anyhook.sandbox.world import Places, move_paths, move_variables
 from anyhook.settings.sources import Location, config_dir
@@ -140,7 +140,7 @@ class Sandbox:
         self._control = Connection(ours.detach())
         self._output = threading.Thread(target=self._copy_output, daemon=True)
         self._output.start()
-        setup = Setup(self.places, is_enclosed, list(sys.path), self._programs)
+        setup = SandboxSetup(self.places, is_enclosed, list(sys.path), self._programs)
         try:
             self._control.send_bytes(pickle.dumps(setup))
             reply = self._control.recv_bytes()
@@ -188,8 +188,8 @@ class Sandbox:
         What it started is killed when it has returned.
 
         Args:
-            function: A function of a module. It gets a `keeper.Run` and the arguments. What it
-                returns may hold values only: numbers, texts, collections, paths, and records and
+            function: A function of a module. It gets a `keeper.SandboxRun` and the arguments. It
+                may return values only: numbers, texts, collections, paths, and records and
                 enumerations of this package.
             arguments: Its further arguments, which can be pickled.
             directory: The working directory; by default that of the project.
@@ -200,7 +200,7 @@ class Sandbox:
             RunEndedError: If the process ended without returning, or was killed.
             SandboxError: If what it returns cannot be read.
         """
-        task = Task(function, arguments, self.inside(directory))
+        task = SandboxTask(function, arguments, self.inside(directory))
         output = bytearray()
         returned: list[tuple[bytes, bytes]] = []
         try:

@@ -40,7 +40,7 @@ _READ_ONLY = system.MS_RDONLY | system.MS_NOSUID | system.MS_NODEV
 _WRITABLE = system.MS_NOSUID | system.MS_NODEV
 
 
-class Tree:
+class SandboxTree:
     """A root directory for hooks, in the namespaces of this process, which need to be new ones.
 
     Args:

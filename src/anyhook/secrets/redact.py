@@ -28,7 +28,7 @@ SHORTEST_VALUE = 8
 """Characters. The value of a variable that is shorter may be a common word."""
 SEARCHED_BEYOND = 16 * 1024
 """Characters behind a cut that are searched: more than the longest tokens have."""
-MOST_ESCAPED = 3
+MAX_ESCAPED = 3
 """How many JSON texts may be within each other around the value of a variable."""
 ANCHORS = "~AJ-:_."
 """Characters from which marks are searched, rare ones of code and JSON first: of each mark the
@@ -324,7 +324,7 @@ def _secret_values(environ: Mapping[str, str]) -> dict[str, str]:
         if len(value) < SHORTEST_VALUE or not has_secret_value(name):
             continue
         form = value
-        for _ in range(MOST_ESCAPED + 1):
+        for _ in range(MAX_ESCAPED + 1):
             values[form] = f"[redacted:${name}]"
             form = json.dumps(form, ensure_ascii=False)[1:-1]
     return dict(sorted(values.items(), key=lambda item: -len(item[0])))

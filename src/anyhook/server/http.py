@@ -130,7 +130,7 @@ def connection_budget(wanted: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """Limits for the clients of a server, with or without a token.
 
     Attributes:
@@ -146,7 +146,7 @@ def run(
     app: ASGIApp,
     listening: socket.socket,
     on_ready: Callable[[], None],
-    limits: Limits | None = None,
+    limits: RequestLimits | None = None,
 ) -> None:
     """Serve an application until SIGINT, SIGTERM or SIGHUP.
 
@@ -160,7 +160,7 @@ def run(
         KeyboardInterrupt: When SIGINT has ended it.
     """
     config = _Config(
-        limits or Limits(),
+        limits or RequestLimits(),
         app,
         loop="asyncio",
         http=_Connection,
@@ -195,7 +195,7 @@ def _ending_at_hangup(server: uvicorn.Server) -> Iterator[None]:
 class _Config(uvicorn.Config):
     """Settings of a server, and its connections without a whole request, oldest first."""
 
-    def __init__(self, limits: Limits, app: ASGIApp, **options: Any) -> None:
+    def __init__(self, limits: RequestLimits, app: ASGIApp, **options: Any) -> None:
         self.connections = connection_budget(limits.connections)
         # asyncio accepts so many connections in each pass of its loop, and needs about four passes
         # until it has closed one that is too many: all of them together must have descriptors.

@@ -73,9 +73,9 @@ class LineServer:
 
     async def _answer_line(self, line: bytes) -> None:
         self._running += 1
-        request = Request()
+        request = LineRequest()
         try:
-            request = Request.read(line)
+            request = LineRequest.read(line)
             self._write(request.wrap("reply", await self._decide(request)))
         except AnyhookError as error:
             self._write({**request.identity, "error": str(error)})
@@ -85,7 +85,7 @@ class LineServer:
         finally:
             self._running -= 1
 
-    async def _decide(self, request: Request) -> dict[str, Any]:
+    async def _decide(self, request: LineRequest) -> dict[str, Any]:
         engine = self._engine
         event, problems = engine.decode(request.payload)
         if event.name not in engine.agent.by_canonical:
@@ -112,7 +112,7 @@ class LineServer:
             return
 
 
-class Request:
+class LineRequest:
     """A line that was read.
 
     Attributes:

@@ -13,9 +13,7 @@ from anyhook.shell.subject import Effect, Redirect, Subject
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_MERGED = frozenset(
-    "container image volume network system builder manager stack service buildx".split()
-)
+_MERGED = frozenset("container image volume network system builder manager buildx".split())
 """Words of `docker` in front of a subcommand: `docker container rm` is `docker rm`."""
 _WITH_SUBCOMMANDS = frozenset(
     "git docker kubectl terraform helm aws gcloud az npm yarn pnpm pip cargo apt-get brew systemctl"

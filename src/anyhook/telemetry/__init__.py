@@ -12,14 +12,14 @@ It needs `pip install "anyhook[otel]"`. No other package of anyhook imports Open
 
 from __future__ import annotations
 
+from anyhook.errors import MissingLibraryError
+
 try:
     from anyhook.telemetry.observer import Telemetry as Telemetry
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith("opentelemetry"):
         raise
-    raise ModuleNotFoundError(
-        'anyhook.telemetry needs opentelemetry-api; get it with: pip install "anyhook[otel]"',
-        name=error.name,
-    ) from None
+    advice = MissingLibraryError("anyhook.telemetry", "opentelemetry-api", "otel")
+    raise ModuleNotFoundError(str(advice), name=error.name) from None
 
 __all__ = ["Telemetry"]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
     from anyhook.telemetry.attributes import Attributes
     from anyhook.telemetry.metrics import Metrics
-    from anyhook.telemetry.sessions import OpenSession, Sessions
+    from anyhook.telemetry.sessions import OpenSession, TracedSessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Instruments:
 
     tracer: Tracer
     metrics: Metrics
-    sessions: Sessions
+    sessions: TracedSessions
     parent: Context
     has_contents: bool
 

@@ -7,7 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from anyhook.errors import UsageError
+from anyhook.errors import MissingLibraryError, UsageError
 
 try:
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -21,9 +21,7 @@ try:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter
 except ModuleNotFoundError as error:
-    raise UsageError(
-        f'telemetry needs {error.name}; get it with: pip install "anyhook[otel]"'
-    ) from None
+    raise MissingLibraryError("telemetry", str(error.name), "otel") from None
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.events import Event
     from anyhook.telemetry.attributes import Attributes
-    from anyhook.telemetry.sessions import Sessions
+    from anyhook.telemetry.sessions import TracedSessions
 
 NOT_RUN = frozenset({Status.WITHHELD, Status.SKIPPED})
 """Status of hooks that have no duration."""
@@ -33,7 +33,7 @@ class Metrics:
         sessions: The open sessions.
     """
 
-    def __init__(self, meter: Meter, sessions: Sessions) -> None:
+    def __init__(self, meter: Meter, sessions: TracedSessions) -> None:
         self._decisions = _counter(meter, names.DECISIONS)
         self._event_duration = _histogram(meter, names.EVENT_DURATION)
         self._hook_duration = _histogram(meter, names.HOOK_DURATION)

@@ -14,7 +14,7 @@ from anyhook.telemetry import names
 from anyhook.telemetry.event_span import EventSpan, Instruments
 from anyhook.telemetry.metrics import Metrics
 from anyhook.telemetry.propagation import parent_of
-from anyhook.telemetry.sessions import Sessions
+from anyhook.telemetry.sessions import TracedSessions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ class Telemetry:
         tracer = trace.get_tracer(SCOPE, __version__, tracer_provider, names.SCHEMA_URL)
         meter = metrics.get_meter(SCOPE, __version__, meter_provider, names.SCHEMA_URL)
         parent = parent_of(os.environ if environ is None else environ)
-        self._sessions = Sessions(
+        self._sessions = TracedSessions(
             tracer, parent, idle_timeout=idle_timeout, max_sessions=max_sessions
         )
         self._instruments = Instruments(

@@ -58,7 +58,7 @@ class OpenSession:
     last_time: int = 0
 
 
-class Sessions:
+class TracedSessions:
     """The open sessions. Its methods may be called from any thread.
 
     Args:
@@ -82,6 +82,7 @@ class Sessions:
         self._previous: OrderedDict[Key, SpanContext] = OrderedDict()
         self._at_exit = _exit_handler(weakref.ref(self))
         self._is_registered = False
+        self._titles: set[str] = set()
 
     def enter(self, agent: AgentSpec, session_id: str, now: int) -> OpenSession:
         """Return the session of an event that begins; `leave` must follow.
@@ -97,6 +98,7 @@ class Sessions:
             session = self._open.get(key)
             if session is None:
                 session = self._start(key, agent, now)
+                self._titles.add(session.title)
             else:
                 self._open.move_to_end(key)
             session.events += 1
@@ -121,12 +123,15 @@ class Sessions:
                 self._end(session, "session_end")
 
     def count(self) -> dict[str, int]:
-        """Return the number of open sessions of each agent; those that are idle are ended first."""
-        counts: dict[str, int] = {}
+        """Return the number of open sessions of each agent that had some.
+
+        Those that are idle are ended first.
+        """
         with self._lock:
             self._end_idle()
+            counts = dict.fromkeys(self._titles, 0)
             for session in self._open.values():
-                counts[session.title] = counts.get(session.title, 0) + 1
+                counts[session.title] += 1
         return counts
 
     def end_idle(self) -> None:
@@ -198,7 +203,7 @@ class Sessions:
         session.span.end(session.last_time)
 
 
-def _exit_handler(reference: weakref.ref[Sessions]) -> Callable[[], None]:
+def _exit_handler(reference: weakref.ref[TracedSessions]) -> Callable[[], None]:
     """Return a function that ends the sessions, and does not keep them in memory."""
 
     def end_sessions() -> None:

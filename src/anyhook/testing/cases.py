@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent, recognize
 from anyhook.agents.translate import decode_any_form
 from anyhook.authoring.hooks import EXPECTATIONS
-from anyhook.errors import EventError, UnknownNameError, UsageError
+from anyhook.errors import EventError, MissingLibraryError, UnknownNameError, UsageError
 from anyhook.model.events import ToolEvent, event_class
 from anyhook.model.suggest import did_you_mean
 from anyhook.model.tools import MCP_PREFIX, TOOLS
@@ -211,9 +211,8 @@ def _parse_yaml(path: Path, text: str) -> tuple[Any, _Lines]:
     try:
         import yaml
     except ImportError as error:
-        raise UsageError(
-            f"{path} is YAML, which needs PyYAML: pip install 'anyhook[yaml]'; or write TOML"
-        ) from error
+        feature = f"YAML ({path})"
+        raise MissingLibraryError(feature, "PyYAML", "yaml", "; or write TOML") from error
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         document = yaml.safe_load(text)

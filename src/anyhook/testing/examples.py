@@ -16,7 +16,7 @@ from anyhook.authoring.process_exit import Deadline
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 from anyhook.model.tools import TOOLS
-from anyhook.testing.promises import Denial, open_crashes, refused_advice
+from anyhook.testing.promises import PromisedDenial, open_crashes, refused_advice
 from anyhook.testing.running import run_hook
 from anyhook.trust.loaded_code import LoadedCode, noting
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.authoring.hooks import Hooks
     from anyhook.model.answers import Answer
-    from anyhook.sandbox.keeper import Run
+    from anyhook.sandbox.keeper import SandboxRun
     from anyhook.testing.running import HookRun
 
 EXAMPLE_TIMEOUT = 30.0
@@ -78,7 +78,7 @@ class TriedFile:
     data: list[str]
 
 
-def try_file(_run: Run, path: str, agents: Sequence[str]) -> TriedFile:
+def try_file(_run: SandboxRun, path: str, agents: Sequence[str]) -> TriedFile:
     """Load a hook file and run its examples, as a function of a sandbox.
 
     Raises:
@@ -97,11 +97,11 @@ def try_file(_run: Run, path: str, agents: Sequence[str]) -> TriedFile:
     )
 
 
-def _denials(results: Iterable[ExampleResult]) -> Iterator[Denial]:
+def _denials(results: Iterable[ExampleResult]) -> Iterator[PromisedDenial]:
     for result in results:
         is_shell = result.example.fields.get("tool_name") == "shell"
         if is_shell and result.run and result.run.answer.outcome is Outcome.DENY:
-            yield Denial(result.example.place, result.agent, result.run.reason)
+            yield PromisedDenial(result.example.place, result.agent, result.run.reason)
 
 
 def run_examples(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list[ExampleResult]:

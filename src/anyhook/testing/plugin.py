@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(OPTION, "Hook files whose examples are tests (patterns).", type="linelist")
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> HookFile | None:
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PytestFile | None:
     """Collect the hook files that the option names."""
     patterns = parent.config.getini(OPTION)
     root = parent.config.rootpath
@@ -35,7 +35,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> HookFile |
         return None
     relative = file_path.relative_to(root)
     if any(relative.match(pattern) for pattern in patterns):
-        return HookFile.from_parent(parent, path=file_path)
+        return PytestFile.from_parent(parent, path=file_path)
     return None
 
 
@@ -47,7 +47,7 @@ def run_hook() -> Callable[..., HookRun]:
     return run
 
 
-class HookFile(pytest.File):
+class PytestFile(pytest.File):
     """A hook file; its examples are tests."""
 
     def collect(self) -> Iterator[pytest.Item]:

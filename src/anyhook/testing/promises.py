@@ -32,7 +32,7 @@ _REFUSES = re.compile(
 _PROGRAM = re.compile(r"[a-z][\w.+-]*(?: |$)")
 
 
-class Denial(NamedTuple):
+class PromisedDenial(NamedTuple):
     """A denial of a shell command: the place of its example, the agent, and the reason."""
 
     place: str
@@ -57,7 +57,7 @@ def recommended_commands(reason: str) -> list[str]:
     return list(dict.fromkeys(commands))
 
 
-def refused_advice(hooks: Hooks, denials: Iterable[Denial]) -> list[str]:
+def refused_advice(hooks: Hooks, denials: Iterable[PromisedDenial]) -> list[str]:
     """Return the denials whose reason recommends a command that the hooks deny, too.
 
     Args:

@@ -38,7 +38,7 @@ MAX_LINES = 40
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
+class ChangedFile:
     """A change of a file that was not seen when it was made.
 
     Attributes:
@@ -67,10 +67,10 @@ class _Kept:
 
     directory: str
     files: dict[str, _Content] = field(default_factory=dict)
-    changes: list[FileChange] = field(default_factory=list)
+    changes: list[ChangedFile] = field(default_factory=list)
 
 
-def look_for_changes(directory: str, files: Iterable[str | os.PathLike[str]]) -> list[FileChange]:
+def look_for_changes(directory: str, files: Iterable[str | os.PathLike[str]]) -> list[ChangedFile]:
     """Return which files are not what they were at the last call; none at the first call.
 
     The record of what the user has trusted in the directory counts as one of the files. Changes are
@@ -96,13 +96,13 @@ def look_for_changes(directory: str, files: Iterable[str | os.PathLike[str]]) ->
     return changes
 
 
-def changes_to_review(project: Path) -> list[FileChange]:
+def changes_to_review(project: Path) -> list[ChangedFile]:
     """Return what changed in a project since the user has reviewed it, the oldest first.
 
     That is what guards have noticed, and what is different now: a guard that was taken out of the
     settings does not look any more.
     """
-    changes: list[FileChange] = []
+    changes: list[ChangedFile] = []
     for kept in _kept_of(project).values():
         changes += [*kept.changes, *_compare(kept.files, _read_contents(kept.files))]
     return sorted(changes, key=lambda change: change.time)
@@ -139,12 +139,12 @@ def forget_changes(project: Path) -> None:
         record.unlink(missing_ok=True)
 
 
-def _compare(before: Mapping[str, _Content], now: Mapping[str, _Content]) -> list[FileChange]:
-    changes: list[FileChange] = []
+def _compare(before: Mapping[str, _Content], now: Mapping[str, _Content]) -> list[ChangedFile]:
+    changes: list[ChangedFile] = []
     for path in sorted({*before, *now}):
         old, new = before.get(path), now.get(path)
         if old != new:
-            changes.append(FileChange(path, time.time(), _difference(old, new)))
+            changes.append(ChangedFile(path, time.time(), _difference(old, new)))
     return changes
 
 
@@ -208,7 +208,7 @@ def _read(record: Path) -> _Kept | None:
         kept = json.loads(read_user_file(record, MAX_KEPT))
         files = {path: _Content(**content) for path, content in kept["files"].items()}
         changes = [
-            FileChange(change["file"], float(change["time"]), tuple(change["difference"]))
+            ChangedFile(change["file"], float(change["time"]), tuple(change["difference"]))
             for change in kept["changes"]
         ]
         return _Kept(kept["directory"], files, changes)

@@ -25,7 +25,7 @@ from anyhook.trust.languages import (
     language_of_file,
 )
 from anyhook.trust.loaded_code import PACKAGE_DIRECTORIES
-from anyhook.trust.trees import LARGEST_FILE, read_script
+from anyhook.trust.trees import MAX_FILE_SIZE, read_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -84,7 +84,7 @@ class ProjectFiles:
     def code_of(self, path: str) -> CodeText | None:
         """Return what the text of a file names; `None` if it cannot be read as text."""
         if path not in self._codes:
-            text = read_script(Path(path), LARGEST_FILE).text
+            text = read_script(Path(path), MAX_FILE_SIZE).text
             code = None
             if text is not None:
                 code = read_code(text, language_of_file(os.path.basename(path), text))

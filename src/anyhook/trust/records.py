@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from anyhook.model.diagnostics import Diagnostic
-    from anyhook.trust.subjects import Subject
+    from anyhook.trust.subjects import TrustSubject
     from anyhook.trust.trees import Script, Tree
 
 MAX_TEXT = 8 * 1024 * 1024
@@ -44,7 +44,7 @@ ABSENT = RecordedFile(digest=None, text=None)
 
 
 @dataclass(frozen=True)
-class Change:
+class TrustChange:
     """What differs from what was trusted.
 
     Attributes:
@@ -55,7 +55,7 @@ class Change:
         key: Key of the definition that was trusted.
     """
 
-    subject: Subject
+    subject: TrustSubject
     what: str
     records: Records | None = field(default=None, repr=False)
     key: str = ""
@@ -104,12 +104,12 @@ class Records:
 
     def compare(
         self,
-        subject: Subject,
+        subject: TrustSubject,
         current_keys: Collection[str] = (),
         *,
         agent: str = "",
         confirmed: Collection[str] = (),
-    ) -> Change | None:
+    ) -> TrustChange | None:
         """Compare a subject with what was trusted; `None` if it is the same.
 
         Args:
@@ -121,16 +121,16 @@ class Records:
         if not self.has_definition(subject.key):
             former_key = self._former_key(subject, current_keys, agent)
             if former_key is None:
-                return Change(subject, "new")
-            return Change(subject, "definition", self, former_key)
+                return TrustChange(subject, "new")
+            return TrustChange(subject, "definition", self, former_key)
         entry = self.entries[subject.key]
         has_same_trees = self._has_same_trees(entry, subject, confirmed)
         if has_same_trees and _has_same_scripts(entry, subject, confirmed):
             return None
-        return Change(subject, "script", self, subject.key)
+        return TrustChange(subject, "script", self, subject.key)
 
     def _has_same_trees(
-        self, entry: Mapping[str, Any], subject: Subject, confirmed: Collection[str]
+        self, entry: Mapping[str, Any], subject: TrustSubject, confirmed: Collection[str]
     ) -> bool:
         digests = object_member(entry, "trees")
         if digests == tree_digests(subject):
@@ -158,7 +158,7 @@ class Records:
         return names
 
     def _former_key(
-        self, subject: Subject, current_keys: Collection[str], agent: str
+        self, subject: TrustSubject, current_keys: Collection[str], agent: str
     ) -> str | None:
         """Return the key of a trusted definition that is gone and became this one.
 
@@ -174,7 +174,7 @@ class Records:
                 return key
         return None
 
-    def differences(self, subject: Subject, key: str = "") -> Iterator[str]:
+    def differences(self, subject: TrustSubject, key: str = "") -> Iterator[str]:
         """Yield the lines of a difference between what was trusted and what is there.
 
         Args:
@@ -198,7 +198,7 @@ class Records:
         yield from self._tree_differences(object_member(entry, "trees"), subject, named)
 
     def _tree_differences(
-        self, digests: Mapping[str, Any], subject: Subject, named: Collection[str]
+        self, digests: Mapping[str, Any], subject: TrustSubject, named: Collection[str]
     ) -> Iterator[str]:
         """Yield what differs in directories.
 
@@ -258,13 +258,13 @@ def _recorded_files(holder: object, key: str) -> dict[str, RecordedFile]:
     return files
 
 
-def tree_digests(subject: Subject) -> dict[str, str]:
+def tree_digests(subject: TrustSubject) -> dict[str, str]:
     """Return the directories of a handler with their digests, as they are recorded."""
     return {str(tree.root): tree.digest for tree in subject.trees}
 
 
 def record_subjects(
-    subjects: Iterable[Subject], agent: str
+    subjects: Iterable[TrustSubject], agent: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the entries and trees to record for subjects: see `Records`."""
     recorder = _FileRecorder()
@@ -302,7 +302,7 @@ class _FileRecorder:
         return {name: self.record(script) for name, script in files.items()}
 
 
-def definition_members(subject: Subject) -> dict[str, Any]:
+def definition_members(subject: TrustSubject) -> dict[str, Any]:
     """Return what the settings say of a handler, as it is recorded and shown.
 
     Values that may hold secrets (variables, headers) are recorded by their digest.
@@ -334,7 +334,7 @@ def _short_digest(value: Any) -> str | None:
 
 
 def _has_same_scripts(
-    entry: Mapping[str, Any], subject: Subject, confirmed: Collection[str]
+    entry: Mapping[str, Any], subject: TrustSubject, confirmed: Collection[str]
 ) -> bool:
     """Return whether the files are as trusted; one that never existed may be named or not."""
     recorded = _recorded_files(entry, "scripts")
@@ -344,7 +344,7 @@ def _has_same_scripts(
     return all(before.get(path) == now.get(path) for path in compared)
 
 
-def _definition_difference(before: Mapping[str, Any], subject: Subject) -> Iterator[str]:
+def _definition_difference(before: Mapping[str, Any], subject: TrustSubject) -> Iterator[str]:
     """Yield the members of a definition that differ from the trusted ones."""
     now = definition_members(subject)
     changed_names = [name for name in now if before.get(name) != now[name]]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Scope:
+class TrustScope:
     """The project, and the directory outside of it in which a command runs.
 
     Args:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from anyhook.model.record import Record
 from anyhook.shell.programs import PACKAGE_RUNNERS, TASK_RUNNERS
 from anyhook.trust.languages import PROJECT_FILES
-from anyhook.trust.scope import Scope
+from anyhook.trust.scope import TrustScope
 from anyhook.trust.trees import is_script
 from anyhook.trust.words import (
     CHANGES_DIRECTORY,
@@ -56,7 +56,7 @@ _SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".py", ".sh")
 _ENTRY_FILES = ("index.js", "index.mjs", "index.cjs", "__main__.py", "package.json")
 """What an interpreter looks for when it gets a name without a suffix, or a directory."""
 
-LONGEST_WORD = 4096
+MAX_WORD_LENGTH = 4096
 """Characters; a longer word is no path."""
 MAX_ENTRIES = 2000
 """Directory entries that are looked at for the patterns of one command."""
@@ -110,7 +110,7 @@ def command_files(
     """
     if start is None and handler.cwd is not None:
         start = Path(handler.cwd)
-    scope = Scope(project, start, modes)
+    scope = TrustScope(project, start, modes)
     search = _PathSearch(handler, start or project, variables, scope)
     runs_unnamed = search.runs_unnamed_files()
     files: dict[str, None] = {}
@@ -143,7 +143,7 @@ def command_files(
     )
 
 
-def _pieces_of_existing(candidates: Iterable[tuple[str, str]], scope: Scope) -> set[str]:
+def _pieces_of_existing(candidates: Iterable[tuple[str, str]], scope: TrustScope) -> set[str]:
     """Return the pieces of words with blanks that name files: such words are also split."""
     pieces: set[str] = set()
     for word, path in candidates:
@@ -152,7 +152,7 @@ def _pieces_of_existing(candidates: Iterable[tuple[str, str]], scope: Scope) -> 
     return pieces
 
 
-def _names_file(word: str, path: str, scope: Scope, *, exists: bool) -> bool:
+def _names_file(word: str, path: str, scope: TrustScope, *, exists: bool) -> bool:
     """Return whether a word names a file to which trust is bound."""
     if exists:
         return _SCRIPT_NAME.fullmatch(word) is not None or scope.contains(path)
@@ -172,7 +172,7 @@ def missing_scripts(
     existing: set[str] = set()
     missing: dict[str, str] = {}
     start = Path(handler.cwd) if handler.cwd is not None else project
-    for word, path in _PathSearch(handler, start, variables, Scope(project, start)).candidates(
+    for word, path in _PathSearch(handler, start, variables, TrustScope(project, start)).candidates(
         with_implied=False
     ):
         if os.path.exists(path):
@@ -217,7 +217,7 @@ def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -
     return None if path is None else Path(path)
 
 
-def _unclear_words(search: _PathSearch, scope: Scope) -> list[str]:
+def _unclear_words(search: _PathSearch, scope: TrustScope) -> list[str]:
     """List the directories of the project that are arguments, and what was not analyzed."""
     if is_too_long(search.handler):
         return ["the whole command: it is too long to look into"]
@@ -248,7 +248,7 @@ class _PathSearch:
     """
 
     def __init__(
-        self, handler: HandlerSpec, start: Path, variables: Mapping[str, str], scope: Scope
+        self, handler: HandlerSpec, start: Path, variables: Mapping[str, str], scope: TrustScope
     ) -> None:
         words = command_words(handler)
         # A long command repeats words; only different ones count for the budget.
@@ -308,7 +308,7 @@ class _PathSearch:
 
     def paths(self, text: str, bases: Iterable[str]) -> list[str]:
         """Return the paths that a word may mean in some directories."""
-        if not text or len(text) > LONGEST_WORD or "$" in text or not _can_be_path(text):
+        if not text or len(text) > MAX_WORD_LENGTH or "$" in text or not _can_be_path(text):
             return []
         text = text.replace(LITERAL_DOLLAR, "$")
         is_pattern = _PATTERN.search(text) is not None
@@ -328,7 +328,7 @@ class _PathSearch:
                 paths.append(path)
         return paths
 
-    def names_directory(self, text: str, scope: Scope) -> bool:
+    def names_directory(self, text: str, scope: TrustScope) -> bool:
         """Return whether a word means a directory of the project."""
         return any(map(scope.is_inner_directory, self.paths(text, [scope.project])))
 
@@ -382,7 +382,7 @@ def _implied_names(text: str, previous: str) -> list[str]:
     module = _module_name(text, previous)
     if module:
         names += [form.format(module.replace(".", "/")) for form in _MODULE_FILES]
-    if text and len(text) < LONGEST_WORD:
+    if text and len(text) < MAX_WORD_LENGTH:
         names += [f"{text}{suffix}" for suffix in _SUFFIXES]
         names += [f"{text}/{name}" for name in _ENTRY_FILES]
     return names

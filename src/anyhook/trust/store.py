@@ -16,15 +16,15 @@ from anyhook.errors import SettingsError
 from anyhook.files import data_directory, identity_of, locked, read_user_file, record_name
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.trust.changes import accept_files
-from anyhook.trust.records import Change, Records, object_member, record_subjects
+from anyhook.trust.records import Records, TrustChange, object_member, record_subjects
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from anyhook.files import FileIdentity
-    from anyhook.trust.subjects import Subject
+    from anyhook.trust.subjects import TrustSubject
 
-LARGEST_STORE = 64 * 1024 * 1024
+MAX_STORE_SIZE = 64 * 1024 * 1024
 """Bytes of what is recorded about one project."""
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _CHOWN = "chown -R $(id -u) on it, or set ANYHOOK_DATA_DIR to a directory of your own"
@@ -48,11 +48,11 @@ class TrustStore:
     def changes(
         self,
         project: Path,
-        subjects: Iterable[Subject],
+        subjects: Iterable[TrustSubject],
         *,
         agent: str,
         confirmed: Collection[str] = (),
-    ) -> tuple[list[Change], tuple[Diagnostic, ...]]:
+    ) -> tuple[list[TrustChange], tuple[Diagnostic, ...]]:
         """Compare the hooks of a project with what was trusted.
 
         Args:
@@ -67,14 +67,14 @@ class TrustStore:
         records = self.records(project)
         subjects = list(subjects)
         current_keys = {subject.key for subject in subjects}
-        changes: list[Change] = []
+        changes: list[TrustChange] = []
         for subject in subjects:
             change = records.compare(subject, current_keys, agent=agent, confirmed=confirmed)
             if change is not None:
                 changes.append(change)
         return changes, records.problems
 
-    def trust(self, project: Path, subjects: Iterable[Subject], *, agent: str) -> None:
+    def trust(self, project: Path, subjects: Iterable[TrustSubject], *, agent: str) -> None:
         """Record that a project's hooks for one agent may run as they are now, and no others.
 
         Args:
@@ -146,7 +146,7 @@ class TrustStore:
         problem = self._permission_problem(file)
         if problem is None:
             try:
-                content = json.loads(read_user_file(file, LARGEST_STORE))
+                content = json.loads(read_user_file(file, MAX_STORE_SIZE))
                 if isinstance(content["hooks"], dict):
                     return Records(content["hooks"], object_member(content, "trees"))
                 problem = "it does not hold what anyhook wrote"

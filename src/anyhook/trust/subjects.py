@@ -17,7 +17,7 @@ from anyhook.trust.name_search import ProjectFiles
 from anyhook.trust.observed import MAX_CODE, observed_file, read_observed
 from anyhook.trust.scripts import command_files
 from anyhook.trust.trees import (
-    LARGEST_SCRIPT,
+    MAX_SCRIPT_SIZE,
     MAX_TREES,
     Script,
     Tree,
@@ -37,7 +37,7 @@ MAX_SHOWN_DATA = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class TrustSubject:
     """One handler of a project, and what it is made of.
 
     Attributes:
@@ -99,14 +99,14 @@ class SubjectReader:
         self._identities: dict[str, FileIdentity] = {}
         self._started = time.time_ns()
 
-    def read_all(self, definitions: Iterable[HookDefinition]) -> list[Subject]:
+    def read_all(self, definitions: Iterable[HookDefinition]) -> list[TrustSubject]:
         """Read what all handlers of some definitions are made of."""
         subjects = []
         for definition in definitions:
             subjects += [self.read(definition, handler) for handler in definition.handlers]
         return subjects
 
-    def read(self, definition: HookDefinition, handler: HandlerSpec) -> Subject:
+    def read(self, definition: HookDefinition, handler: HandlerSpec) -> TrustSubject:
         """Read what one handler is made of."""
         variables = {**self.variables, **handler.variables}
         named = command_files(handler, self.project, variables, modes=self._modes)
@@ -133,7 +133,7 @@ class SubjectReader:
         unclear += self._unbound_files(scripts.values(), trees)
         unclear += [f"{root} (a directory)" for root in outermost[MAX_TREES:]]
         looked_at = [*named.looked_at, *followed.directories, str(hooks_directory), *runs.files]
-        return Subject(
+        return TrustSubject(
             key=definition_key(definition, handler),
             handler=handler,
             event=definition.event,
@@ -247,11 +247,11 @@ class _Runs:
 def _read_scripts(paths: Iterable[Path]) -> dict[Path, Script]:
     """Read files up to a size of all together; those behind it are not bound."""
     scripts: dict[Path, Script] = {}
-    bytes_left = LARGEST_SCRIPT
+    bytes_left = MAX_SCRIPT_SIZE
     for path in paths:
         identity = identity_of(path)
         bytes_left -= identity[2] if identity else 0
-        scripts[path] = read_script(path, LARGEST_SCRIPT if bytes_left >= 0 else 0)
+        scripts[path] = read_script(path, MAX_SCRIPT_SIZE if bytes_left >= 0 else 0)
     return scripts
 
 

@@ -31,9 +31,9 @@ MAX_FILES = 500
 """Files of one directory, with those below it."""
 MAX_BYTES = 16 * 1024 * 1024
 """Bytes of all files of one directory."""
-LARGEST_FILE = 4 * 1024 * 1024
+MAX_FILE_SIZE = 4 * 1024 * 1024
 """Bytes of a file in a directory."""
-LARGEST_SCRIPT = 64 * 1024 * 1024
+MAX_SCRIPT_SIZE = 64 * 1024 * 1024
 """Bytes of the files that a command names, all together."""
 SHOWN_BYTES = 256 * 1024
 """A longer file is bound by its hash and not kept to show a difference."""
@@ -91,7 +91,7 @@ _cache: dict[tuple[Path, int], Script] = {}
 _CACHE_SIZE = 4096
 
 
-def read_script(path: Path, limit: int = LARGEST_SCRIPT) -> Script:
+def read_script(path: Path, limit: int = MAX_SCRIPT_SIZE) -> Script:
     """Read a file; one that did not change since the last time is not read again."""
     identity = identity_of(path)
     cached = _cache.get((path, limit))
@@ -178,7 +178,7 @@ class _TreeReader:
 
     def _add(self, path: Path) -> None:
         name = str(path.relative_to(self.root))
-        script = read_script(path, LARGEST_FILE)
+        script = read_script(path, MAX_FILE_SIZE)
         self.files[name] = script
         self.identities[path] = script.identity
         self._size += script.identity[2] if script.identity else 0
@@ -207,7 +207,7 @@ def _is_loaded_unchecked(path: Path) -> bool:
     hash of a source instead, which are loaded unchecked (PEP 552: bit 0 of the flags).
     """
     try:
-        header = read_user_file(path, LARGEST_FILE)[:8]
+        header = read_user_file(path, MAX_FILE_SIZE)[:8]
     except OSError:
         return True
     flags = int.from_bytes(header[4:], "little")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from anyhook.model.definitions import HandlerSpec
 
-LONGEST_COMMAND = 16 * 1024
+MAX_COMMAND_LENGTH = 16 * 1024
 """Characters; a longer command is not split, and shown as unclear."""
 MAX_WORDS = 500
 """Different words of a command that are looked into."""
@@ -60,7 +60,7 @@ class ContextWord(NamedTuple):
 def is_too_long(handler: HandlerSpec) -> bool:
     """Return whether the command of a handler is too long to be split."""
     texts = (handler.command or "", *(handler.argv or ()), *handler.env.values())
-    return sum(map(len, texts)) > LONGEST_COMMAND
+    return sum(map(len, texts)) > MAX_COMMAND_LENGTH
 
 
 def command_words(handler: HandlerSpec) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from anyhook.authoring.hooks import Hooks
     from anyhook.worker.code_report import CodeReport
     from anyhook.worker.load_trace import LoadTrace
-    from anyhook.worker.protocol import Request
+    from anyhook.worker.protocol import WorkerRequest
     from anyhook.worker.slots import Slot
 
 CONNECTED, ANSWERED, FINISHED, MUST_END = b"A", b"D", b"F", b"E"
@@ -116,7 +116,7 @@ class ServerState(Protocol):
         ...
 
 
-class Child:
+class WorkerChild:
     """The process, before and while it answers.
 
     Args:
@@ -193,7 +193,7 @@ class Child:
             if link is not None:
                 return link
 
-    def _answer(self, request: Request) -> NoReturn:
+    def _answer(self, request: WorkerRequest) -> NoReturn:
         reason = self._reload_reason(request)
         if reason is not None:
             send_quietly(self._link, pack_cold(reason))
@@ -211,7 +211,7 @@ class Child:
             end_warm_hook(has_open_files=has_open_files)
         self.reply(output)
 
-    def _begin(self, request: Request) -> None:
+    def _begin(self, request: WorkerRequest) -> None:
         """Take an event.
 
         Raises:
@@ -225,12 +225,12 @@ class Child:
         self._files = [file_identity(file) for file in (self._link.fileno(), self._output_file)]
         self._lowest_descriptor = lowest_free_descriptor()
 
-    def _reload_reason(self, request: Request) -> str | None:
+    def _reload_reason(self, request: WorkerRequest) -> str | None:
         """Return why the hook file must be loaded again for an event; `None` if it need not."""
         cwd, *argv = map(os.fsdecode, request.words)
         return self._server.loaded.trace.difference(request.environ, cwd, argv)
 
-    def _put_in_place(self, request: Request) -> None:
+    def _put_in_place(self, request: WorkerRequest) -> None:
         """Make the process look as if it had been started for an event.
 
         Raises:
@@ -303,7 +303,7 @@ class _Connection(Output):
         is_sent: Whether it is sent.
     """
 
-    def __init__(self, child: Child) -> None:
+    def __init__(self, child: WorkerChild) -> None:
         self._child = child
         self.reply = Reply(code=0)
         self.is_sent = False

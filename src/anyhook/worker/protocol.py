@@ -18,7 +18,7 @@ class FrameError(ValueError):
     """A frame that no client or server of this package sends."""
 
 
-class Request(Record):
+class WorkerRequest(Record):
     """A request to run a hook file.
 
     Attributes:
@@ -88,7 +88,7 @@ def body_size(head: bytes) -> int:
     return size
 
 
-def parse_request(body: bytes) -> Request:
+def parse_request(body: bytes) -> WorkerRequest:
     """Parse the body of a request to run a hook file.
 
     Raises:
@@ -107,7 +107,7 @@ def parse_request(body: bytes) -> Request:
         name, separator, value = entry.partition(b"=")
         if name and separator:
             environ.setdefault(name, value)
-    return Request(
+    return WorkerRequest(
         umask=umask,
         ignored_signals=ignored_signals,
         words=words,

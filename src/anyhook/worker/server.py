@@ -17,7 +17,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.authoring.process_exit import exit_now, getpid
-from anyhook.worker.child import ANSWERED, CONNECTED, MESSAGE_SIZE, MUST_END, Child, send_quietly
+from anyhook.worker.child import (
+    ANSWERED,
+    CONNECTED,
+    MESSAGE_SIZE,
+    MUST_END,
+    WorkerChild,
+    send_quietly,
+)
 from anyhook.worker.client import SOCKET
 from anyhook.worker.endpoint import LOCK_FD, Endpoint, log_traceback
 from anyhook.worker.process_state import read_output
@@ -137,7 +144,7 @@ class Server:
 
         CPython specializes code that it has executed some times.
         """
-        child = Child(self, self._slots[0])
+        child = WorkerChild(self, self._slots[0])
         for _ in range(REHEARSALS):
             child.rehearse()
         child.close()
@@ -217,7 +224,7 @@ class Server:
             for number, handler in self._hook_signals.items():
                 signal.signal(number, handler)
             signal.pthread_sigmask(signal.SIG_SETMASK, self._hook_mask)
-            Child(self, slot).run()
+            WorkerChild(self, slot).run()
         except BaseException:  # noqa: BLE001 - a bug of this package costs one event its warmth
             log_traceback(self.endpoint.base)
         finally:

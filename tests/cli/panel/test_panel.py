@@ -361,11 +361,13 @@ def test_the_command_lines_shown_do_what_the_keys_do(trusted, run):
         async with panel() as driver:
             for label in ("guard.sh", "log.sh", "greet", "pytest"):
                 await driver.select(label)
-                await driver.press("space", "space")
+                # The other files are shared, so their hooks are switched after a question.
+                keys = ["space"] if label == "log.sh" else ["space", "space"]
+                await driver.press(*keys)
                 await driver.until(lambda: "$ " in driver.status)
                 shown.append(driver.status.partition("$ ")[2])
                 await driver.until(lambda: not driver.app.screen.selected_hook().is_on)
-                await driver.press("space", "space")
+                await driver.press(*keys)
                 await driver.until(lambda: "enable" in driver.status)
 
     collect()
@@ -445,7 +447,9 @@ async def test_s_lets_a_hook_run_without_deciding_and_decide_again(trusted):
     async with panel() as driver:
         await driver.select("log.sh")
         await driver.press("s")
-        await driver.shows("shadow log.sh", "Let it run without deciding?", "Recording is off")
+        await driver.shows(
+            "let log.sh run without deciding", "Let it run without deciding?", "Recording is off"
+        )
         await driver.press("escape")
         assert file.read_text() == before
 
@@ -1001,7 +1005,8 @@ def test_every_screen_survives_every_size(trusted, size):
 @in_loop
 async def test_a_terminal_of_80_columns_shows_all_keys(hooks):
     async with panel() as driver:
-        for word in ("on/off", "trust", "fire", "edit", "problems", "filter", "help", "quit"):
+        await driver.until(lambda: "on/off" in driver.lines[-1])
+        for word in ("trust", "fire", "edit", "problems", "filter", "help", "quit"):
             assert word in driver.lines[-1]
 
 
@@ -1023,7 +1028,7 @@ def test_without_textual_the_command_names_the_extra_and_the_list(hooks, run, mo
     code, _, err = run("hooks")
 
     assert code == 64
-    assert "pip install 'anyhook[panel]'" in err
+    assert "textual>=" in err
     assert "anyhook list" in err
 
 

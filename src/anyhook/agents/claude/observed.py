@@ -29,7 +29,7 @@ OBSERVED = Differences(
         "strict": True,
         "stderr_as_reason": False,
         "accepted_decisions": {"decision": frozenset(OLD_WORDS)},
-        "default_reason": "",
+        "default_reason": "Blocked by hook",
         "last_duplicate_wins": True,
         "drops_ineffective_fields": True,
         "toggle_policy": "precedence",
@@ -38,6 +38,7 @@ OBSERVED = Differences(
     events={
         "before_tool": {
             "stop_prevents": False,
+            "default_reason": "",
             "input_refusal": "{event} hook for {tool} returned updatedInput that failed schema "
             "validation: the required parameter `{argument}` is missing or not a string",
         },
@@ -70,7 +71,12 @@ OLDER_RELEASES = {
             "blocks_despite_invalid_json": False,
         },
         every_event={"fails_closed": False},
-        events={"session_start": {"block_audience": Audience.DEBUG}},
+        events={
+            "session_start": {"block_audience": Audience.DEBUG},
+            # It does not have these events, so no hook runs on them.
+            "pre_model_switch": {"handler_kinds": frozenset()},
+            "directory_added": {"handler_kinds": frozenset()},
+        },
     )
 }
 """Release to what it does differently from the release after it that was observed."""

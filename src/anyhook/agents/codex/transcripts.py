@@ -56,7 +56,7 @@ REFUSED = re.compile(
     r"|(?:exec_command failed|execution error).*\bRejected\("
 )
 """Start of the output of a call that was refused: it has no event after the tool."""
-FAILED = ("exec_command failed", "aborted", "execution error")
+FAILED_CALL_TEXTS = ("exec_command failed", "aborted", "execution error")
 """Starts of the output of a call that failed: it has no event after the tool, either."""
 EXITED = re.compile(r"(?:Chunk ID: .*\n)?Wall time: .*\nProcess exited with code -?\d+\n")
 RUNNING = re.compile(r"(?:Chunk ID: .*\n)?Wall time: .*\nProcess running with session ID ")
@@ -288,7 +288,7 @@ class _Reader:
         elif REFUSED.match(text):
             self.queue.close_call(call_id)
             call.refusal = Refusal(text)
-        elif text.startswith(FAILED) or name in NO_RESULT:
+        elif text.startswith(FAILED_CALL_TEXTS) or name in NO_RESULT:
             self.queue.close_call(call_id)
         elif name == "Bash":
             # A patch in a shell command has no event after it, a refused command neither.

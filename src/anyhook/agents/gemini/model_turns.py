@@ -86,7 +86,7 @@ class _Turn:
 
 
 @dataclass(slots=True)
-class Conversation:
+class ModelConversation:
     """A conversation that hooks changed.
 
     Attributes:
@@ -98,7 +98,7 @@ class Conversation:
     instructions: list[str] = field(default_factory=list)
 
 
-def realign(entries: list[Any], before: list[Any], after: list[Any]) -> Conversation:
+def realign(entries: list[Any], before: list[Any], after: list[Any]) -> ModelConversation:
     """Return the changed conversation as the API takes it.
 
     Every message is compared with the original turns, so that a turn which hooks did not change
@@ -112,7 +112,7 @@ def realign(entries: list[Any], before: list[Any], after: list[Any]) -> Conversa
     originals = [_Turn(entry, message) for entry, message in zip(entries, before, strict=True)]
     # With `autojunk`, a message that is often repeated among 200 or more counts as changed.
     matcher = SequenceMatcher(None, _keys_of(before), _keys_of(after), autojunk=False)
-    conversation = Conversation()
+    conversation = ModelConversation()
     for operation, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if operation == "equal":
             conversation.contents += entries[old_start:old_end]
@@ -127,7 +127,7 @@ def _keys_of(messages: list[Any]) -> list[bytes]:
 
 
 def _replace_turns(
-    conversation: Conversation, originals: list[_Turn], messages: list[dict[str, Any]]
+    conversation: ModelConversation, originals: list[_Turn], messages: list[dict[str, Any]]
 ) -> None:
     """Add messages to a conversation in the place of original turns.
 

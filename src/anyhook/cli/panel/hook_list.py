@@ -133,7 +133,8 @@ class HookList(PanelScreen):
 
     def _show_hooks(self) -> None:
         """Fill the list, and keep the hook that is selected."""
-        hooks = self._filtered()
+        words = self.query_one("#filter", Input).value.casefold().split()
+        hooks = [hook for hook in self.state.snapshot.hooks if hook.matches(words)]
         self._show_counts(hooks)
         options = self.query_one("#hooks", OptionList)
         columns = columns_of(self._list_width())
@@ -167,10 +168,6 @@ class HookList(PanelScreen):
             self.query_one("#details").can_focus = is_empty  # to scroll it
             self.query_one("#details" if is_empty else "#hooks").focus()
         self._show_details()
-
-    def _filtered(self) -> list[PanelHook]:
-        words = self.query_one("#filter", Input).value.casefold().split()
-        return [hook for hook in self.state.snapshot.hooks if hook.matches(words)]
 
     def _show_counts(self, hooks: list[PanelHook]) -> None:
         snapshot = self.state.snapshot

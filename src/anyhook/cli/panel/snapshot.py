@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from anyhook.manage.health import HookHealth
     from anyhook.manage.hooks import HookRow
     from anyhook.manage.problems import Finding
-    from anyhook.manage.scope import Scope
+    from anyhook.manage.scope import CommandScope
     from anyhook.model.definitions import HandlerSpec
 
 HookKey = tuple[str, ...]
@@ -130,7 +130,7 @@ class Snapshot:
         findings: What `anyhook check` reports, the worst first.
     """
 
-    scope: Scope
+    scope: CommandScope
     engines: tuple[Engine, ...]
     hooks: tuple[PanelHook, ...]
     findings: tuple[Finding, ...]
@@ -184,7 +184,10 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
             number = numbers[key] = numbers.get(key, 0) + 1
             of_health = engine_health.of(row)
             of_agent.append(PanelHook(engine, row, (*key, str(number)), of_health))
-        hooks += _by_event(engine, of_agent)
+        # Hooks that were taken out of their file stand among the others.
+        events = [spec.canonical for spec in engine.agent.events]
+        of_agent.sort(key=lambda hook: events.index(hook.row.definition.event))
+        hooks += of_agent
         if recorder is not None:
             hooks.append(PanelHook(engine, recorder, (engine.agent.name, "recorder")))
     return Snapshot(scope, engines, tuple(hooks), tuple(findings))
@@ -192,12 +195,6 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
 
 def _severity_order(finding: Finding) -> int:
     return SEVERITIES.index(finding.diagnostic.severity)
-
-
-def _by_event(engine: Engine, hooks: list[PanelHook]) -> list[PanelHook]:
-    """Sort hooks by event: those that were taken out of their file stand among the others."""
-    events = [spec.canonical for spec in engine.agent.events]
-    return sorted(hooks, key=lambda hook: events.index(hook.row.definition.event))
 
 
 def command_line(project: Path, *words: str) -> str:

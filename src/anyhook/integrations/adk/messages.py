@@ -11,84 +11,58 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from anyhook.agents.gemini.model_api import (
-    request_from_api,
-    request_to_api,
-    response_from_api,
-    response_to_api,
-)
-from anyhook.integrations.model_api import is_tool_allowed
+from anyhook.agents.gemini.model_api import response_from_api, response_to_api
+from anyhook.integrations.model_api import ShownRequest, is_tool_allowed
 from anyhook.model.json import dump_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from google.adk.events.event import Event
     from google.adk.models.llm_request import LlmRequest
     from google.adk.workflow import BaseNode
     from pydantic import BaseModel
 
-    from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
+    from anyhook.integrations.model_api import RequestChanges
+    from anyhook.model.llm import LLMResponse, ToolConfig
 
 SHOWN_CONFIG = {"temperature", "top_p", "top_k", "max_output_tokens", "tool_config"}
 """Members of a request's configuration that hooks see."""
 
 
-class ShownRequest:
-    """A request as hooks see it.
+class _Translator:
+    """Shows contents as turns; see `MessageTranslator`."""
 
-    Args:
-        request: ADK's request.
+    def role(self, content: types.Content) -> str:
+        return content.role or "user"
 
-    Attributes:
-        stable: The request in the stable form.
-    """
+    def parts(self, content: types.Content) -> list[dict[str, Any]]:
+        parts: list[dict[str, Any]] = to_json(content).get("parts", [])
+        return parts
 
-    def __init__(self, request: LlmRequest) -> None:
-        self._request = request
-        self._contents = [to_json(content) for content in request.contents]
-        self._api: dict[str, Any] = {
-            "model": request.model or "",
-            "contents": self._contents,
-            "config": to_json(request.config, include=SHOWN_CONFIG),
-        }
-        self.stable: LLMRequest = request_from_api(self._api)
+    def rebuild(self, content: types.Content | None, role: str, parts: list[Any]) -> list[Any]:
+        originals = [] if content is None else _original_parts(to_json(content), content)
+        return [_rebuild_content({"role": role, "parts": parts}, originals)]
 
-    def apply(self, wanted: LLMRequest) -> None:
-        """Apply the changes of hooks to ADK's request, in place."""
-        if wanted == self.stable:
-            return
-        api = request_to_api(self._api, wanted)
-        self._request.model = api["model"] or None
-        if api["contents"] is not self._contents:
-            self._request.contents = self._rebuild_contents(api["contents"])
-        if api["config"] is not self._api["config"]:
-            self._apply_config(api["config"])
 
-    def _rebuild_contents(self, entries: Iterable[dict[str, Any]]) -> list[types.Content]:
-        originals: dict[int, types.Content] = {}
-        parts: list[_OriginalPart] = []
-        for entry, content in zip(self._contents, self._request.contents, strict=True):
-            originals[id(entry)] = content
-            parts += _original_parts(entry, content)
-        contents: list[types.Content] = []
-        for entry in entries:
-            # The translator returns the very entries of messages that no hook changed.
-            content = originals.get(id(entry)) or _rebuild_content(entry, parts)
-            contents.append(content)
-        return contents
+def shown_request(request: LlmRequest) -> ShownRequest:
+    """Return a request as hooks see it."""
+    config = to_json(request.config, include=SHOWN_CONFIG)
+    return ShownRequest(_Translator(), request.contents, request.model or "", config)
 
-    def _apply_config(self, config: dict[str, Any]) -> None:
-        members = dict(config)
-        instruction = members.pop("systemInstruction", None)
-        if instruction:
-            self._request.append_instructions([part["text"] for part in instruction["parts"]])
-        old = self._api["config"]
-        changed = {key: value for key, value in members.items() if value != old.get(key)}
-        # Validation turns the names and values of JSON into those of ADK's objects.
-        new_config = types.GenerateContentConfig.model_validate(changed)
-        for name in new_config.model_fields_set:
-            setattr(self._request.config, name, getattr(new_config, name))
+
+def change_request(request: LlmRequest, changes: RequestChanges) -> None:
+    """Apply the changes of hooks to a request, in place."""
+    if changes.model is not None:
+        request.model = changes.model
+    if changes.messages is not None:
+        request.contents = changes.messages
+    if changes.instructions:
+        request.append_instructions(changes.instructions)
+    # Validation turns the names and values of JSON into those of ADK's objects.
+    new_config = types.GenerateContentConfig.model_validate(changes.config)
+    for name in new_config.model_fields_set:
+        setattr(request.config, name, getattr(new_config, name))
 
 
 class ShownResponse:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import anyio
 from google.adk.agents.base_agent import BaseAgent
@@ -19,15 +19,16 @@ from google.genai import types
 from anyhook.errors import StoppedError
 from anyhook.integrations.adk.compaction import HookedSummarizer, default_summarizer
 from anyhook.integrations.adk.messages import (
-    ShownRequest,
     ShownResponse,
     argument_names,
+    change_request,
     content_text,
     error_response,
     final_text,
     is_final,
     new_response,
     select_tools,
+    shown_request,
     with_parts,
     without_calls,
 )
@@ -49,6 +50,7 @@ from anyhook.integrations.results import tag_context
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Coroutine
     from typing import Self, Unpack
 
     from google.adk.agents.callback_context import CallbackContext
@@ -77,6 +79,22 @@ PLACEHOLDER = "[a hook kept this prompt from the agent]"
 MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
 EVENTS_WITHOUT_LIVE = (*MODEL_EVENTS, "before_prompt", "after_agent")
 """Events that do not fire in a live (audio or video) conversation."""
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _unless_idle(
+    callback: Callable[Concatenate[AnyhookPlugin, P], Coroutine[Any, Any, T | None]],
+) -> Callable[Concatenate[AnyhookPlugin, P], Coroutine[Any, Any, T | None]]:
+    """Skip a callback while no hook can have an effect, at the cost of the look."""
+
+    @wraps(callback)
+    async def call(self: AnyhookPlugin, /, *args: P.args, **options: P.kwargs) -> T | None:
+        return None if self.is_idle else await callback(self, *args, **options)
+
+    return call
 
 
 class AnyhookPlugin(BasePlugin):
@@ -108,6 +126,11 @@ class AnyhookPlugin(BasePlugin):
         plugin = cls(engine, **session_options)
         plugin._owns_engine = True
         return plugin
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no hook can have an effect, and no session is open."""
+        return not self._states and self._factory.is_idle
 
     async def end(self, session_id: str, reason: str = "exit") -> None:
         """End a session before the runner is closed; its next run starts it again.
@@ -147,6 +170,7 @@ class AnyhookPlugin(BasePlugin):
         self._states[key] = SessionState(key, session)
         return self._states[key]
 
+    @_unless_idle
     async def on_user_message_callback(
         self, *, invocation_context: InvocationContext, user_message: types.Content
     ) -> types.Content | None:
@@ -171,6 +195,7 @@ class AnyhookPlugin(BasePlugin):
             state.turn.error = RunError(DENIED, prompt.denied)
         return types.Content(role="user", parts=[types.Part(text=PLACEHOLDER)])
 
+    @_unless_idle
     async def before_run_callback(
         self, *, invocation_context: InvocationContext
     ) -> types.Content | None:
@@ -194,6 +219,7 @@ class AnyhookPlugin(BasePlugin):
         self._watch_compaction(invocation_context)
         return None
 
+    @_unless_idle
     async def on_event_callback(
         self, *, invocation_context: InvocationContext, event: Event
     ) -> Event | None:
@@ -221,6 +247,7 @@ class AnyhookPlugin(BasePlugin):
             turn.last_text = final_text(event)
         return None
 
+    @_unless_idle
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """End a turn that did not end with a response of a model."""
         state = self._state_of(invocation_context)
@@ -267,6 +294,7 @@ class AnyhookPlugin(BasePlugin):
                     return False
         return True
 
+    @_unless_idle
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
@@ -280,7 +308,7 @@ class AnyhookPlugin(BasePlugin):
         state.turn.model_calls[model_key(callback_context)] = model_call
         if not self._factory.listens(*MODEL_EVENTS):
             return None
-        shown = ShownRequest(llm_request)
+        shown = shown_request(llm_request)
         try:
             call = await session.before_model(shown.stable, tools=llm_request.tools_dict)
         except StoppedError as error:
@@ -291,13 +319,16 @@ class AnyhookPlugin(BasePlugin):
             session.messages.send(call.denied)
             state.turn.is_denied = not state.is_nested(callback_context)
             return error_response(DENIED, call.denied)
-        shown.apply(call.request)
+        changes = shown.changes(call.request)
+        if changes is not None:
+            change_request(llm_request, changes)
         if call.tools is not None:
             select_tools(llm_request, call.tools)
         model_call.request = call.request
         model_call.must_buffer = session.must_buffer(call.request)
         return None
 
+    @_unless_idle
     async def after_model_callback(
         self, *, callback_context: CallbackContext, llm_response: LlmResponse
     ) -> LlmResponse | None:
@@ -356,6 +387,7 @@ class AnyhookPlugin(BasePlugin):
         content = with_parts(response.content, types.Part(function_call=call))
         return response.model_copy(update={"content": content})
 
+    @_unless_idle
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
@@ -368,6 +400,7 @@ class AnyhookPlugin(BasePlugin):
             tool_session.set(state)
         return answer
 
+    @_unless_idle
     async def after_tool_callback(
         self,
         *,
@@ -384,6 +417,7 @@ class AnyhookPlugin(BasePlugin):
         error = error_of(result)
         return await self._tool_calls.after(session, tool, tool_args, tool_context, result, error)
 
+    @_unless_idle
     async def on_tool_error_callback(
         self,
         *,

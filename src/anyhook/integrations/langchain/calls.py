@@ -21,12 +21,13 @@ from langgraph.types import Command
 
 from anyhook.errors import StoppedError
 from anyhook.integrations.langchain.messages import (
-    ShownRequest,
     ShownResponse,
     append_texts,
+    changed_request,
     notice,
     response_message,
     select_tools,
+    shown_request,
     tool_name,
     with_model_name,
 )
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from anyhook.integrations.langchain.sessions import SessionState
     from anyhook.integrations.langchain.waiting import Wait
+    from anyhook.integrations.model_api import ShownRequest
     from anyhook.integrations.results import ModelCall, ToolReturn
     from anyhook.integrations.session import Session
 
@@ -54,7 +56,7 @@ async def call_model(
     """Call the model, unless hooks answer in its place, and apply what hooks decide."""
     session = state.session
     _offer_tools(session, request)
-    shown = ShownRequest(request)
+    shown = shown_request(request)
     names = [tool_name(tool) for tool in request.tools]
     call = await wait(session.before_model(shown.stable, tools=names))
     if call.response is not None:
@@ -63,7 +65,7 @@ async def call_model(
         state.is_turn_denied = True
         session.messages.send(call.denied)
         return notice(call.denied)
-    request = _changed_request(session, shown, call)
+    request = _changed_request(session, request, shown, call)
     if session.must_buffer(call.request):
         with _without_streaming(request.model) as model:
             is_same = model is request.model
@@ -97,16 +99,20 @@ def _offer_tools(session: Session, request: ModelRequest[Any]) -> None:
     session.tool_checks.offer(tools, arguments_of)
 
 
-def _changed_request(session: Session, shown: ShownRequest, call: ModelCall) -> ModelRequest[Any]:
+def _changed_request(
+    session: Session, request: ModelRequest[Any], shown: ShownRequest, call: ModelCall
+) -> ModelRequest[Any]:
     """Return the request that hooks want; the same one if they change nothing."""
-    request = select_tools(shown.changed(call.request), call.tools)
-    name = call.request.get("model", shown.model_name)
-    if name == shown.model_name:
+    changes = shown.changes(call.request)
+    if changes is not None:
+        request = changed_request(request, changes)
+    request = select_tools(request, call.tools)
+    if changes is None or changes.model is None:
         return request
-    model = with_model_name(request.model, name)
+    model = with_model_name(request.model, changes.model)
     if model is None:
         kind = type(request.model).__name__
-        session.messages.send(f"{kind} has no setting for another model ({name})")
+        session.messages.send(f"{kind} has no setting for another model ({changes.model})")
         return request
     return request.override(model=model)
 

@@ -20,17 +20,12 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from anyhook.agents.gemini.model_api import (
-    request_from_api,
-    request_to_api,
-    response_from_api,
-    response_to_api,
-)
+from anyhook.agents.gemini.model_api import response_from_api, response_to_api
 from anyhook.integrations.host_tools import text_of
 from anyhook.integrations.model_api import (
     SAMPLING,
     TOKEN_COUNTS,
-    changed_sampling,
+    ShownRequest,
     is_tool_allowed,
     response_parts,
     sampling_config,
@@ -42,7 +37,8 @@ if TYPE_CHECKING:
     from langchain.agents.middleware.types import ModelRequest
     from langchain_core.language_models import BaseChatModel
 
-    from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
+    from anyhook.integrations.model_api import RequestChanges
+    from anyhook.model.llm import LLMResponse, ToolConfig
 
 MessageT = TypeVar("MessageT", bound=BaseMessage)
 
@@ -315,70 +311,42 @@ def _result_text(message: ToolMessage, response: Any) -> str:
     return text_of(output)
 
 
-class ShownRequest:
-    """A request as hooks see it, without the agent's own instructions.
+class _Translator:
+    """Shows messages as turns; see `MessageTranslator`."""
 
-    Args:
-        request: LangChain's request.
+    def role(self, message: BaseMessage) -> str:
+        return next((r for r, kind in MESSAGE_TYPES.items() if isinstance(message, kind)), "user")
 
-    Attributes:
-        stable: The request in the stable form.
-        model_name: Name of its model; empty if the model has none.
+    def parts(self, message: BaseMessage) -> list[dict[str, Any]]:
+        return _parts_from_message(message)
+
+    def rebuild(self, message: BaseMessage | None, role: str, parts: list[Any]) -> list[Any]:
+        if message is None:
+            message = MESSAGE_TYPES.get(role, HumanMessage)(content="")
+        return [_rebuild_message(message, parts)]
+
+
+def shown_request(request: ModelRequest[Any]) -> ShownRequest:
+    """Return a request as hooks see it, without the agent's own instructions."""
+    settings = {**_sampling_of_model(request.model), **request.model_settings}
+    name = _model_name(request.model)
+    return ShownRequest(_Translator(), request.messages, name, sampling_config(settings))
+
+
+def changed_request(request: ModelRequest[Any], changes: RequestChanges) -> ModelRequest[Any]:
+    """Return a request with the changes of hooks.
+
+    Another model is not applied here: see `with_model_name`.
     """
-
-    def __init__(self, request: ModelRequest[Any]) -> None:
-        self._request = request
-        self.model_name = _model_name(request.model)
-        settings = {**_sampling_of_model(request.model), **request.model_settings}
-        self._api: dict[str, Any] = {
-            "model": self.model_name,
-            "contents": [_entry_from_message(message) for message in request.messages],
-            "config": sampling_config(settings),
-        }
-        self.stable: LLMRequest = request_from_api(self._api)
-
-    def changed(self, wanted: LLMRequest) -> ModelRequest[Any]:
-        """Return the request with the changes of hooks; the same one if nothing changed.
-
-        Another model is not applied here: see `with_model_name`.
-        """
-        request, api = self._request, self._api
-        new_api = request_to_api(api, wanted)
-        overrides: dict[str, Any] = {}
-        if new_api["contents"] is not api["contents"]:
-            overrides["messages"] = [self._message(entry) for entry in new_api["contents"]]
-        instruction = new_api["config"].get("systemInstruction")
-        if instruction:
-            texts = [part["text"] for part in instruction["parts"]]
-            system = request.system_message or SystemMessage(content="")
-            overrides["system_message"] = append_texts(system, texts)
-        sampling = changed_sampling(api["config"], new_api["config"])
-        if sampling:
-            overrides["model_settings"] = {**request.model_settings, **sampling}
-        if not overrides:
-            return request
-        return request.override(**overrides)
-
-    def _message(self, entry: dict[str, Any]) -> BaseMessage:
-        message = entry.get("message")
-        if not isinstance(message, BaseMessage):
-            message_type = MESSAGE_TYPES.get(entry["role"], HumanMessage)
-            return _rebuild_message(message_type(content=""), entry["parts"])
-        if any(entry is original for original in self._api["contents"]):
-            return message
-        return _rebuild_message(message, entry["parts"])
-
-
-def _entry_from_message(message: BaseMessage) -> dict[str, Any]:
-    """Return the content of a message, with the message itself to find it again."""
-    return {"role": _role_of(message), "parts": _parts_from_message(message), "message": message}
-
-
-def _role_of(message: BaseMessage) -> str:
-    for role, message_type in MESSAGE_TYPES.items():
-        if isinstance(message, message_type):
-            return role
-    return "user"
+    overrides: dict[str, Any] = {}
+    if changes.messages is not None:
+        overrides["messages"] = changes.messages
+    if changes.instructions:
+        system = request.system_message or SystemMessage(content="")
+        overrides["system_message"] = append_texts(system, changes.instructions)
+    if changes.sampling:
+        overrides["model_settings"] = {**request.model_settings, **changes.sampling}
+    return request.override(**overrides) if overrides else request
 
 
 def _sampling_of_model(model: BaseChatModel) -> dict[str, float]:

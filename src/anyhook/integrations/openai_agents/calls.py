@@ -169,7 +169,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     return arguments if isinstance(arguments, dict) else {"input": text}
 
 
-def _format_arguments(text: str, arguments: dict[str, Any]) -> str:
+def format_arguments(text: str, arguments: dict[str, Any]) -> str:
     """Return arguments as text; the very text that they were parsed from if they are the same."""
     original = parse_arguments(text)
     if arguments == original:
@@ -227,7 +227,7 @@ async def run_function(
     tool: FunctionTool, context: Any, text: str, arguments: dict[str, Any]
 ) -> ToolResult:
     """Run a copy that `recording_failures` made, with the arguments that hooks leave."""
-    new_text = _format_arguments(text, arguments)
+    new_text = format_arguments(text, arguments)
     if new_text is not text:
         context = _tool_context(context, context.tool_name, context.tool_call_id, new_text)
     failures: list[str] = []

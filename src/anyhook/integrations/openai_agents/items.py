@@ -1,11 +1,10 @@
 """The stable model API to and from the items of the OpenAI Agents SDK, without loss.
 
-Requests hold items of the Responses API as dictionaries, responses hold them as models. A message
-of text is shown as a string; other parts, function calls, their outputs and reasoning are typed
-parts of a message. The changes of hooks are applied to the original: items that they left alone are
-the very same objects, and everything that is not text stays where it was. Beside a text that hooks
-replaced, the readable part of the model's reasoning is emptied, because it may repeat what they
-removed; the item itself stays, because the API requires it.
+Requests hold items of the Responses API as dictionaries, responses hold them as models. A text of
+an item is a text for hooks, a function call and its output are those of the Gemini API, and any
+other item or part is shown as it is. Items that hooks left alone are the very same objects. Beside
+a text that hooks replaced, the readable part of the model's reasoning is emptied, because it may
+repeat what they removed; the item itself stays, because the API requires it.
 
 It is one module because requests and responses share the rules for parts and texts of items.
 """
@@ -13,21 +12,21 @@ It is one module because requests and responses share the rules for parts and te
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 from agents.models.fake_id import FAKE_RESPONSES_ID
 from openai.types import responses as api
 
 from agents import ModelResponse, Usage
+from anyhook.integrations.host_tools import text_of
 from anyhook.integrations.model_api import (
     SAMPLING,
-    changed_sampling,
+    ShownRequest,
     response_parts,
     usage_metadata,
 )
-from anyhook.model.json import dump_json, repair
+from anyhook.integrations.openai_agents.calls import format_arguments, parse_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from agents.items import TResponseOutputItem
 
     from agents import ModelSettings, TResponseInputItem
-    from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
+    from anyhook.model.llm import LLMResponse, ToolConfig
 
     InputItems = str | list[TResponseInputItem]
 
@@ -49,68 +48,68 @@ TEXT_MEMBERS = {"output_text": "text", "refusal": "refusal"}
 """Type of a part of the model's messages to the member that holds its text."""
 
 
-def request_from_input(items: InputItems, settings: ModelSettings, model: str = "") -> LLMRequest:
-    """Return a request in the stable form.
+class ItemTranslator:
+    """Shows items as turns; see `MessageTranslator`."""
+
+    def role(self, item: Any) -> str:
+        """Return the role of an item: the output of a tool is sent as the user's text is."""
+        if not _is_message(item):
+            is_output = isinstance(item, Mapping) and str(item.get("type")).endswith("_output")
+            return "user" if is_output else "model"
+        return STABLE_ROLES.get(item["role"], str(item["role"]))
+
+    def parts(self, item: Any) -> list[dict[str, Any]]:
+        """Return the parts of a message; another item is a single part."""
+        if _is_message(item):
+            return [_part_from_content(part) for part in _content_of(item)]
+        if not isinstance(item, Mapping):
+            return [{"item": str(item)}]
+        if item.get("type") == "function_call":
+            arguments = parse_arguments(item["arguments"])
+            call = {"id": item["call_id"], "name": item["name"], "args": arguments}
+            return [{"functionCall": call}]
+        if item.get("type") == "function_call_output":
+            response = {"output": item["output"]}
+            result = {"id": item["call_id"], "name": "", "response": response}
+            return [{"functionResponse": result}]
+        return [dict(item)]
+
+    def rebuild(self, item: Any, role: str, parts: list[Any]) -> list[Any]:
+        """Return the items of parts: each call, output and the like is one, texts are a message."""
+        items: list[Any] = []
+        content: list[Any] = []
+        originals = _content_of(item) if _is_message(item) else []
+        shown = [_part_from_content(part) for part in originals]
+        for part in parts:
+            if _represents_item(part):
+                items.append(_item_from_part(item, part))
+            elif part in shown:
+                index = shown.index(part)
+                content.append(originals.pop(index))
+                del shown[index]
+            else:
+                content.append(part)
+        if content:
+            items.insert(0, _message_of(item, role, content))
+        return items
+
+
+def shown_request(items: InputItems, settings: ModelSettings, model: str = "") -> ShownRequest:
+    """Return a request as hooks see it.
 
     Args:
         items: The input; the agent's instructions are not part of it.
         settings: The model's settings.
         model: Its name.
     """
-    config: dict[str, Any] = {}
-    for key, name in SAMPLING.items():
-        value = getattr(settings, name, None)
-        if value is not None:
-            config[key] = value
-    request: dict[str, Any] = {
-        "model": model,
-        "messages": [_message_from_item(item) for item in _as_list(items)],
-        "config": config,
-    }
+    values = {key: getattr(settings, name, None) for key, name in SAMPLING.items()}
+    config: dict[str, Any] = {key: value for key, value in values.items() if value is not None}
     choice = settings.tool_choice
-    if isinstance(choice, str) and choice in TOOL_MODES:
-        request["toolConfig"] = {"mode": TOOL_MODES[choice]}
-    elif isinstance(choice, str):
-        request["toolConfig"] = {"mode": "ANY", "allowedFunctionNames": [choice]}
-    return cast("LLMRequest", request)
-
-
-class ChangedInput(NamedTuple):
-    """The input of a model with the changes of hooks.
-
-    Attributes:
-        items: The items to send, the same object if no message changed.
-        instructions: The texts of new system messages, which are no items of an input.
-    """
-
-    items: InputItems
-    instructions: list[str]
-
-
-def change_input(items: InputItems, before: LLMRequest, after: LLMRequest) -> ChangedInput:
-    """Apply the changes of hooks to the input of a model.
-
-    Args:
-        items: The original input; not modified.
-        before: The request that hooks saw.
-        after: The complete request that hooks want.
-    """
-    old = before["messages"]
-    new = after.get("messages", old)
-    if new == old:
-        return ChangedInput(items, [])
-    return _apply_messages(_as_list(items), list(old), list(new))
-
-
-def change_settings(
-    settings: ModelSettings, before: LLMRequest, after: LLMRequest
-) -> ModelSettings:
-    """Apply sampling parameters to a model's settings; return the same object if none changed."""
-    changed = changed_sampling(before.get("config") or {}, after.get("config") or {})
-    changed.pop("top_k", None)  # the SDK has none
-    if not changed:
-        return settings
-    return replace(settings, **changed)
+    if isinstance(choice, str):
+        named = {"mode": "ANY", "allowedFunctionNames": [choice]}
+        calling = {"mode": TOOL_MODES[choice]} if choice in TOOL_MODES else named
+        config["toolConfig"] = {"functionCallingConfig": calling}
+    return ShownRequest(ItemTranslator(), _as_list(items), model, config)
 
 
 def with_tool_mode(
@@ -131,12 +130,10 @@ def with_tool_mode(
 def prompt_text(items: InputItems) -> str:
     """Return the text of the user's last message that has one; empty if there is none."""
     for item in reversed(_as_list(items)):
-        message = _message_from_item(item)
-        if message["role"] != "user":
-            continue
-        text = _text_of_content(message["content"])
-        if text:
-            return text
+        if _is_message(item) and item["role"] == "user":
+            text = "".join(part["text"] for part in _content_of(item) if _is_text(part))
+            if text:
+                return text
     return ""
 
 
@@ -164,33 +161,6 @@ def _as_list(items: str | Iterable[Any]) -> list[Any]:
     return list(items)
 
 
-def _message_from_item(item: Any) -> dict[str, Any]:
-    if not isinstance(item, Mapping):
-        return {"role": "model", "content": [{"type": "item", "item": str(item)}]}
-    if not _is_message(item):
-        # A call of a tool is the model's; its output is sent to the model, as the user's text is.
-        is_output = str(item.get("type", "")).endswith("_output")
-        return {"role": "user" if is_output else "model", "content": [dict(item)]}
-    role = STABLE_ROLES.get(item["role"], item["role"])
-    return {"role": role, "content": _stable_content(item.get("content"))}
-
-
-def _stable_content(content: Any) -> str | list[dict[str, Any]]:
-    """Return the content of a message: one text if all its parts are texts, or typed parts."""
-    if isinstance(content, str):
-        return content
-    parts = [part for part in content or [] if isinstance(part, Mapping)]
-    if all(_is_text(part) for part in parts):
-        return _text_of_content(parts)
-    stable_parts: list[dict[str, Any]] = []
-    for part in parts:
-        stable_part = dict(part)
-        if _is_text(part):
-            stable_part["type"] = "text"
-        stable_parts.append(stable_part)
-    return stable_parts
-
-
 def _is_message(item: Any) -> bool:
     return isinstance(item, Mapping) and "role" in item and item.get("type", "message") == "message"
 
@@ -199,151 +169,50 @@ def _is_text(part: Any) -> bool:
     return isinstance(part, Mapping) and part.get("type") in TEXT_TYPES
 
 
-def _sdk_part(part: Mapping[str, Any], role: str) -> dict[str, Any]:
-    if not _is_text(part):
-        return dict(part)
-    is_models = role in ("assistant", "model")
-    return {**part, "type": "output_text" if is_models else "input_text"}
-
-
-def _text_of_content(content: Any) -> str:
+def _content_of(item: Mapping[str, Any]) -> list[Any]:
+    """Return the content of a message as parts."""
+    content = item.get("content")
     if isinstance(content, str):
-        return content
-    return "".join(part["text"] for part in content if _is_text(part))
+        return [{"type": "text", "text": content}]
+    return [part for part in content or () if isinstance(part, Mapping)]
 
 
-def _represents_item(message: Mapping[str, Any]) -> bool:
-    """Return whether a message stands for an item that is not a message."""
-    content = message["content"]
-    if not isinstance(content, list) or len(content) != 1:
-        return False
-    return content[0].get("type") not in PART_TYPES
+def _part_from_content(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {"text": part["text"]} if _is_text(part) else dict(part)
 
 
-def _apply_messages(items: list[Any], before: list[Any], after: list[Any]) -> ChangedInput:
-    """Find the item of each changed message, and keep what is not text."""
-    old = [dump_json(repair(message)) for message in before]
-    new = [dump_json(repair(message)) for message in after]
-    writer = _InputWriter()
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
-    for operation, i1, i2, j1, j2 in matcher.get_opcodes():
-        if operation == "equal":
-            writer.items += items[i1:i2]
-        else:
-            writer.replace(items[i1:i2], before[i1:i2], after[j1:j2])
-    return ChangedInput(writer.items, writer.instructions)
+def _represents_item(part: Any) -> bool:
+    """Return whether a part of a turn stands for an item that is not a message."""
+    return "text" not in part and part.get("type") not in PART_TYPES
 
 
-@dataclass(slots=True)
-class _InputWriter:
-    """Writes the items of a changed input, in order.
-
-    Attributes:
-        items: The items.
-        instructions: The texts of new system messages.
-    """
-
-    items: list[Any] = field(default_factory=list)
-    instructions: list[str] = field(default_factory=list)
-
-    def replace(
-        self,
-        items: Sequence[Any],
-        messages: Sequence[Mapping[str, Any]],
-        new_messages: Sequence[Mapping[str, Any]],
-    ) -> None:
-        """Write the items of new messages in the place of old ones.
-
-        Each new message replaces the first item left of the same kind. Items without a new message
-        lose their text: a hook removed it.
-
-        Args:
-            items: The old items.
-            messages: Their messages.
-            new_messages: What hooks put in their place.
-        """
-        position = 0
-        for message in new_messages:
-            match = _find_same_kind(messages, message, position)
-            if match is not None:
-                self._write_others(items[position:match])
-                self.items.append(_rewrite_item(items[match], message))
-                position = match + 1
-            elif message["role"] == "system":
-                self.instructions.append(_text_of_content(message["content"]))
-            else:
-                self.items.append(_item_from_message(message))
-        self._write_others(items[position:])
-
-    def _write_others(self, items: Sequence[Any]) -> None:
-        for item in items:
-            self.items += _without_text(item)
+def _item_from_part(item: Any, part: Mapping[str, Any]) -> Any:
+    """Return the item of a part that hooks changed or wrote."""
+    old = item if isinstance(item, Mapping) and not _is_message(item) else {}
+    call, result = part.get("functionCall"), part.get("functionResponse")
+    if isinstance(call, Mapping):
+        arguments = format_arguments(old.get("arguments", ""), call.get("args") or {})
+        new = {"call_id": call.get("id"), "name": call.get("name"), "arguments": arguments}
+        return {**old, "type": "function_call", **new}
+    if isinstance(result, Mapping):
+        response = result.get("response")
+        if isinstance(response, Mapping) and response.keys() == {"output"}:
+            response = response["output"]
+        output = response if isinstance(response, list) else text_of(response)
+        new = {"call_id": result.get("id"), "output": output}
+        return {**old, "type": "function_call_output", **new}
+    return dict(part)
 
 
-def _find_same_kind(
-    messages: Sequence[Mapping[str, Any]], message: Mapping[str, Any], start: int
-) -> int | None:
-    """Return the index of the first message of a message's kind, from an index on."""
-    for index in range(start, len(messages)):
-        if _is_same_kind(messages[index], message):
-            return index
-    return None
-
-
-def _is_same_kind(message: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    has_same_role = message["role"] == other["role"]
-    return has_same_role and _represents_item(message) == _represents_item(other)
-
-
-def _without_text(item: Any) -> list[Any]:
-    """Return what remains of an item whose text was removed: nothing, or the item without it."""
-    if not _is_message(item):
-        return [item]
-    others = _parts_without_text(item.get("content"))
-    if not others:
-        return []
-    return [{**item, "content": others}]
-
-
-def _parts_without_text(content: Any) -> list[Any]:
-    if not isinstance(content, list):
-        return []
-    return [part for part in content if not _is_text(part)]
-
-
-def _rewrite_item(item: Any, message: Mapping[str, Any]) -> Any:
-    content = message["content"]
-    if not _is_message(item):
-        return {**item, **content[0], "type": item["type"]}
-    role, old = item["role"], item.get("content")
-    if not isinstance(content, str):
-        parts = [_sdk_part(part, role) for part in content]
-        parts += [part for part in _parts_without_text(old) if part not in parts]
-        return {**item, "content": parts}
-    if not isinstance(old, str):
-        return {**item, "content": _replace_text(old, content, role)}
-    return {**item, "content": content}
-
-
-def _replace_text(parts: list[Any], text: str, role: str) -> list[Any]:
-    """Put a text in the place of the first text, and remove the other texts."""
-    new = _sdk_part({"type": "text", "text": text}, role)
-    if role == "assistant":
-        new["annotations"] = []
-    index = 0
-    while index < len(parts) and not _is_text(parts[index]):
-        index += 1
-    return [*parts[:index], new, *_parts_without_text(parts[index:])]
-
-
-def _item_from_message(message: Mapping[str, Any]) -> Any:
-    content = message["content"]
-    if _represents_item(message):
-        return dict(content[0])
-    role = SDK_ROLES.get(message["role"], message["role"])
-    if not isinstance(content, str):
-        content = [_sdk_part(part, role) for part in content]
-    return {"role": role, "content": content}
+def _message_of(item: Any, role: str, content: list[Any]) -> Any:
+    """Return a message with some content; the members of the original stay."""
+    old = item if _is_message(item) else {"role": SDK_ROLES.get(role, role)}
+    is_text = all("text" in part for part in content)
+    if is_text and not isinstance(old.get("content"), list):
+        return {**old, "content": "".join(part["text"] for part in content)}
+    is_models = old["role"] == "assistant"
+    members = {"type": "output_text", "annotations": []} if is_models else {"type": "input_text"}
+    return {**old, "content": [part if "type" in part else members | part for part in content]}
 
 
 def response_from_output(

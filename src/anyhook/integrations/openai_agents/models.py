@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 from agents import Model, ModelProvider, ModelResponse, RunErrorHandlerResult, Usage
 from anyhook.integrations.model_api import is_tool_allowed
 from anyhook.integrations.openai_agents.items import (
-    change_input,
     change_output,
-    change_settings,
     new_response,
     refusal_item,
-    request_from_input,
     response_from_output,
+    shown_request,
     with_tool_mode,
 )
 from anyhook.integrations.openai_agents.state import current_session
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from agents.items import TResponseStreamEvent
 
     from agents import RunConfig
+    from anyhook.integrations.model_api import ShownRequest
     from anyhook.integrations.openai_agents.state import SessionState
     from anyhook.integrations.results import ModelCall
     from anyhook.model.llm import LLMRequest, ToolConfig
@@ -151,12 +150,12 @@ async def _before_model(
     state: SessionState, model: _HookedModel, arguments: dict[str, Any]
 ) -> _HookedRequest:
     name = getattr(model.inner, "model", "")
-    stable = request_from_input(
+    shown = shown_request(
         arguments["input"], arguments["model_settings"], name if isinstance(name, str) else ""
     )
     tools = [state.host_name(tool) for tool in arguments["tools"]]
     handoffs = [handoff.tool_name for handoff in arguments["handoffs"]]
-    call = await state.session.before_model(stable, tools=[*tools, *handoffs])
+    call = await state.session.before_model(shown.stable, tools=[*tools, *handoffs])
     request = _HookedRequest(call.request, arguments, model.inner)
     # Where the server keeps the conversation, the next request continues from the former response.
     response_id = arguments.get("previous_response_id")
@@ -167,7 +166,7 @@ async def _before_model(
         refusal = _refuse(state, call.denied)
         request.response = ModelResponse([refusal], Usage(), response_id)
     else:
-        _change_request(state, request, stable, call, model)
+        _change_request(state, request, shown, call, model)
     return request
 
 
@@ -216,27 +215,27 @@ def with_refusal_handler(state: SessionState, handlers: Any) -> Any:
 def _change_request(
     state: SessionState,
     request: _HookedRequest,
-    before: LLMRequest,
+    shown: ShownRequest,
     call: ModelCall,
     model: _HookedModel,
 ) -> None:
     """Apply the changes of hooks to a request."""
-    after = call.request
     arguments = request.arguments
-    if after is not before:
-        new_input, instructions = change_input(arguments["input"], before, after)
-        texts = [text for text in (arguments["system_instructions"], *instructions) if text]
-        arguments = {
-            **arguments,
-            "input": new_input,
-            "system_instructions": "\n\n".join(texts) or None,
-            "model_settings": change_settings(arguments["model_settings"], before, after),
-        }
-        if "topK" in (after.get("config") or {}):
+    changes = shown.changes(call.request)
+    if changes is not None:
+        arguments = dict(arguments)
+        if changes.messages is not None:
+            arguments["input"] = changes.messages
+        texts = [text for text in (arguments["system_instructions"], *changes.instructions) if text]
+        arguments["system_instructions"] = "\n\n".join(texts) or None
+        sampling = changes.sampling
+        if "top_k" in sampling:
+            del sampling["top_k"]
             state.session.messages.send("the OpenAI Agents SDK has no topK; a hook's was ignored")
-        name = after.get("model")
-        if name and name != before.get("model"):
-            request.model = _model_named(state, name, model)
+        settings = arguments["model_settings"]
+        arguments["model_settings"] = dataclasses.replace(settings, **sampling)
+        if changes.model is not None:
+            request.model = _model_named(state, changes.model, model)
     request.arguments = arguments if call.tools is None else _select(state, arguments, call.tools)
 
 

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic_ai import messages as m
 from pydantic_core import to_jsonable_python
 
-from anyhook.agents.gemini.model_api import request_from_api, request_to_api
 from anyhook.integrations.model_api import (
-    SAMPLING,
+    ShownRequest,
     is_tool_allowed,
     sampling_config,
     usage_metadata,
@@ -76,9 +75,12 @@ class Request:
     parameters: ModelRequestParameters
     model: str
 
-    def stable(self) -> LLMRequest:
-        """Return the request in the stable form."""
-        return request_from_api(self._api)
+    @cached_property
+    def shown(self) -> ShownRequest:
+        """The request as hooks see it."""
+        settings = cast("Mapping[str, Any]", self.settings or {})
+        turns = [turn for message in self.messages for turn in _turns_of(message)]
+        return ShownRequest(_Translator(), turns, self.model, sampling_config(settings))
 
     def changed(self, request: LLMRequest, tools: ToolConfig | None = None) -> Request:
         """Apply the changes of hooks.
@@ -92,33 +94,19 @@ class Request:
             that no hook changed is still the original object.
         """
         result = self if tools is None else self._with_tools(tools)
-        api = self._api
-        if request == request_from_api(api):
+        changes = self.shown.changes(request)
+        if changes is None:
             return result
-        new_api = request_to_api(api, request)
         messages = self.messages
-        if new_api["contents"] is not api["contents"]:
-            messages = _messages_from_turns(new_api["contents"], messages)
-        config = new_api["config"]
-        sampling = {SAMPLING[key]: value for key, value in config.items() if key in SAMPLING}
-        instruction = config.get("systemInstruction", {})
-        texts = [part["text"] for part in instruction.get("parts", [])]
+        if changes.messages is not None:
+            messages = _messages_from_turns(changes.messages, messages)
         return replace(
             result,
             messages=messages,
-            settings=_merge_settings(result.settings, sampling),
-            parameters=_add_instructions(result.parameters, texts),
-            model=new_api["model"],
+            settings=_merge_settings(result.settings, changes.sampling),
+            parameters=_add_instructions(result.parameters, changes.instructions),
+            model=changes.model or self.model,
         )
-
-    @cached_property
-    def _api(self) -> dict[str, Any]:
-        settings = cast("Mapping[str, Any]", self.settings or {})
-        return {
-            "model": self.model,
-            "contents": _turns_from_messages(self.messages),
-            "config": sampling_config(settings),
-        }
 
     def _with_tools(self, config: ToolConfig) -> Request:
         all_tools = self.parameters.function_tools
@@ -258,24 +246,43 @@ class _Piece:
     item: Any = None
 
 
-def _turns_from_messages(messages: list[m.ModelMessage]) -> list[dict[str, Any]]:
-    """Return messages as turns of the Gemini API; each holds its message and its pieces, too."""
-    turns: list[dict[str, Any]] = []
-    for message in messages:
-        turns += _turns_from_message(message)
-    return turns
+@dataclass(frozen=True)
+class _Turn:
+    """A run of parts of a message with the same role.
+
+    Attributes:
+        message: The message; `None` for a turn that a hook wrote.
+        role: The role.
+        pieces: What the parts show, in order.
+    """
+
+    message: m.ModelMessage | None
+    role: str
+    pieces: list[_Piece]
 
 
-def _turns_from_message(message: m.ModelMessage) -> list[dict[str, Any]]:
-    """Return the turns of a message: one for each run of parts with the same role."""
-    turns: list[dict[str, Any]] = []
+class _Translator:
+    """Shows turns of messages; see `MessageTranslator`."""
+
+    def role(self, turn: _Turn) -> str:
+        return turn.role
+
+    def parts(self, turn: _Turn) -> list[dict[str, Any]]:
+        return [piece.api for piece in turn.pieces]
+
+    def rebuild(self, turn: _Turn | None, role: str, parts: list[Any]) -> list[_Turn]:
+        originals = [] if turn is None else turn.pieces
+        message = None if turn is None else turn.message
+        return [_Turn(message, role, _find_pieces(parts, originals))]
+
+
+def _turns_of(message: m.ModelMessage) -> list[_Turn]:
+    turns: list[_Turn] = []
     for part in message.parts:
         role = _role_of(message, part)
-        if not turns or turns[-1]["role"] != role:
-            turns.append({"role": role, "parts": [], "message": message, "pieces": []})
-        pieces = _pieces_of(part)
-        turns[-1]["pieces"] += pieces
-        turns[-1]["parts"] += [piece.api for piece in pieces]
+        if not turns or turns[-1].role != role:
+            turns.append(_Turn(message, role, []))
+        turns[-1].pieces.extend(_pieces_of(part))
     return turns
 
 
@@ -328,7 +335,7 @@ def _file_to_api(file: m.BinaryContent) -> dict[str, Any]:
 
 
 def _messages_from_turns(
-    turns: list[dict[str, Any]], originals: list[m.ModelMessage]
+    turns: list[_Turn], originals: list[m.ModelMessage]
 ) -> list[m.ModelMessage]:
     """Return the messages of turns; a message of which nothing changed is the original object."""
     messages: list[m.ModelMessage] = []
@@ -336,13 +343,12 @@ def _messages_from_turns(
     role = ""
     parts: list[Any] = []
     for turn in turns:
-        owner = turn.get("message")  # a turn that a hook wrote has none
-        continues_message = owner is not None and owner is original
+        continues_message = turn.message is not None and turn.message is original
         if parts and not continues_message:
             messages.append(_message_of(original, role, parts))
             parts = []
         if not parts:
-            original, role = owner, turn["role"]
+            original, role = turn.message, turn.role
         parts += _parts_of_turn(turn)
     if parts:
         messages.append(_message_of(original, role, parts))
@@ -365,23 +371,22 @@ def _are_same_objects(values: Sequence[object], others: Sequence[object]) -> boo
     return list(map(id, values)) == list(map(id, others))
 
 
-def _parts_of_turn(turn: dict[str, Any]) -> list[Any]:
+def _parts_of_turn(turn: _Turn) -> list[Any]:
     """Return the framework's parts of a turn; those that hooks left alone are the originals."""
-    pieces = _pieces_of_turn(turn)
-    if turn["role"] == "user":
-        return _user_parts(pieces)
-    text_part = m.TextPart if turn["role"] == "model" else m.SystemPromptPart
-    return [text_part(piece.api["text"]) if piece.part is None else piece.part for piece in pieces]
+    if turn.role == "user":
+        return _user_parts(turn.pieces)
+    text = m.TextPart if turn.role == "model" else m.SystemPromptPart
+    return [text(piece.api["text"]) if piece.part is None else piece.part for piece in turn.pieces]
 
 
-def _pieces_of_turn(turn: dict[str, Any]) -> list[_Piece]:
+def _find_pieces(parts: list[Any], originals: Sequence[_Piece]) -> list[_Piece]:
     """Find the piece of each part by its content; a text that has none is a new piece."""
-    originals: dict[bytes, list[_Piece]] = {}
-    for piece in turn.get("pieces", ()):
-        originals.setdefault(dump_json(piece.api), []).append(piece)
+    by_content: dict[bytes, list[_Piece]] = {}
+    for piece in originals:
+        by_content.setdefault(dump_json(piece.api), []).append(piece)
     pieces: list[_Piece] = []
-    for api in turn["parts"]:
-        same = originals.get(dump_json(api))
+    for api in parts:
+        same = by_content.get(dump_json(api))
         if same:
             pieces.append(same.pop(0))
         elif isinstance(api, dict) and isinstance(api.get("text"), str):

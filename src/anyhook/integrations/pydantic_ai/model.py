@@ -80,7 +80,7 @@ class HookedModel(WrapperModel):
 
     async def _before_model(self, original: Request) -> ModelCall:
         names = [tool.name for tool in original.parameters.function_tools]
-        call = await self._run.session.before_model(original.stable(), tools=names)
+        call = await self._run.session.before_model(original.shown.stable, tools=names)
         if call.response is None and call.denied is not None:
             self._run.end_turn(call.denied)
         return call

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from anyhook.probe.models.server import (
     Body,
-    Question,
-    Reply,
+    ModelQuestion,
+    ModelTurn,
     ScriptedModel,
-    Turn,
+    ScriptedReply,
     event_stream,
     strings,
 )
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
 class AnthropicModel(ScriptedModel):
     """The Messages API."""
 
-    def converses(self, question: Question) -> bool:
+    def converses(self, question: ModelQuestion) -> bool:
         """Return whether a request has tools, as those of agents do."""
         return question.path.endswith("/v1/messages") and bool(question.body.get("tools"))
 
-    def say(self, turn: Turn, number: str, request: Body) -> Reply:
+    def say(self, turn: ModelTurn, number: str, request: Body) -> ScriptedReply:
         """Return a turn as this API sends it."""
         blocks = _blocks(turn, number)
         if request.get("stream"):
             stream = event_stream(list(_events(blocks, number)), named=True)
-            return Reply(stream, "text/event-stream; charset=utf-8")
-        return Reply.of(_message(number, content=blocks, stop_reason=_stop_reason(blocks)))
+            return ScriptedReply(stream, "text/event-stream; charset=utf-8")
+        return ScriptedReply.of(_message(number, content=blocks, stop_reason=_stop_reason(blocks)))
 
-    def small_talk(self, question: Question) -> Reply:
+    def small_talk(self, question: ModelQuestion) -> ScriptedReply:
         """Answer a request aside."""
         if question.path.endswith("/count_tokens"):
-            return Reply.of({"input_tokens": 1})
+            return ScriptedReply.of({"input_tokens": 1})
         if not question.path.endswith("/v1/messages"):
-            return Reply.of(_error("not_found_error", "not here"), 404)
-        return self.say(Turn("ok"), "aside", question.body)
+            return ScriptedReply.of(_error("not_found_error", "not here"), 404)
+        return self.say(ModelTurn("ok"), "aside", question.body)
 
-    def refusal(self, message: str) -> Reply:
+    def refusal(self, message: str) -> ScriptedReply:
         """Return an error that is final."""
         # After a 400, Claude Code 2.1.330 sends the request again without some optional parts: six
         # requests. It takes a 403 as final.
-        return Reply.of(_error("permission_error", message), 403)
+        return ScriptedReply.of(_error("permission_error", message), 403)
 
     @staticmethod
     def opening(request: Body) -> list[str]:
@@ -80,7 +80,7 @@ def _content_blocks(message: Body) -> list[Body]:
     return [] if isinstance(content, str) else content
 
 
-def _blocks(turn: Turn, number: str) -> list[Body]:
+def _blocks(turn: ModelTurn, number: str) -> list[Body]:
     blocks: list[Body] = []
     if turn.text:
         blocks.append({"type": "text", "text": turn.text})

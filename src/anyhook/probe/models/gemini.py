@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from anyhook.probe.models.server import (
     Body,
-    Question,
-    Reply,
+    ModelQuestion,
+    ModelTurn,
     ScriptedModel,
-    Turn,
+    ScriptedReply,
     strings,
 )
 
@@ -24,29 +24,29 @@ ASIDE: Mapping[str, object] = {"next_speaker": "user", "reasoning": "", "model_c
 class GeminiModel(ScriptedModel):
     """`streamGenerateContent` for conversations, `generateContent` aside."""
 
-    def converses(self, question: Question) -> bool:
+    def converses(self, question: ModelQuestion) -> bool:
         """Return whether a request has tools, as those of agents do."""
         return ":streamGenerateContent" in question.path and bool(question.body.get("tools"))
 
-    def say(self, turn: Turn, number: str, request: Body) -> Reply:  # noqa: ARG002
+    def say(self, turn: ModelTurn, number: str, request: Body) -> ScriptedReply:  # noqa: ARG002
         """Return a turn as this API sends it."""
         stream = f"data: {json.dumps(_response(turn, number))}\r\n\r\n"
-        return Reply(stream.encode(), "text/event-stream")
+        return ScriptedReply(stream.encode(), "text/event-stream")
 
-    def small_talk(self, question: Question) -> Reply:
+    def small_talk(self, question: ModelQuestion) -> ScriptedReply:
         """Answer a request aside."""
-        turn = Turn(json.dumps(ASIDE))
+        turn = ModelTurn(json.dumps(ASIDE))
         if ":streamGenerateContent" in question.path:
             return self.say(turn, "aside", question.body)
         if ":generateContent" in question.path:
-            return Reply.of(_response(turn, "aside"))
+            return ScriptedReply.of(_response(turn, "aside"))
         if ":countTokens" in question.path:
-            return Reply.of({"totalTokens": 1})
-        return Reply.of(_error(404, "NOT_FOUND", "not here"), 404)
+            return ScriptedReply.of({"totalTokens": 1})
+        return ScriptedReply.of(_error(404, "NOT_FOUND", "not here"), 404)
 
-    def refusal(self, message: str) -> Reply:
+    def refusal(self, message: str) -> ScriptedReply:
         """Return an error that is final."""
-        return Reply.of(_error(400, "INVALID_ARGUMENT", message), 400)
+        return ScriptedReply.of(_error(400, "INVALID_ARGUMENT", message), 400)
 
     @staticmethod
     def opening(request: Body) -> list[str]:
@@ -73,7 +73,7 @@ class GeminiModel(ScriptedModel):
         return results
 
 
-def _response(turn: Turn, number: str) -> Body:
+def _response(turn: ModelTurn, number: str) -> Body:
     parts: list[Body] = [{"text": turn.text}] if turn.text else []
     for index, (name, arguments) in enumerate(turn.tools):
         call = {"id": f"call_{number}_{index}", "name": name, "args": arguments}

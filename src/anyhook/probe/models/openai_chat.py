@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from anyhook.probe.models.server import (
     Body,
-    Question,
-    Reply,
+    ModelQuestion,
+    ModelTurn,
     ScriptedModel,
-    Turn,
+    ScriptedReply,
     event_stream,
     strings,
 )
@@ -28,34 +28,36 @@ MODELS = {"object": "list", "data": [{"id": "scripted", "object": "model"}]}
 class ChatModel(ScriptedModel):
     """Chat completions."""
 
-    def converses(self, question: Question) -> bool:
+    def converses(self, question: ModelQuestion) -> bool:
         """Return whether a request has tools, as those of agents do."""
         if not question.path.endswith("/chat/completions"):
             return False
         names = {tool["function"]["name"] for tool in question.body.get("tools") or ()}
         return bool(names - SIDE_TOOLS)
 
-    def say(self, turn: Turn, number: str, request: Body) -> Reply:
+    def say(self, turn: ModelTurn, number: str, request: Body) -> ScriptedReply:
         """Return a turn as this API sends it."""
         if request.get("stream"):
             return _streamed(turn, number)
         return _whole(turn, number)
 
-    def small_talk(self, question: Question) -> Reply:
+    def small_talk(self, question: ModelQuestion) -> ScriptedReply:
         """Answer a request aside."""
         if question.path.endswith("/models"):
-            return Reply.of(MODELS)
+            return ScriptedReply.of(MODELS)
         if question.path.endswith("/chat/completions"):
-            return self.say(Turn("ok"), "aside", question.body)
+            return self.say(ModelTurn("ok"), "aside", question.body)
         return self._error("not here", 404)
 
-    def refusal(self, message: str) -> Reply:
+    def refusal(self, message: str) -> ScriptedReply:
         """Return an error that is final."""
         return self._error(message, 400)
 
     @staticmethod
-    def _error(message: str, status: int) -> Reply:
-        return Reply.of({"error": {"message": message, "type": "invalid_request_error"}}, status)
+    def _error(message: str, status: int) -> ScriptedReply:
+        return ScriptedReply.of(
+            {"error": {"message": message, "type": "invalid_request_error"}}, status
+        )
 
     @staticmethod
     def opening(request: Body) -> list[str]:
@@ -88,7 +90,7 @@ def _messages(request: Body) -> list[Body]:
     return [message for message in messages if message["role"] not in INSTRUCTION_ROLES]
 
 
-def _calls(turn: Turn, number: str) -> list[Body]:
+def _calls(turn: ModelTurn, number: str) -> list[Body]:
     calls: list[Body] = []
     for index, (name, arguments) in enumerate(turn.tools):
         function = {"name": name, "arguments": json.dumps(arguments)}
@@ -101,7 +103,7 @@ def _finish_reason(calls: Sequence[Body]) -> str:
     return "tool_calls" if calls else "stop"
 
 
-def _whole(turn: Turn, number: str) -> Reply:
+def _whole(turn: ModelTurn, number: str) -> ScriptedReply:
     """Return a turn as one completion."""
     calls = _calls(turn, number)
     message: Body = {"role": "assistant", "content": turn.text or None}
@@ -109,18 +111,18 @@ def _whole(turn: Turn, number: str) -> Reply:
         message["tool_calls"] = calls
     choice = {"index": 0, "message": message, "finish_reason": _finish_reason(calls)}
     base = _base(number, "chat.completion")
-    return Reply.of({**base, "choices": [choice], "usage": _USAGE})
+    return ScriptedReply.of({**base, "choices": [choice], "usage": _USAGE})
 
 
-def _streamed(turn: Turn, number: str) -> Reply:
+def _streamed(turn: ModelTurn, number: str) -> ScriptedReply:
     """Return a turn as chunks of a completion."""
     base = _base(number, "chat.completion.chunk")
     events = [{**base, "choices": choices} for choices in _chunks(turn, number)]
     events.append({**base, "choices": [], "usage": _USAGE})
-    return Reply(event_stream(events, named=False) + b"data: [DONE]\n\n", STREAM)
+    return ScriptedReply(event_stream(events, named=False) + b"data: [DONE]\n\n", STREAM)
 
 
-def _chunks(turn: Turn, number: str) -> Iterator[list[Body]]:
+def _chunks(turn: ModelTurn, number: str) -> Iterator[list[Body]]:
     """Yield the `choices` of each chunk."""
     calls = _calls(turn, number)
     yield _choices({"role": "assistant", "content": ""})

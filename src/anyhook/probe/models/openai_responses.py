@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from anyhook.probe.models.server import (
     Body,
-    Question,
-    Reply,
+    ModelQuestion,
+    ModelTurn,
     ScriptedModel,
-    Turn,
+    ScriptedReply,
     event_stream,
     strings,
 )
@@ -28,24 +28,24 @@ class ResponsesModel(ScriptedModel):
     A name with a dot is that of a tool in a namespace.
     """
 
-    def converses(self, question: Question) -> bool:
+    def converses(self, question: ModelQuestion) -> bool:
         """Return whether a request has tools, as those of agents do."""
         return question.path.endswith("/responses") and bool(question.body.get("tools"))
 
-    def say(self, turn: Turn, number: str, request: Body) -> Reply:  # noqa: ARG002
+    def say(self, turn: ModelTurn, number: str, request: Body) -> ScriptedReply:  # noqa: ARG002
         """Return a turn as this API sends it."""
         stream = event_stream([*_events(_items(turn, number), number)], named=True)
-        return Reply(stream, "text/event-stream")
+        return ScriptedReply(stream, "text/event-stream")
 
-    def small_talk(self, question: Question) -> Reply:
+    def small_talk(self, question: ModelQuestion) -> ScriptedReply:
         """Answer a request aside."""
         if question.path.endswith("/models"):
-            return Reply.of(MODELS)
+            return ScriptedReply.of(MODELS)
         if question.path.endswith("/responses"):
-            return self.say(Turn("ok"), "aside", question.body)
+            return self.say(ModelTurn("ok"), "aside", question.body)
         return _error("not here", 404)
 
-    def refusal(self, message: str) -> Reply:
+    def refusal(self, message: str) -> ScriptedReply:
         """Return an error that is final."""
         return _error(message, 400)
 
@@ -77,7 +77,7 @@ def _input(request: Body) -> list[Body]:
     return [{"role": "user", "content": items}] if isinstance(items, str) else items
 
 
-def _items(turn: Turn, number: str) -> list[Body]:
+def _items(turn: ModelTurn, number: str) -> list[Body]:
     items: list[Body] = []
     if turn.text:
         content = {"type": "output_text", "text": turn.text, "annotations": []}
@@ -127,5 +127,7 @@ def _events(items: Sequence[Body], number: str) -> Iterator[Body]:
     yield {"type": "response.completed", "response": done}
 
 
-def _error(message: str, status: int) -> Reply:
-    return Reply.of({"error": {"message": message, "type": "invalid_request_error"}}, status)
+def _error(message: str, status: int) -> ScriptedReply:
+    return ScriptedReply.of(
+        {"error": {"message": message, "type": "invalid_request_error"}}, status
+    )

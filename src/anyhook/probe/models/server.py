@@ -30,7 +30,7 @@ POLL_INTERVAL = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ModelTurn:
     """One response of the model: a text, then calls of tools by the agent's own names.
 
     Attributes:
@@ -43,7 +43,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class ModelScript:
     """The responses of a model to one run of an agent.
 
     Attributes:
@@ -53,14 +53,14 @@ class Script:
         end: The response to every request after the last turn; `None` to refuse such requests.
     """
 
-    turns: Sequence[Turn]
-    subagent_turns: Sequence[Turn] = ()
+    turns: Sequence[ModelTurn]
+    subagent_turns: Sequence[ModelTurn] = ()
     subagent_mark: str = ""
-    end: Turn | None = None
+    end: ModelTurn | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ScriptedReply:
     """An HTTP response."""
 
     body: bytes
@@ -68,13 +68,13 @@ class Reply:
     status: int = 200
 
     @classmethod
-    def of(cls, value: object, status: int = 200) -> Reply:
+    def of(cls, value: object, status: int = 200) -> ScriptedReply:
         """Return a response in JSON."""
         return cls(json.dumps(value).encode(), status=status)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ModelQuestion:
     """A request: its path, without the query, and its body."""
 
     path: str
@@ -99,12 +99,12 @@ class ScriptedModel(ABC):
         aside: The requests that belong to no conversation.
     """
 
-    def __init__(self, listener: socket.socket, script: Script) -> None:
+    def __init__(self, listener: socket.socket, script: ModelScript) -> None:
         self.requests: list[Body] = []
         self.subagent_requests: list[Body] = []
         self.times: list[float] = []
         self.subagent_times: list[float] = []
-        self.aside: list[Question] = []
+        self.aside: list[ModelQuestion] = []
         self._script = script
         self._lock = threading.Condition()
         self._server = _Server(listener, self)
@@ -119,7 +119,7 @@ class ScriptedModel(ABC):
         self._thread.join()
         self._server.server_close()
 
-    def answer(self, question: Question) -> Reply:
+    def answer(self, question: ModelQuestion) -> ScriptedReply:
         """Answer a request with the next turn of its conversation, or aside."""
         asked_at = time.time()
         with self._lock:
@@ -161,11 +161,11 @@ class ScriptedModel(ABC):
         return bool(mark) and any(mark in text for text in self.opening(request))
 
     @abstractmethod
-    def converses(self, question: Question) -> bool:
+    def converses(self, question: ModelQuestion) -> bool:
         """Return whether a request is part of a conversation, with the agent's tools."""
 
     @abstractmethod
-    def say(self, turn: Turn, number: str, request: Body) -> Reply:
+    def say(self, turn: ModelTurn, number: str, request: Body) -> ScriptedReply:
         """Return a turn as this API sends it.
 
         Args:
@@ -175,11 +175,11 @@ class ScriptedModel(ABC):
         """
 
     @abstractmethod
-    def small_talk(self, question: Question) -> Reply:
+    def small_talk(self, question: ModelQuestion) -> ScriptedReply:
         """Answer a request that is not part of a conversation."""
 
     @abstractmethod
-    def refusal(self, message: str) -> Reply:
+    def refusal(self, message: str) -> ScriptedReply:
         """Return an error that the agent does not answer with another attempt."""
 
     @staticmethod
@@ -254,7 +254,7 @@ class _Handler(BaseHTTPRequestHandler):
             body = json.loads(self._read_body() or b"{}")
         except ValueError:
             body = {}
-        self._reply(Question(self._path(), body if isinstance(body, dict) else {}))
+        self._reply(ModelQuestion(self._path(), body if isinstance(body, dict) else {}))
 
     def _read_body(self) -> bytes:
         if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
@@ -267,14 +267,14 @@ class _Handler(BaseHTTPRequestHandler):
         return body
 
     def do_GET(self) -> None:
-        self._reply(Question(self._path()))
+        self._reply(ModelQuestion(self._path()))
 
     do_HEAD = do_GET  # noqa: N815
 
     def _path(self) -> str:
         return self.path.partition("?")[0]
 
-    def _reply(self, question: Question) -> None:
+    def _reply(self, question: ModelQuestion) -> None:
         reply = self.server.model.answer(question)
         try:
             self.send_response(reply.status)
