@@ -95,7 +95,7 @@ def test_an_event_on_which_a_hook_hangs_is_named(recorded):
     recorded.add(shell(0, "hang"), shell(1, "rm -rf /"))
     text = before_check("import time; event.call.command == 'hang' and time.sleep(3600)")
 
-    result = recorded.run(recorded.hook(text), timeout=0.5).result
+    result = recorded.run(recorded.hook(text), timeout=1).result
 
     assert result.problems == ["event 1 of claude/s1: guard did not end in time"]
     assert result.outcomes() == {"deny": 1, "crash": 1}

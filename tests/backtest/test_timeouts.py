@@ -118,10 +118,10 @@ def test_a_hook_that_goes_on_after_its_timeout_is_ended(recorded, way):
     hang = "event.call.command == 'hang' and time.sleep(3600)"
     text = SWALLOWS if way == "catches" else before_check(f"{blocks}; {hang}")
 
-    result = recorded.run(recorded.hook(text), timeout=0.2).result
+    result = recorded.run(recorded.hook(text), timeout=1).result
 
     assert result.outcomes() == {"crash": 1, "deny": 1}
-    assert (result.timeouts, result.seconds_waited) == (1, 0.2)
+    assert (result.timeouts, result.seconds_waited) == (1, 1)
 
 
 def test_the_answers_of_earlier_functions_count_beside_a_timeout(recorded):
@@ -129,7 +129,7 @@ def test_the_answers_of_earlier_functions_count_beside_a_timeout(recorded):
     earlier = "@hooks.before_tool\ndef asks(event):\n    return ask('sure?')\n\n@hooks.before_tool("
     text = HANGS.replace("@hooks.before_tool(", earlier, 1).replace("deny\n", "ask, deny\n", 1)
 
-    result = recorded.run(recorded.hook(text), timeout=0.3).result
+    result = recorded.run(recorded.hook(text), timeout=1).result
 
     assert result.outcomes() == {"ask": 1}
     assert result.hooks["asks"].outcomes == {"ask": 1}
@@ -138,8 +138,8 @@ def test_the_answers_of_earlier_functions_count_beside_a_timeout(recorded):
 
 def test_each_decision_of_an_event_has_the_whole_limit(recorded):
     recorded.add(shell(1, "rm -rf /")._replace(reconstructed=("cwd", "permission_mode")))
-    slow = before_check("import time; time.sleep(0.5)")
+    slow = before_check("import time; time.sleep(1.2)")
 
-    result = recorded.run(recorded.hook(slow), timeout=0.8).result
+    result = recorded.run(recorded.hook(slow), timeout=2.2).result
 
     assert (result.timeouts, result.outcomes()) == (0, {"deny": 1})

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from anyhook.model.diagnostics import Place
+from anyhook.model.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,8 +82,7 @@ class JsonSyntaxError(SettingsSyntaxError):
     """Text that is not JSON with comments."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Record, kw_only=False):
     """Offsets of a member of an object or of an item of a list.
 
     Attributes:

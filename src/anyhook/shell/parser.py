@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.model.record import Record
 from anyhook.shell.programs import KEYWORDS
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ class Word(NamedTuple):
     expansions: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SimpleCommand:
+class SimpleCommand(Record, kw_only=False):
     """A program with its arguments.
 
     Attributes:
