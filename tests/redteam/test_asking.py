@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import pytest
 
@@ -53,7 +54,9 @@ def shell(project, command):
 @pytest.fixture
 def hook(project):
     (project / "guard.py").write_text(HOSTILE)
-    with Asker(Guard("guard.py", "claude", str(project), file=str(project / "guard.py"))) as asker:
+    with closing(
+        Asker(Guard("guard.py", "claude", str(project), file=str(project / "guard.py")))
+    ) as asker:
         yield asker
 
 
@@ -80,7 +83,10 @@ def test_a_hook_that_cannot_be_loaded_is_an_error(project):
         "import os\nfrom anyhook.authoring import Hooks\nhooks = Hooks()\nos._exit(3)"
     )
     guard = Guard("guard.py", "claude", str(project), file=str(project / "guard.py"))
-    with Asker(guard) as asker, pytest.raises(UsageError, match=r"guard\.py cannot be loaded"):
+    with (
+        closing(Asker(guard)) as asker,
+        pytest.raises(UsageError, match=r"guard\.py cannot be loaded"),
+    ):
         asker.ask([(shell(project, "ls"),)])
 
 
@@ -93,7 +99,7 @@ def test_a_command_of_the_settings_is_started_alone(project):
     settings.write_text(json.dumps(content))
     place = Place(str(settings), 1, settings.read_text().index('{"type"') + 1)
     guard = Guard("guard.sh", "claude", str(project), places=(place,), is_trusted=True)
-    with Asker(guard) as asker:
+    with closing(Asker(guard)) as asker:
         answers = asker.ask([(shell(project, "ls"),), (shell(project, "rm -rf src"),)])
     assert [answer.outcome for answer in answers] == ["none", "deny"]
     assert script.exists()
@@ -109,7 +115,7 @@ def test_a_command_gets_each_question_in_another_session(project):
     script.chmod(0o755)
     guard = Guard("once.sh", "claude", str(project), command=str(script), is_trusted=True)
     question = (shell(project, "ls"),)
-    with Asker(guard) as asker:
+    with closing(Asker(guard)) as asker:
         answers = asker.ask([question, question, (*question, *question)])
     assert [answer.outcome for answer in answers] == ["none", "none", "deny"]
 
@@ -124,5 +130,5 @@ def test_a_program_is_asked_about_every_tool(project):
         input={"file_path": "a", "content": "rm -rf src"},
         cwd=str(project),
     )
-    with Asker(guard) as asker:
+    with closing(Asker(guard)) as asker:
         assert [answer.outcome for answer in asker.ask([(write,)])] == ["deny"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,7 @@ LEAVING = [
 
 @pytest.fixture(scope="module")
 def oracle():
-    with Oracle(PROJECT, HOME, [plain for plain, _ in EQUAL + DIFFERENT]) as oracle:
+    with closing(Oracle(PROJECT, HOME, [plain for plain, _ in EQUAL + DIFFERENT])) as oracle:
         yield oracle
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -25,7 +26,7 @@ def shell(line):
 
 def search(project, file, plains, **options):
     guard = Guard("guard.py", "claude", str(project), file=str(file))
-    with Asker(guard) as asker:
+    with closing(Asker(guard)) as asker:
         return Search(asker, home=HOME, **options).run(plains)
 
 

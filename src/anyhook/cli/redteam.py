@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -101,7 +102,7 @@ def redteam(
     reasons = _read_accepted(accepted, existing_project(project))
     reports: list[_Report] = []
     for guard in chosen.guards:
-        with Asker(guard) as asker, progress(guard.title) as bar:
+        with closing(Asker(guard)) as asker, progress(guard.title) as bar:
             with open_history() as history:
                 plains = denied_by(
                     guard, asker.examples(), history, cases=cases, commands=commands or []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -176,7 +177,7 @@ def _score(
         except (EventError, UnknownNameError):
             continue
         asked.append(call)
-    with Asker(guard, sandbox=sandbox) as asker:
+    with closing(Asker(guard, sandbox=sandbox)) as asker:
         answers = asker.ask(payloads)
     judged = [Judged(call, answer) for call, answer in zip(asked, answers, strict=True)]
     not_asked = len(calls) - len(asked)

@@ -35,8 +35,6 @@ from anyhook.testing.events import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from types import TracebackType
-    from typing import Self
 
     from anyhook.authoring.hooks import Example
     from anyhook.engine.engine import Engine
@@ -203,17 +201,6 @@ class Asker:
         """End the sandbox."""
         if self._is_own:
             self._sandbox.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 # -- in the sandbox

@@ -20,8 +20,6 @@ from anyhook.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from types import TracebackType
-    from typing import Self
 
 _NAME = re.compile(r"[A-Za-z_][\w.+-]*")
 _UNWRITABLE = ("/bin", "/dev", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr", "/.")
@@ -93,17 +91,6 @@ class Oracle:
     def close(self) -> None:
         """End the world."""
         self._sandbox.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _tasks_of(pairs: Sequence[tuple[Act, Act]], shell: str) -> list[Task]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -231,7 +232,7 @@ class Search:
             done += 1
             self._on_progress(Progress("proving", done, len(passed)))
 
-        with oracle:
+        with closing(oracle):
             pairs = [(variant.plain.act, variant.spelling.act) for variant, _ in passed]
             oracle.prove(pairs, self._shell, on_result=take)
 
