@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from anyhook.model.record import Record
 from anyhook.shell.programs import KEYWORDS
 
 if TYPE_CHECKING:
@@ -43,7 +42,8 @@ class Word(NamedTuple):
     expansions: tuple[tuple[int, int], ...] = ()
 
 
-class SimpleCommand(Record, kw_only=False):
+@dataclass(frozen=True, slots=True)
+class SimpleCommand:
     """A program with its arguments.
 
     Attributes:

@@ -447,9 +447,8 @@ async def test_s_lets_a_hook_run_without_deciding_and_decide_again(trusted):
     async with panel() as driver:
         await driver.select("log.sh")
         await driver.press("s")
-        await driver.shows(
-            "let log.sh run without deciding", "Let it run without deciding?", "Recording is off"
-        )
+        asked = ("let log.sh run without deciding", "Let it run without deciding?")
+        await driver.shows(*asked, "Recording is off")
         await driver.press("escape")
         assert file.read_text() == before
 
