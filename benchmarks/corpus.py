@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from anyhook.agents import get_agent
-from anyhook.agents.claude.transcripts import read
+from anyhook.agents.claude.transcripts import TRANSCRIPTS
 from anyhook.agents.payloads import decode_event
 from anyhook.history.events import RecordedEvent
 from anyhook.history.export import export_jsonl, export_parquet
@@ -245,7 +245,7 @@ def recorded_events(directory: Path, seed: int = SEED) -> Iterator[RecordedEvent
         path = directory / f"{session}.jsonl"
         text = "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records)
         path.write_text(text)
-        events = list(read(path, lambda _problem: None))
+        events = list(TRANSCRIPTS.read(path, lambda _problem: None))
         path.unlink()
         for event in events:
             event.payload["transcript_path"] = f"/home/dev/.claude/projects/p/{session}.jsonl"

@@ -2,7 +2,7 @@
 
 Ray starts threads and gives warnings of its own, so it is not started in the process of the tests.
 
-python ray_program.py HOOK SOURCE CACHE [kill-node | kill-worker]
+python ray_program.py HOOK SOURCE [kill-node | kill-worker]
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import astuple
 from pathlib import Path
 
 import ray
@@ -28,7 +29,7 @@ from anyhook.history.filters import Filter
 
 
 def main() -> None:
-    hook, source, cache, *fault = sys.argv[1:]
+    hook, source, *fault = sys.argv[1:]
     cluster = Cluster(
         initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
     )
@@ -60,7 +61,7 @@ def main() -> None:
     started = time.perf_counter()
     try:
         executor = RayExecutor(subject, cluster.address, timeout=2.0)
-        run = run_backtest(subject, parts, cache, executor=executor, on_progress=on_progress)
+        run = run_backtest(subject, parts, executor=executor, on_progress=on_progress)
     except UsageError as error:
         print(json.dumps({"error": str(error)}))  # noqa: T201 - the result
         return
@@ -75,7 +76,7 @@ def main() -> None:
     values = {
         "events": dict(result.events),
         "sessions": sorted(result.sessions),
-        "decided": [decided.to_json() for decided in result.decided],
+        "decided": [astuple(decided) for decided in result.decided],
         "hooks": tallies,
         "parts": len(parts),
         "faults": faults,

@@ -96,7 +96,7 @@ def test_an_error_while_a_part_is_read_names_the_part(recorded, first, problem):
     part = EndlessPart(recorded.directory, first, 10, Filter())
 
     with pytest.raises(UsageError, match=f"{FILE} cannot be read: {problem}"):
-        run_backtest(recorded.hook(GUARD), [part], recorded.directory, jobs=1)
+        run_backtest(recorded.hook(GUARD), [part], jobs=1)
 
 
 def test_a_damaged_history_ends_a_run_of_several_processes(recorded):

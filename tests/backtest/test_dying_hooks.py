@@ -81,21 +81,10 @@ def test_a_hook_that_ends_its_process_changes_no_other_event(recorded, way, posi
     )
 
 
-def test_the_events_on_which_a_hook_ended_its_process_are_kept(recorded):
-    add_events(recorded, [2, 7])
-    first = run_deadly(recorded, "exit")
-
-    again = run_deadly(recorded, "exit")
-
-    assert again.progress.kept == again.progress.parts
-    assert again.result.problems == first.result.problems
-
-
 def test_several_processes_name_the_same_crashes(recorded):
     add_events(recorded, [0, 5, 6, 11])
 
     one = run_deadly(recorded, "exit", jobs=1).result
-    (recorded.root / "history" / "backtest.sqlite").unlink()
     two = run_deadly(recorded, "exit", jobs=3).result
 
     assert list(one.decided) == list(two.decided)
@@ -106,7 +95,7 @@ def test_an_event_on_which_a_hook_hangs_is_named(recorded):
     recorded.add(shell(0, "hang"), shell(1, "rm -rf /"))
     text = before_check("import time; event.call.command == 'hang' and time.sleep(3600)")
 
-    result = recorded.run(recorded.hook(text), timeout=0.5).result
+    result = recorded.run(recorded.hook(text), timeout=1).result
 
     assert result.problems == ["event 1 of claude/s1: guard did not end in time"]
     assert result.outcomes() == {"deny": 1, "crash": 1}

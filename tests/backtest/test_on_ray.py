@@ -6,6 +6,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def recorded(tmp_path):
 
 
 def on_ray(recorded, subject, fault=""):
-    line = [sys.executable, PROGRAM, subject.path, recorded.directory, recorded.root / "ray"]
+    line = [sys.executable, PROGRAM, subject.path, recorded.directory]
     done = subprocess.run([*line, *fault.split()], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -39,14 +40,13 @@ def on_ray(recorded, subject, fault=""):
 
 def on_this_machine(recorded, subject, timeout=2.0):
     parts = list(parts_of_history(recorded.directory, Filter()))
-    cache = str(recorded.root / "local")
-    return run_backtest(subject, parts, cache, jobs=2, timeout=timeout).result
+    return run_backtest(subject, parts, jobs=2, timeout=timeout).result
 
 
 def assert_same(found, result):
     assert found["events"] == result.events
     assert found["sessions"] == sorted(result.sessions)
-    assert found["decided"] == [json.loads(json.dumps(d.to_json())) for d in result.decided]
+    assert found["decided"] == [json.loads(json.dumps(astuple(d))) for d in result.decided]
     assert found["hooks"] == {
         label: [tally.matched, tally.outcomes, tally.crashed, tally.timed_out]
         for label, tally in result.hooks.items()

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from anyhook.backtest.run import run_backtest
-from anyhook.backtest.slices import Evaluated, Slice, merge_slices, slices_of
+from anyhook.backtest.slices import Slice, slices_of
 from anyhook.backtest.sources import parts_of_history
 from anyhook.backtest.subjects import BacktestSubject
 from anyhook.history.filters import Filter
@@ -42,9 +42,9 @@ def project(recorded, command):
     return BacktestSubject(str(root), "project", agent="claude", trusted=True)
 
 
-def run(recorded, subject, directory, jobs):
+def run(recorded, subject, jobs):
     parts = list(parts_of_history(recorded.directory, Filter()))
-    return run_backtest(subject, parts, str(recorded.root / directory), jobs=jobs).result
+    return run_backtest(subject, parts, jobs=jobs).result
 
 
 def test_several_processes_give_the_decisions_in_the_order_of_the_events(recorded):
@@ -52,7 +52,7 @@ def test_several_processes_give_the_decisions_in_the_order_of_the_events(recorde
     recorded.add(*[shell(n, command, f"s{n % 7}") for n, command in enumerate(commands)])
     subject = project(recorded, REFUSES)
 
-    one, three = [run(recorded, subject, f"r{jobs}", jobs) for jobs in (1, 3)]
+    one, three = [run(recorded, subject, jobs) for jobs in (1, 3)]
 
     assert list(one.decided) == list(three.decided)
     assert [found.ref for found in three.decided] == [str(n + 1) for n in range(40) if n % 3]
@@ -69,7 +69,7 @@ def test_several_processes_give_the_decisions_in_the_order_of_the_events(recorde
 def test_the_events_of_a_session_stay_in_order(recorded):
     recorded.add(*[shell(n, "ls", f"s{n % 5}") for n in range(30)])
 
-    result = run(recorded, project(recorded, COUNTS), "r", jobs=3)
+    result = run(recorded, project(recorded, COUNTS), jobs=3)
 
     counts = [found.decision["reason"].strip() for found in result.decided]
     assert counts == [str(n // 5 + 1) for n in range(30)]
@@ -81,14 +81,3 @@ def test_every_session_belongs_to_one_slice():
     for number in range(100):
         assert sum(one.takes(f"claude/s{number}") for one in slices) == 1
     assert slices_of(100, 2) == slices_of(1, 1) == [Slice()]
-
-
-def test_the_result_of_slices_of_different_events_is_not_kept(recorded):
-    subject = project(recorded, REFUSES)
-    recorded.add(shell(1, "ls"))
-    result = run(recorded, subject, "r", jobs=1)
-
-    same = merge_slices([Evaluated(result, "a"), Evaluated(result, "a")])
-    different = merge_slices([Evaluated(result, "a"), Evaluated(result, "b")])
-
-    assert (same.digest, same.files, different.files) == ("a", {}, None)

@@ -121,9 +121,9 @@ def test_a_hook_file_decides_as_it_did_live(tmp_path, monkeypatch, agent):
         assert ingest(history).problems == []
         parts = list(parts_of_history(str(directory), Filter()))
         subject = BacktestSubject(str(file), "hooks.py")
-        run = run_backtest(subject, parts, str(directory), jobs=1)
+        run = run_backtest(subject, parts, jobs=1)
         recorded = recorded_baseline(history, Filter(), subject, run.result).result
 
     assert run.result.total == 60
-    assert find_changes(recorded, run.result) == []
+    assert list(find_changes(recorded, run.result)) == []
     assert len(run.result.outcomes()) >= 2

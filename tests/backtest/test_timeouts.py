@@ -37,19 +37,7 @@ def test_the_report_says_what_timeouts_cost_and_which_option_changes_it(recorded
     ) in text_of(run)
 
 
-def test_timeouts_of_an_earlier_run_cost_nothing(recorded):
-    recorded.add(shell(1, "hang"))
-    hook = recorded.hook(HANGS)
-    recorded.run(hook, timeout=0.4)
-
-    again = recorded.run(hook, timeout=0.4)
-
-    assert again.progress.kept == again.progress.parts
-    assert report_json(again, None)["timeouts"]["seconds_waited"] == 0
-    assert "1 event reached the time limit of 0.4 s; for another limit" in text_of(again)
-
-
-def test_a_longer_limit_evaluates_again_what_timed_out(recorded):
+def test_a_longer_limit_decides_what_timed_out(recorded):
     recorded.add(shell(1, "rm -rf /"))
     hook = recorded.hook(SLOW)
 
@@ -57,7 +45,6 @@ def test_a_longer_limit_evaluates_again_what_timed_out(recorded):
 
     assert (short.result.timeouts, short.result.outcomes()) == (1, {"crash": 1})
     assert (long.result.timeouts, long.result.outcomes()) == (0, {"deny": 1})
-    assert recorded.run(hook, timeout=50).progress.kept == 1
 
 
 def test_hooks_of_a_project_that_time_out_count_once_for_an_event(recorded):
@@ -68,7 +55,7 @@ def test_hooks_of_a_project_that_time_out_count_once_for_an_event(recorded):
     settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": hooks}]}}))
     parts = list(parts_of_history(recorded.directory, Filter()))
 
-    run = run_backtest(subject, parts, recorded.directory, jobs=1)
+    run = run_backtest(subject, parts, jobs=1)
 
     assert [tally.timed_out for tally in run.result.hooks.values()] == [2, 2]
     assert run.result.timeouts == 2
@@ -131,10 +118,10 @@ def test_a_hook_that_goes_on_after_its_timeout_is_ended(recorded, way):
     hang = "event.call.command == 'hang' and time.sleep(3600)"
     text = SWALLOWS if way == "catches" else before_check(f"{blocks}; {hang}")
 
-    result = recorded.run(recorded.hook(text), timeout=0.2).result
+    result = recorded.run(recorded.hook(text), timeout=1).result
 
     assert result.outcomes() == {"crash": 1, "deny": 1}
-    assert (result.timeouts, result.seconds_waited) == (1, 0.2)
+    assert (result.timeouts, result.seconds_waited) == (1, 1)
 
 
 def test_the_answers_of_earlier_functions_count_beside_a_timeout(recorded):
@@ -142,7 +129,7 @@ def test_the_answers_of_earlier_functions_count_beside_a_timeout(recorded):
     earlier = "@hooks.before_tool\ndef asks(event):\n    return ask('sure?')\n\n@hooks.before_tool("
     text = HANGS.replace("@hooks.before_tool(", earlier, 1).replace("deny\n", "ask, deny\n", 1)
 
-    result = recorded.run(recorded.hook(text), timeout=0.3).result
+    result = recorded.run(recorded.hook(text), timeout=1).result
 
     assert result.outcomes() == {"ask": 1}
     assert result.hooks["asks"].outcomes == {"ask": 1}
@@ -151,8 +138,8 @@ def test_the_answers_of_earlier_functions_count_beside_a_timeout(recorded):
 
 def test_each_decision_of_an_event_has_the_whole_limit(recorded):
     recorded.add(shell(1, "rm -rf /")._replace(reconstructed=("cwd", "permission_mode")))
-    slow = before_check("import time; time.sleep(0.5)")
+    slow = before_check("import time; time.sleep(1.2)")
 
-    result = recorded.run(recorded.hook(slow), timeout=0.8).result
+    result = recorded.run(recorded.hook(slow), timeout=2.2).result
 
     assert (result.timeouts, result.outcomes()) == (0, {"deny": 1})

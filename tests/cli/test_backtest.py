@@ -227,11 +227,11 @@ def test_a_row_with_an_unknown_event_is_reported(here, capsys):
 @pytest.mark.parametrize(
     ("done", "line"),
     [
-        (0, "ended before the first of 1 part was done: nothing is kept"),
-        (2, "ended after 2 of 3 parts, which are kept; the next run continues there"),
+        (0, "ended after 0 of 1 part; the report is about these"),
+        (2, "ended after 2 of 3 parts; the report is about these"),
     ],
 )
-def test_an_interrupted_run_says_what_it_has_kept(done, line):
+def test_an_interrupted_run_says_how_far_it_came(done, line):
     subject = BacktestSubject("guard.py", "guard.py")
     run = BacktestRun(subject, Result(), BacktestProgress(done + 1, done), is_complete=False)
 

@@ -160,12 +160,12 @@ def test_a_damaged_store_is_kept_aside_and_the_journal_is_stored_again(tmp_path,
         assert commands(history) == ["first"]
 
 
-def test_a_store_of_a_newer_release_is_refused_and_not_changed(tmp_path):
+def test_a_store_of_another_release_is_refused_and_not_changed(tmp_path):
     with History.open(tmp_path) as history:
         history.connection.execute("PRAGMA user_version = 99")
     before = (tmp_path / FILE).read_bytes()
 
-    with pytest.raises(HistoryError, match="newer release"):
+    with pytest.raises(HistoryError, match="another release"):
         History.open(tmp_path)
 
     assert (tmp_path / FILE).read_bytes() == before

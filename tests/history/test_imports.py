@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from anyhook.agents.claude.transcripts import read
+from anyhook.agents.claude.transcripts import TRANSCRIPTS
 from anyhook.history import imports
 from anyhook.history.filters import Filter
 from anyhook.history.imports import find_transcripts, import_transcripts
@@ -75,7 +75,7 @@ def test_a_compressed_transcript_gives_the_same_events(tmp_path):
         done = import_all(tmp_path / "packed", history)
         assert stored(history) == expected
         assert (done.events, done.problems) == (plain.events, [])
-        assert done.events == len(list(read(path, print))) > 3
+        assert done.events == len(list(TRANSCRIPTS.read(path, print))) > 3
 
         write(tmp_path / "packed", "s1")  # unpacked again
         again = import_all(tmp_path / "packed", history)
@@ -178,7 +178,7 @@ def test_events_that_a_fork_repeats_belong_to_the_original(tmp_path, family, new
 def test_events_that_were_recorded_live_are_not_stored_again_for_a_fork(tmp_path):
     path = write_session(tmp_path, "original", [*SHARED, 8])
     with History.open(tmp_path / "history") as history:
-        for event in read(path, pytest.fail):
+        for event in TRANSCRIPTS.read(path, pytest.fail):
             recorded = imports.recorded_event("claude", event, 0.0)
             history.add([recorded._replace(source="hook", key=None)])
         write_session(tmp_path, "fork", [*SHARED, 6])

@@ -152,9 +152,7 @@ def test_backtests_count_refused_calls_apart(claude, tmp_path, capsys):
 
     def run(**fields):
         parts = list(parts_of_history(directory, Filter(**fields)))
-        return run_backtest(
-            BacktestSubject(str(guard), "guard.py"), parts, directory, jobs=1
-        ).result
+        return run_backtest(BacktestSubject(str(guard), "guard.py"), parts, jobs=1).result
 
     usual, only_refused = run(), run(refused=True)
 

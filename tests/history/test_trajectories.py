@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import json
 from collections import Counter
 from pathlib import Path
@@ -13,8 +12,7 @@ from hypothesis import strategies as st
 
 from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
-from anyhook.errors import UsageError
-from anyhook.history.trajectories import TRAJECTORIES, canonical_call, read
+from anyhook.history.trajectories import canonical_call, drop_nulls, read
 from anyhook.model.tools import TOOLS
 from tests.properties.strategies import json_objects, json_values
 
@@ -147,65 +145,8 @@ def test_lines_are_read_whatever_the_file_is_called(tmp_path):
     assert {event.payload["session_id"] for event in events} == {"a", "b"}
 
 
-def test_parquet_gives_the_same_events(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    path = tmp_path / "rows.parquet"
-    wanted = ("trajectory_id", "instance_id", "trajectory")
-    table = pyarrow.Table.from_pylist([{name: row[name] for name in wanted} for row in rows()])
-    parquet.write_table(table, path, row_group_size=1)
-
-    events, problems = read_all(path)
-
-    assert problems == []
-    assert [(e.event, e.payload) for e in events] == [
-        (e.event, e.payload) for e in read_all(ROWS)[0]
-    ]
-
-
-def test_members_that_only_other_rows_have_are_left_out_of_parquet(tmp_path):
-    pyarrow = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    table = pyarrow.Table.from_pylist(
-        [
-            conversation(call(arguments={"command": "ls"})),
-            conversation(call("view", {"path": "a"})),
-        ]
-    )
-    path = tmp_path / "rows.parquet"
-    parquet.write_table(table, path)
-
-    inputs = [e.payload["tool_input"] for e in read_all(path)[0] if e.event == "before_tool"]
-
-    assert inputs[0] == {"command": "ls"}
-    assert len(inputs[1]) == 1
-
-
-def test_a_damaged_parquet_file_is_reported(tmp_path):
-    pytest.importorskip("pyarrow")
-    path = tmp_path / "rows.parquet"
-    path.write_bytes(b"PAR1 and nothing more")
-
-    events, [problem] = read_all(path)
-
-    assert events == []
-    assert problem.startswith(f"{path}:1: cannot be read: ")
-
-
-def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
-    real = builtins.__import__
-
-    def without_pyarrow(name, *arguments):
-        if name.partition(".")[0] == "pyarrow":
-            raise ImportError(name)
-        return real(name, *arguments)
-
-    monkeypatch.setattr(builtins, "__import__", without_pyarrow)
-
-    with pytest.raises(UsageError, match=r'pip install "anyhook\[parquet\]"'):
-        read_all(tmp_path / "rows.parquet")
+def test_members_that_only_other_rows_of_parquet_have_are_left_out():
+    assert drop_nulls({"a": None, "b": [{"c": None, "d": 0}]}) == {"b": [{"d": 0}]}
 
 
 def test_calls_as_text_are_reported_and_not_guessed(tmp_path):
@@ -338,8 +279,3 @@ def test_values_of_wrong_types_at_any_place_never_raise(row, tmp_path_factory):
 
     for event in read_all(path)[0]:
         decode_event(GENERIC, event.payload)
-
-
-def test_such_files_are_found_by_the_user_only(tmp_path):
-    assert list(TRAJECTORIES.find(tmp_path, {})) == []
-    assert TRAJECTORIES.name == "generic"

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
+from anyhook.agents.session_reader import MOST_HELD_EVENTS
 from anyhook.agents.transcripts import (
     LONGEST_LINE,
-    MOST_HELD_EVENTS,
     get_transcripts,
     parse_time,
     read_records,

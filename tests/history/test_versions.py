@@ -23,29 +23,6 @@ def make_former_store(directory):
         history.connection.execute(f"PRAGMA user_version = {VERSION - 1}")
 
 
-def test_a_store_from_before_the_first_release_is_kept_aside(tmp_path):
-    make_former_store(tmp_path)
-
-    with History.open(tmp_path) as history:
-        assert commands(history) == []
-        notice = history.set_aside
-
-    (kept,) = tmp_path.glob("former-*.sqlite")
-    assert f"kept as {kept}" in notice
-    assert "before the first release" in notice
-    former = sqlite3.connect(kept)
-    assert former.execute("SELECT count(*) FROM events").fetchone() == (1,)
-    former.close()
-
-
-def test_a_command_reports_the_store_that_was_kept_aside(run, home):
-    make_former_store(home / "data" / "history")
-
-    _, _, err = run("history", "--json")
-
-    assert "before the first release" in err
-
-
 def test_a_reader_of_another_version_finds_no_store_and_leaves_it(tmp_path):
     make_former_store(tmp_path)
     before = (tmp_path / FILE).read_bytes()

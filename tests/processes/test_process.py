@@ -20,7 +20,7 @@ from anyhook.processes import child
 from anyhook.processes import run as process_driver
 from anyhook.processes.result import OUTPUT_LIMIT, REPLY_LIMIT
 from anyhook.processes.run import run_process
-from tests.leftovers import none_left
+from tests.leftovers import descriptors, none_left
 from tests.waiting import until
 from tests.warm import is_running
 
@@ -304,14 +304,14 @@ async def test_a_start_that_fails_is_a_result_and_leaves_nothing(tmp_path, argv,
     (tmp_path / "plain").write_text("#!/bin/sh\n")
     (tmp_path / "nonsense").write_text("\1\2")
     (tmp_path / "nonsense").chmod(0o755)
-    before = sorted(os.listdir("/dev/fd"))
+    before = descriptors()
     children = own_children()
 
     end = await run_process(argv, cwd=str(tmp_path), env=env)
 
     assert end.error.startswith(f"{argv[0]!r} cannot be started: ")
     assert message in end.error
-    assert sorted(os.listdir("/dev/fd")) == before
+    assert not descriptors() - before
     assert own_children() == children
 
 

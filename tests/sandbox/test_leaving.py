@@ -252,7 +252,7 @@ def _backtest(host, monkeypatch, kind):
         subject = BacktestSubject(str(host.project), "project", agent="claude", trusted=True)
     before = host.state()
 
-    run = run_backtest(subject, list(parts_of_history(directory, Filter())), directory, jobs=1)
+    run = run_backtest(subject, list(parts_of_history(directory, Filter())), jobs=1)
 
     assert host.state() == before
     assert sum(tally.matched for tally in run.result.hooks.values()) >= 2

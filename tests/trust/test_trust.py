@@ -580,7 +580,7 @@ def test_a_hook_that_cannot_be_judged_does_not_run(world, store, monkeypatch):
     trust(world, store)
     engine = load(world, store)
     decide(engine)
-    monkeypatch.setattr("anyhook.engine.guard.Guard._untrusted_file", lambda *_: 1 / 0)
+    monkeypatch.setattr("anyhook.engine.guard.TrustGuard._untrusted_file", lambda *_: 1 / 0)
 
     (result,) = decide(engine).results
 

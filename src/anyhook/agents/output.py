@@ -267,7 +267,8 @@ class _ExitReader:
             context.report("output-not-object", problem)
         if end.code != 0:
             text = f"ended with {end.cause}"
-            error = _main_line(end.stderr)
+            lines = trim(end.stderr).splitlines() or [""]
+            error = lines[-1] if lines[0].startswith("Traceback") else lines[0]
             if error:
                 text += f": {error[:200]}"
             hint = context.rules.exit_rules_for(context.spec.canonical).rule_for(end.code).hint
@@ -439,12 +440,6 @@ ACTIONS: dict[OutputAction, Callable[[_ExitReader], tuple[Status, Answer]]] = {
 def _names_missing_file(stderr: str) -> bool:
     lowered = stderr.lower()
     return any(message in lowered for message in _MISSING_FILE)
-
-
-def _main_line(stderr: str) -> str:
-    """Return the line that says what went wrong: of a traceback the last one."""
-    lines = trim(stderr).splitlines() or [""]
-    return lines[-1] if lines[0].startswith("Traceback") else lines[0]
 
 
 def _text_of(stdout: str) -> str:

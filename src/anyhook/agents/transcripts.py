@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
@@ -29,8 +28,6 @@ Problems = Callable[[str], None]
 
 LONGEST_LINE = 1 << 28
 """Bytes of a line that is read: 256 MiB. A longer one is skipped."""
-MOST_HELD_EVENTS = 10_000
-"""Events that wait for the result of an earlier call, and calls that wait for a result."""
 BUFFER_SIZE = 1 << 20
 
 
@@ -331,99 +328,3 @@ def read_json_file(path: Path, limit: int = BUFFER_SIZE) -> dict[str, Any]:
 def remove_line_numbers(text: str) -> str:
     """Return the content of a file from a listing with a number and a tab before each line."""
     return re.sub(r"^ *\d+[\t→]", "", text, flags=re.MULTILINE)
-
-
-# -- events that wait
-
-
-@dataclass(slots=True)
-class Draft:
-    """An event that is not complete yet: the members of `TranscriptEvent`.
-
-    Attributes:
-        is_open: Whether it is a call whose result decides if it was executed.
-    """
-
-    payload: dict[str, Any]
-    event: str
-    time: float | None
-    reconstructed: tuple[str, ...]
-    key: str
-    line: int
-    replies: list[HookReply] = field(default_factory=list)
-    refusal: Refusal | None = None
-    is_open: bool = False
-
-    def finish(self) -> TranscriptEvent:
-        """Return the event."""
-        return TranscriptEvent(
-            self.payload,
-            self.event,
-            self.time,
-            self.reconstructed,
-            self.key,
-            self.line,
-            tuple(self.replies),
-            self.refusal,
-        )
-
-
-class EventQueue:
-    """Events in the order of the file. A call is held until its result shows if it was executed.
-
-    Attributes:
-        last: The event that was added last.
-    """
-
-    def __init__(self) -> None:
-        self.last: Draft | None = None
-        self._events: deque[Draft] = deque()
-        # Calls without a result; those that something still waits for.
-        self._calls: dict[str, Draft] = {}
-        self._open: list[Draft] = []
-
-    def add(self, draft: Draft) -> Draft:
-        """Add an event."""
-        self._events.append(draft)
-        self.last = draft
-        return draft
-
-    def hold(self, call_id: str, draft: Draft) -> None:
-        """Add a call that waits for its result.
-
-        Args:
-            call_id: The id by which the result names it.
-            draft: Its event, `before_tool`.
-        """
-        draft.is_open = True
-        self.add(draft)
-        self.close_call(call_id)  # an id may be used again
-        self._calls[call_id] = draft
-        self._open.append(draft)
-        if len(self._calls) > MOST_HELD_EVENTS:
-            self.close_call(next(iter(self._calls)))
-        if len(self._open) > MOST_HELD_EVENTS:
-            self._open = [call for call in self._open if call.is_open]
-
-    def find_call(self, call_id: str) -> Draft | None:
-        """Return a call that waits for its result."""
-        return self._calls.get(call_id)
-
-    def close_call(self, call_id: str) -> Draft | None:
-        """Return a call whose result has come; `None` if there is no such call."""
-        draft = self._calls.pop(call_id, None)
-        if draft is not None:
-            draft.is_open = False
-        return draft
-
-    def release(self) -> None:
-        """Let go the calls that got no result; a result that comes late is still joined."""
-        for draft in self._open:
-            draft.is_open = False
-        self._open.clear()
-
-    def flush(self) -> Iterator[TranscriptEvent]:
-        """Yield the events that need not wait, and remove them."""
-        events = self._events
-        while events and (not events[0].is_open or len(events) > MOST_HELD_EVENTS):
-            yield events.popleft().finish()

@@ -66,7 +66,10 @@ def apply_approval(
     cwd = event.cwd or os.getcwd()
     project = project_directory(agent, cwd)
     approvals = Approvals()
-    can_show = _reaches_user(agent, event)
+    observed = observed_spec(agent, event)
+    is_shown = support(agent, event.name, "message") is Support.YES
+    is_dropped = "system_message" in observed.discarded_on_denial
+    can_show = is_shown and not is_dropped and observed.message_audience is Audience.USER
     approval = None
     if approvals.has_granted():
         approval = approvals.use(_digest(agent, event, hook, cwd, project))
@@ -117,11 +120,3 @@ def _digest(agent: AgentSpec, event: ToolEvent, hook: str, cwd: str, project: st
     return call_digest(
         hook, agent.name, event.tool_name, event.tool_input, cwd=cwd, project=project
     )
-
-
-def _reaches_user(agent: AgentSpec, event: ToolEvent) -> bool:
-    """Return whether a message next to a denial is shown to the user only."""
-    observed = observed_spec(agent, event)
-    is_shown = support(agent, event.name, "message") is Support.YES
-    is_dropped = "system_message" in observed.discarded_on_denial
-    return is_shown and not is_dropped and observed.message_audience is Audience.USER

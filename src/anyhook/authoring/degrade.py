@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     Fallback = tuple[Answer, str]
     """Another answer, and what happens instead; `SAME_EFFECT` if that needs no note."""
 
-EVENT_FIELDS = ("wire_name", "tool_name", "tool_input", "llm_request", "llm_response")
-"""Fields of an event that `fit` reads, beside its name: with equal ones it does the same."""
 SAME_EFFECT = ""
 LOST = "it reaches neither the agent nor the user"
 """What happens to a text that can be passed to neither the agent nor the user."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anyhook.backtest.blocks import BlockList
-from anyhook.backtest.results import Decided
+from anyhook.backtest.item_table import ItemTable
 from anyhook.history.verdicts import CRASH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from anyhook.backtest.results import Result
+    from anyhook.backtest.results import Decided, Result
 
 EXAMPLES = 5
 """Examples of a group of changes."""
@@ -49,25 +48,6 @@ class DecisionChange:
             after.outcome if after is not None else "none",
         )
 
-    def to_json(self) -> list[Any]:
-        """Return it as JSON values."""
-        before, after = self.before, self.after
-        return [
-            None if before is None else before.to_json(),
-            None if after is None else after.to_json(),
-            list(self.fields),
-        ]
-
-    @classmethod
-    def from_json(cls, value: Iterable[Any]) -> DecisionChange:
-        """Return what `to_json` made."""
-        before, after, fields = value
-        return cls(
-            None if before is None else Decided.from_json(before),
-            None if after is None else Decided.from_json(after),
-            tuple(fields),
-        )
-
 
 @dataclass(slots=True)
 class ChangeGroup:
@@ -89,7 +69,7 @@ class ChangeGroup:
     tool: str | None
     hooks: tuple[str, ...]
     fields: tuple[str, ...]
-    changes: BlockList[DecisionChange] = field(default_factory=lambda: BlockList(DecisionChange))
+    changes: ItemTable[DecisionChange] = field(default_factory=ItemTable)
 
     @property
     def sessions(self) -> int:
@@ -97,23 +77,23 @@ class ChangeGroup:
         return len({change.event.session for change in self.changes})
 
 
-def find_changes(before: Result, after: Result) -> BlockList[DecisionChange]:
+def find_changes(before: Result, after: Result) -> ItemTable[DecisionChange]:
     """Compare the decisions of two results on the same events.
 
     Of two runs on the same parts, the parts that both have evaluated are compared.
     """
-    changes = BlockList(DecisionChange)
-    first, second = before.decided.numbers, after.decided.numbers
-    if first and second:
-        for number in sorted({*first} & {*second}):
-            _compare(before.decided.segment(number), after.decided.segment(number), changes)
+    changes = ItemTable[DecisionChange]()
+    first, second = before.decided, after.decided
+    if isinstance(first, ItemTable) and isinstance(second, ItemTable):
+        for number in sorted({*first.segments} & {*second.segments}):
+            _compare(first.segment(number), second.segment(number), changes)
     else:
-        _compare(before.decided, after.decided, changes)
+        _compare(first, second, changes)
     return changes
 
 
 def _compare(
-    before: Iterable[Decided], after: Iterable[Decided], changes: BlockList[DecisionChange]
+    before: Iterable[Decided], after: Iterable[Decided], changes: ItemTable[DecisionChange]
 ) -> None:
     first = {found.ref: found for found in before}
     second = {found.ref: found for found in after}
@@ -150,8 +130,8 @@ def group_changes(changes: Iterable[DecisionChange]) -> list[ChangeGroup]:
     return sorted(groups.values(), key=lambda group: -len(group.changes))
 
 
-def new_denials(changes: Iterable[DecisionChange]) -> BlockList[DecisionChange]:
+def new_denials(changes: Iterable[DecisionChange]) -> ItemTable[DecisionChange]:
     """Return the changes that deny or stop what was not denied or stopped before."""
     strict = ("deny", "stop")
     denials = (c for c in changes if c.outcomes[1] in strict and c.outcomes[0] not in strict)
-    return BlockList(DecisionChange, denials)
+    return ItemTable(denials)

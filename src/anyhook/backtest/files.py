@@ -8,7 +8,6 @@ It is one module because the parts of a file and how their events are read depen
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import tempfile
@@ -39,7 +38,6 @@ from anyhook.backtest.storage import (
 )
 from anyhook.errors import MissingLibraryError, UsageError
 from anyhook.history import trajectories
-from anyhook.history.digests import DIGEST_SIZE
 from anyhook.history.export import EXPORT_FIELDS, REQUIRED, names_of
 from anyhook.history.recognize import (
     HEAD,
@@ -121,29 +119,11 @@ class FilePart:
     first: int = -1
     end: int = -1
     is_parquet: bool = False
-    is_quick = False
-
-    @property
-    def location(self) -> str:
-        """Identifies the part and how it is read, whatever the content."""
-        return f"{self.file.name} {self.first} {self.end} {self.form} {self.selection}"
 
     @property
     def title(self) -> str:
         """The file, for messages."""
         return self.file.name
-
-    @property
-    def stamp(self) -> str:
-        """Changes whenever the content of the file changes."""
-        return self.file.stamp
-
-    def digest(self) -> str:
-        """Return a hash of the content, which is read for it."""
-        rows = self.read(frozenset())
-        for _ in rows.rows:
-            pass
-        return rows.digest
 
     def read(self, wanted: frozenset[str] | None) -> EventRows:
         """Return the events, read while they are iterated over."""
@@ -168,7 +148,9 @@ def _recognize_file(file: StoredFile) -> Recognized | None:
         except UNREADABLE as error:
             raise unreadable(file.name, error) from error
         if head.startswith(PARQUET_MARK):
-            return _recognize_parquet(file)
+            with _open_parquet(file) as table:
+                kind = recognize_members(table.schema_arrow.names)
+            return None if kind is None else Recognized(kind)
         found = recognize(head)
         if found is None and len(head) < file.size <= LONGEST_LINE:  # a document
             found = recognize(head + stream.read(file.size))
@@ -184,12 +166,6 @@ def _read_first_line(stream: BinaryIO) -> bytes:
             break
         head += more
     return head
-
-
-def _recognize_parquet(file: StoredFile) -> Recognized | None:
-    with _open_parquet(file) as table:
-        kind = recognize_members(table.schema_arrow.names)
-    return None if kind is None else Recognized(kind)
 
 
 @contextmanager
@@ -235,7 +211,7 @@ class _PartReader:
 
     Args:
         part: The part.
-        rows: Takes the counts, the problems and the digest.
+        rows: Takes the counts and the problems.
         wanted: Names of the events that are yielded; `None` for all.
     """
 
@@ -244,14 +220,11 @@ class _PartReader:
         self._file = part.file
         self._rows = rows
         self._wanted = wanted
-        self._hasher = hashlib.blake2b(digest_size=DIGEST_SIZE)
-        self._hasher.update(part.location.encode("utf-8", "replace"))
         self._lines_before = 0 if part.first < 0 else None
 
     def read_lines(self) -> Iterator[EventRow]:
         """Yield the events of the lines that begin in the range of bytes."""
         start, data = read_range(self._file, self._part.first, self._part.end)
-        self._hasher.update(data)
         is_export = self._part.form.kind is FileKind.EXPORT
         ending = b"\n" if data.endswith(b"\n") else b""
         for number, line in enumerate(data.split(b"\n"), 1):
@@ -265,7 +238,6 @@ class _PartReader:
                 yield from self._read_exported(record, place, number)
             else:
                 yield from self._read_conversation(record, place, number)
-        self._rows.digest = self._hasher.hexdigest()
 
     def read_row_group(self) -> Iterator[EventRow]:
         """Yield the events of a row group of Parquet."""
@@ -281,7 +253,6 @@ class _PartReader:
             group = [self._part.first]
             try:
                 for batch in table.iter_batches(BATCH_ROWS, group, columns):
-                    self._hasher.update(batch.serialize())
                     for row in batch.to_pylist():
                         number += 1
                         place = f"{self._file.name}@{self._part.first}.{number}"
@@ -292,16 +263,11 @@ class _PartReader:
                             yield from self._read_conversation(record, place, number)
             except (OSError, ArrowException) as error:
                 self._report(number + 1, f"cannot be read: {error}")
-        self._rows.digest = self._hasher.hexdigest()
 
     def read_whole(self) -> Iterator[EventRow]:
         """Yield the events of a transcript or a document."""
         with tempfile.TemporaryDirectory(prefix="anyhook-backtest-") as directory:
             path = self._local_copy(directory)
-            for beside in sorted(path.parent.glob(f"{path.stem}.*")):  # what is known of a subagent
-                if beside.is_file():
-                    with beside.open("rb") as stream:
-                        self._hasher.update(hashlib.file_digest(stream, hashlib.blake2b).digest())
 
             def report(problem: str) -> None:
                 self._rows.report(problem.replace(str(path), self._file.name))
@@ -314,9 +280,8 @@ class _PartReader:
                 events = transcripts.read(path, report) if transcripts else iter(())
             else:
                 events = trajectories.read(path, report)
-            agent = self._part.form.agent or trajectories.TRAJECTORIES.name
+            agent = self._part.form.agent or trajectories.AGENT
             yield from self._rows_of(events, agent, self._file.name)
-        self._rows.digest = self._hasher.hexdigest()
 
     def _local_copy(self, directory: str) -> Path:
         """Return a file of this machine with the content."""
@@ -336,7 +301,6 @@ class _PartReader:
         """Yield the events of a whole export, which was compressed."""
         for number, record in read_records(path, report):
             yield from self._read_exported(record, f"{self._file.name}@{number}", number)
-        self._rows.digest = self._hasher.hexdigest()
 
     def _read_exported(
         self, record: Mapping[str, Any], place: str, number: int
@@ -367,7 +331,7 @@ class _PartReader:
             prefix = f"{self._file.name}:{number}: "
             self._report(number, problem.removeprefix(prefix))
 
-        yield from self._rows_of(conversation.read(report), trajectories.TRAJECTORIES.name, place)
+        yield from self._rows_of(conversation.read(report), trajectories.AGENT, place)
 
     def _rows_of(
         self, events: Iterable[TranscriptEvent], agent: str, place: str

@@ -131,9 +131,9 @@ class HookFile:
         """Return whether the hook file may remember something."""
         return self._memory.has_changed()
 
-    def reads(self) -> Mapping[str, str] | None:
-        """Return the files and variables that the hook file has read, as `Reads.digests`."""
-        return self._reads.digests()
+    def reads(self) -> frozenset[str]:
+        """Return the files and variables that the hook file has read, as `Reads.names`."""
+        return self._reads.names()
 
     def _run(self, row: EventRow, payload: Mapping[str, Any]) -> _Run:
         """Call the functions that cover an event."""

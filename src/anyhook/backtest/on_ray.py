@@ -79,34 +79,25 @@ class ShippedPart:
         events: Canonical name to number of events.
         sessions: Their sessions.
         rows: The events.
-        content: Their hash.
         unseen: Number of calls that are left out.
     """
 
     events: Counter[str]
     sessions: set[str]
     rows: tuple[EventRow, ...]
-    content: str
     unseen: int = 0
-    location = ""
     title = "the history"
-    stamp = ""
-    is_quick = True
 
     @classmethod
     def of(cls, part: HistoryPart) -> ShippedPart:
         """Read the events of a part."""
         rows = part.read(None)
-        return cls(rows.events, rows.sessions, tuple(rows.rows), rows.digest, rows.unseen)
-
-    def digest(self) -> str:
-        """Return a hash of the content of the events."""
-        return self.content
+        return cls(rows.events, rows.sessions, tuple(rows.rows), rows.unseen)
 
     def read(self, wanted: frozenset[str] | None) -> EventRows:
         """Return the events."""
         rows = [row for row in self.rows if wanted is None or row.event in wanted]
-        return EventRows(self.events, self.sessions, rows, self.content, self.unseen)
+        return EventRows(self.events, self.sessions, rows, self.unseen)
 
 
 class RayExecutor:

@@ -13,9 +13,8 @@ from functools import lru_cache
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING
 
-from anyhook.backtest.blocks import BlockList
 from anyhook.backtest.results import Decided, Result
-from anyhook.backtest.runner import SAMPLE, DecidedSession, SessionRunner, merge_reads
+from anyhook.backtest.runner import SAMPLE, DecidedSession, SessionRunner
 from anyhook.backtest.slices import (
     Evaluated,
     Slice,
@@ -27,7 +26,7 @@ from anyhook.backtest.sources import read_errors
 from anyhook.errors import AnyhookError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from multiprocessing.process import BaseProcess
 
     from anyhook.backtest.sources import EventRow, EventRows, Part
@@ -100,12 +99,12 @@ def evaluate_part(
     result = evaluation.result
     result.events, result.sessions = rows.events, rows.sessions
     result.unseen = rows.unseen
-    result.reads = set(evaluation.reads or ())
+    result.reads = evaluation.reads
     if chosen.number:
         leave_counts_to_first(result)
     else:
         result.add_problems(rows.problems, rows.problem_count)
-    return Evaluated(result, rows.digest, sorted(evaluation.decided), evaluation.reads)
+    return Evaluated(result, sorted(evaluation.decided))
 
 
 class _PartEvaluation:
@@ -124,7 +123,7 @@ class _PartEvaluation:
         self._decided_sessions: set[str] = set()
         self._problems: dict[int, str] = {}
         self.decided: dict[int, Decided] = {}
-        self.reads: Mapping[str, str] | None = {}
+        self.reads: set[str] = set()
         self._counts = Result()
 
     def add(self, position: int, row: EventRow) -> None:
@@ -150,8 +149,8 @@ class _PartEvaluation:
         self._held = 0
 
     def _add_session(self, positions: list[int], session: DecidedSession) -> None:
-        self._counts.add(0, session.result)
-        self.reads = merge_reads(self.reads, session.reads)
+        self._counts.add(session.result)
+        self.reads |= session.reads
         for number, decided in session.decided.items():
             self.decided[positions[number]] = decided
         for number, problem in session.problems.items():
@@ -169,7 +168,6 @@ class _PartEvaluation:
     def result(self) -> Result:
         """The results, in the order of the events."""
         result = self._counts
-        result.decided = BlockList(Decided)
         for position in sorted(self.decided):
             result.add_decided(self.decided[position])
         problems = [self._problems[position] for position in sorted(self._problems)]

@@ -171,9 +171,9 @@ class ProjectHooks:
         """Return true: an engine remembers variables of its session, and what runs only once."""
         return True
 
-    def reads(self) -> Mapping[str, str] | None:
+    def reads(self) -> frozenset[str]:
         """Return nothing: what commands read is not seen."""
-        return {}
+        return frozenset()
 
     def _decide(self, row: EventRow, payload: Mapping[str, Any]) -> Decision:
         source, target = get_agent(row.agent), self._engine.engine.agent

@@ -2,8 +2,8 @@
 
 What a program will read cannot be seen in its text. So the process that runs a hook file notes what
 it opens, with Python's audit events, the modules that it loads, and the variables of the
-environment that it looks up. A kept result holds only as long as these are what they were. Programs
-that a hook starts and what libraries in C read are not seen.
+environment that it looks up. Programs that a hook starts and what
+libraries in C read are not seen.
 """
 
 from __future__ import annotations
@@ -13,18 +13,14 @@ import sys
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from anyhook.files import FileIdentity, identity_of
-from anyhook.history.digests import content_digest
 from anyhook.sandbox.keeper import installed_directories
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from types import FrameType
 
 MOST_FILES = 5000
-"""Files of one process. The results of a hook that reads more are not kept."""
-LARGEST_FILE = 64 * 1024**2
-"""Bytes of a file whose content is compared; of a larger one its size and times are."""
+"""Files of one process that are noted."""
 VARIABLE = "$"
 """What the name of a variable begins with among the names of files."""
 WHOLE = "*"
@@ -48,7 +44,7 @@ class Reads:
         self._is_on = False
         self._ignored = (*installed_directories(), *SYSTEM_DIRECTORIES)
         self._modules = set(sys.modules)
-        self._identities: dict[str, FileIdentity] = {}
+        self._files: set[str] = set()
         self._environ = _NotedEnviron(os.environ, self._ignored)
         # Neither is removed: this process runs one hook file.
         sys.addaudithook(self._audit)
@@ -60,27 +56,15 @@ class Reads:
     def __exit__(self, *_error: object) -> None:
         self._is_on = self._environ.is_on = False
 
-    def digests(self) -> Mapping[str, str] | None:
-        """Return each file and variable that was read with a hash of its content.
+    def names(self) -> frozenset[str]:
+        """Return the files and variables that were read; the latter begin with `VARIABLE`.
 
-        The hash is empty if there is no such file or variable.
-
-        Files below the directory of the hook file are named relative to it, because a revision of
-        git or a node of a cluster has it elsewhere. It is `None` if there are too many files, or
-        one has changed since it was read first.
+        Files below the directory of the hook file are named relative to it.
         """
         for path in self._module_files():
             self._note(path)
-        if len(self._identities) > MOST_FILES:
-            return None
-        digests: dict[str, str] = {}
-        for path, identity in self._identities.items():
-            digests[path.removeprefix(self._root)] = file_digest(path)
-            if identity_of(path) != identity:
-                return None
-        for name in self._environ.names:
-            digests[VARIABLE + name] = variable_digest(name, self._environ.before)
-        return digests
+        files = [path.removeprefix(self._root) for path in self._files]
+        return frozenset(files) | {VARIABLE + name for name in self._environ.names}
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if not self._is_on or event not in _EVENTS:
@@ -92,9 +76,9 @@ class Reads:
 
     def _note(self, path: str) -> None:
         is_code_cache = path.endswith(".pyc")  # its source is noted
-        is_known = path in self._identities or len(self._identities) > MOST_FILES
-        if not is_known and not is_code_cache and not path.startswith(self._ignored):
-            self._identities[path] = identity_of(path)
+        is_ignored = is_code_cache or path.startswith(self._ignored)
+        if len(self._files) < MOST_FILES and not is_ignored:
+            self._files.add(path)
 
     def _module_files(self) -> Iterator[str]:
         for name in sys.modules.keys() - self._modules:
@@ -115,7 +99,6 @@ class _NotedEnviron(MutableMapping[str, str]):
     def __init__(self, environ: MutableMapping[str, str], ignored: tuple[str, ...]) -> None:
         self._environ = environ
         self._ignored = ignored
-        self.before = dict(environ)
         self.names: set[str] = set()
         self.is_on = False
 
@@ -151,26 +134,3 @@ class _NotedEnviron(MutableMapping[str, str]):
     def copy(self) -> dict[str, str]:
         """Return the variables, as `os.environ.copy` does."""
         return dict(self)
-
-
-def file_digest(path: str) -> str:
-    """Return a hash of the content of a file; empty if there is no file that can be read."""
-    try:
-        status = os.stat(path)
-        if status.st_size > LARGEST_FILE:
-            return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
-        with open(path, "rb", buffering=0) as stream:
-            return content_digest(stream.read())
-    except (OSError, ValueError):
-        return ""
-
-
-def variable_digest(name: str, environ: Mapping[str, str]) -> str:
-    """Return a hash of a variable, or of all for `WHOLE`; empty if it is not set."""
-    value = environ.get(name)
-    if name == WHOLE:
-        value = repr(sorted(environ.items()))
-    if value is None:
-        return ""
-    content = value.encode("utf-8", "surrogateescape")
-    return content_digest(content)

@@ -64,7 +64,7 @@ def report_json(run: BacktestRun, comparison: BacktestComparison | None) -> dict
     report: dict[str, Any] = {
         "subject": run.subject.title,
         "complete": run.is_complete,
-        "parts": {"all": progress.parts, "done": progress.done, "kept": progress.kept},
+        "parts": {"all": progress.parts, "done": progress.done},
         "seconds": progress.seconds,
         **_result_json(run.result),
         "crashes": [

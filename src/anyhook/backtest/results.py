@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from anyhook.backtest.blocks import BlockList
 from anyhook.history.verdicts import verdict_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from anyhook.backtest.item_table import ItemTable
 
 STEPS = 8
 """Buckets of a histogram in which durations double: percentiles are exact to 9 %."""
@@ -81,29 +80,6 @@ class Tally:
                 return seconds_of(bucket)
         return None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        durations = {str(bucket): number for bucket, number in self.durations.items()}
-        return {
-            "matched": self.matched,
-            "outcomes": dict(self.outcomes),
-            "crashed": self.crashed,
-            "timed_out": self.timed_out,
-            "durations": durations,
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Tally:
-        """Return what `to_json` made."""
-        durations = {int(bucket): number for bucket, number in value["durations"].items()}
-        return cls(
-            value["matched"],
-            Counter(value["outcomes"]),
-            value["crashed"],
-            value["timed_out"],
-            Counter(durations),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Decided:
@@ -142,13 +118,9 @@ class Decided:
         """
         return verdict_of(self.decision, has_failed=bool(self.crash))
 
-    def to_json(self) -> list[Any]:
-        """Return it as JSON values."""
-        return [getattr(self, name) for name in self.__slots__]
-
     @classmethod
     def from_json(cls, value: Iterable[Any]) -> Decided:
-        """Return what `to_json` made."""
+        """Return an event from its attributes as JSON values."""
         ref, session, event, tool, text, decision, hooks, reconstructed, *rest = value
         return cls(
             ref, session, event, tool, text, decision, tuple(hooks), tuple(reconstructed), *rest
@@ -201,7 +173,7 @@ class Result:
     timeouts: int = 0
     seconds_waited: float = 0.0
     limit: float = 0.0
-    decided: BlockList[Decided] = field(default_factory=lambda: BlockList(Decided))
+    decided: list[Decided] | ItemTable[Decided] = field(default_factory=list)
     verdicts: Counter[str] = field(default_factory=Counter)
     verdict_sessions: dict[str, set[str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -256,13 +228,8 @@ class Result:
             self.refused[decided.outcome] += 1
         self.verdict_sessions.setdefault(decided.outcome, set()).add(decided.session)
 
-    def add(self, number: int, other: Result) -> None:
-        """Add the results on a part.
-
-        Args:
-            number: Position of the part in the source; parts may come in any order.
-            other: Its results.
-        """
+    def add(self, other: Result) -> None:
+        """Add the counts of other events, which may come in any order; not the decisions."""
         self.events += other.events
         self.split_sessions += other.split_sessions + len(self.sessions & other.sessions)
         self.sessions |= other.sessions
@@ -275,7 +242,6 @@ class Result:
             self.add_crash(crash, events)
         self.add_timeouts(other.timeouts, other.seconds_waited)
         self.limit = max(self.limit, other.limit)
-        self.decided.add_segment(number, other.decided)
         self.verdicts += other.verdicts
         self.refused += other.refused
         self.unseen += other.unseen
@@ -307,74 +273,3 @@ class Result:
     def sessions_with(self, outcome: str) -> int:
         """Return the number of sessions with at least one event of a verdict."""
         return len(self.verdict_sessions.get(outcome, ()))
-
-    def pack(self) -> PackedResult:
-        """Return it as bytes, from which the same result can be made."""
-        values = {
-            "events": dict(self.events),
-            "sessions": sorted(self.sessions),
-            "hooks": {hook: tally.to_json() for hook, tally in self.hooks.items()},
-            "crashes": [[*crash, events] for crash, events in self.crashes.items()],
-            "timeouts": self.timeouts,
-            "seconds_waited": self.seconds_waited,
-            "limit": self.limit,
-            "verdicts": dict(self.verdicts),
-            "verdict_sessions": {
-                verdict: sorted(sessions) for verdict, sessions in self.verdict_sessions.items()
-            },
-            "problems": self.problems,
-            "problem_count": self.problem_count,
-            "sampled": self.sampled,
-            "depends": dict(self.depends),
-            "reads": sorted(self.reads),
-            "split_sessions": self.split_sessions,
-            "refused": dict(self.refused),
-            "unseen": self.unseen,
-        }
-        return PackedResult(zlib.compress(json.dumps(values).encode(), 1), self.decided.pack())
-
-    @classmethod
-    def unpack(cls, packed: PackedResult) -> Result:
-        """Return what `pack` made.
-
-        Raises:
-            ValueError, KeyError, TypeError, struct.error, zlib.error: If it is damaged, or of
-                another release.
-        """
-        values = json.loads(zlib.decompress(packed.counts))
-        return cls(
-            Counter(values["events"]),
-            set(values["sessions"]),
-            {hook: Tally.from_json(tally) for hook, tally in values["hooks"].items()},
-            Counter({Crash(hook, error): events for hook, error, events in values["crashes"]}),
-            values["timeouts"],
-            values["seconds_waited"],
-            values["limit"],
-            BlockList.unpack(Decided, packed.decided),
-            Counter(values["verdicts"]),
-            {verdict: set(found) for verdict, found in values["verdict_sessions"].items()},
-            values["problems"],
-            values["problem_count"],
-            values["sampled"],
-            Counter(values["depends"]),
-            set(values["reads"]),
-            values["split_sessions"],
-            Counter(values["refused"]),
-            values["unseen"],
-        )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Send it to another process as bytes that it need not decode."""
-        return Result.unpack, (self.pack(),)
-
-
-class PackedResult(NamedTuple):
-    """A result as bytes.
-
-    Attributes:
-        counts: All but the decisions.
-        decided: The decisions.
-    """
-
-    counts: bytes
-    decided: bytes

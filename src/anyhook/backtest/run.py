@@ -1,18 +1,15 @@
-"""One run of a backtest: what is kept, what must be evaluated, and the sum."""
+"""One run of a backtest: its parts are evaluated and added up."""
 
 from __future__ import annotations
 
 import os
 import time
-from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from anyhook.backtest.cache import ResultCache
-from anyhook.backtest.loading import digest_of
+from anyhook.backtest.item_table import ItemTable
 from anyhook.backtest.pool import Done, Pool
-from anyhook.backtest.results import Result
+from anyhook.backtest.results import Decided, Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,7 +36,6 @@ class BacktestProgress:
     Attributes:
         parts: Number of parts.
         done: Number of parts that are done.
-        kept: How many of them had been evaluated before.
         events: Number of events that are done.
         seconds: Seconds since the start.
         seconds_waited: Seconds that events took in this run on which a hook ran into its timeout,
@@ -48,7 +44,6 @@ class BacktestProgress:
 
     parts: int
     done: int = 0
-    kept: int = 0
     events: int = 0
     seconds: float = 0.0
     seconds_waited: float = 0.0
@@ -61,10 +56,9 @@ class BacktestProgress:
     @property
     def remaining(self) -> float | None:
         """Seconds that are left, if the rest is like what was done; `None` at the start."""
-        fresh = self.done - self.kept
-        if not fresh:
+        if not self.done:
             return None
-        return self.seconds / fresh * (self.parts - self.done)
+        return self.seconds / self.done * (self.parts - self.done)
 
 
 @dataclass(slots=True)
@@ -89,7 +83,6 @@ class BacktestRun:
 def run_backtest(
     subject: BacktestSubject,
     parts: Sequence[Part],
-    directory: str,
     *,
     jobs: int | None = None,
     timeout: float = TIMEOUT,
@@ -98,12 +91,11 @@ def run_backtest(
 ) -> BacktestRun:
     """Let hooks decide recorded events.
 
-    Ctrl-C ends it; what was done is kept, and the next run continues there.
+    Ctrl-C ends it with the parts that are done.
 
     Args:
         subject: The hooks.
         parts: The events.
-        directory: Directory in which results are kept.
         jobs: Number of processes; by default that of the processors.
         timeout: Seconds after which an event counts as timed out.
         executor: Evaluates the parts; by default processes of this machine.
@@ -116,50 +108,24 @@ def run_backtest(
         UsageError: If the hooks cannot be loaded.
     """
     started = time.monotonic()
-    run = BacktestRun(subject, Result(), BacktestProgress(len(parts)), timeout=timeout)
-    digest, root = digest_of(subject), str(Path(subject.path).resolve().parent)
-    # With another limit, an event on which a hook was ended may be decided.
-    limited_digest = f"{digest} {timeout:g}"
-
-    def add(number: int, result: Result) -> None:
-        run.result.add(number, result)
-        run.progress.done += 1
-        run.progress.events += result.total
-        run.progress.seconds = time.monotonic() - started
-        on_progress(run.progress)
-
-    with closing(ResultCache(directory)) as cache:
-        missing: list[tuple[int, Part]] = []
-        # Reading what identifies ten million events takes a minute.
-        digests = [name for name in (digest, limited_digest) if cache.has_results(name)]
-        for number, part in enumerate(parts):
-            content = cache.digest_of(part) if digests else None
-            known = None if content is None else _kept(cache, digests, content, root)
-            if known is None:
-                missing.append((number, part))
-            else:
-                run.progress.kept += 1
-                add(number, known)
-        executor = executor or Pool(subject, jobs or available_processors(), timeout)
-        try:
-            for done in executor.run(missing) if missing else ():
-                result = done.evaluated.result
-                run.progress.seconds_waited += result.seconds_waited
-                cache.put(limited_digest if result.timeouts else digest, done.evaluated)
-                cache.put_digest(parts[done.number], done.evaluated.digest)
-                add(done.number, result)
-        except KeyboardInterrupt:
-            run.is_complete = False
+    decided = ItemTable[Decided]()
+    run = BacktestRun(
+        subject, Result(decided=decided), BacktestProgress(len(parts)), timeout=timeout
+    )
+    executor = executor or Pool(subject, jobs or available_processors(), timeout)
+    try:
+        for done in executor.run(enumerate(parts)) if parts else ():
+            result = done.evaluated.result
+            run.result.add(result)
+            decided.extend(result.decided, done.number)
+            run.progress.done += 1
+            run.progress.events += result.total
+            run.progress.seconds_waited += result.seconds_waited
+            run.progress.seconds = time.monotonic() - started
+            on_progress(run.progress)
+    except KeyboardInterrupt:
+        run.is_complete = False
     return run
-
-
-def _kept(cache: ResultCache, digests: list[str], content: str, root: str) -> Result | None:
-    """Return the kept result on a part under one of several hashes of the hooks."""
-    for digest in digests:
-        known = cache.get(digest, content, root)
-        if known is not None:
-            return known
-    return None
 
 
 def available_processors() -> int:

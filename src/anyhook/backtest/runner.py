@@ -28,7 +28,7 @@ from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.directories import find_root
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from anyhook.backtest.results import Decided
     from anyhook.backtest.sources import EventRow
@@ -58,7 +58,7 @@ class DecidedSession(NamedTuple):
     result: Result
     decided: dict[int, Decided]
     problems: dict[int, str]
-    reads: Mapping[str, str] | None
+    reads: frozenset[str]
     opinions: Mapping[int, Opinion]
 
 
@@ -134,8 +134,7 @@ class SessionRunner:
                     reconstructed=tuple(found.get(number, ())),
                     crash=self._sandbox.outside(opinion.crash),
                 )
-        result = Result.unpack(session.counts)
-        return DecidedSession(result, decided, problems, session.reads, session.opinions)
+        return DecidedSession(session.counts, decided, problems, session.reads, session.opinions)
 
     def sample(
         self, sessions: Sequence[Sequence[EventRow]], before: Sequence[DecidedSession]
@@ -269,18 +268,18 @@ class SessionRunner:
             self._failures(again)
         result = Result()
         opinions: dict[int, Opinion] = {}
-        reads: dict[str, str] | None = {}
+        reads: set[str] = set()
         for number, row in enumerate(rows):
             try:
                 session = self._run_one([row], circumstances, clock_shift, {})
             except RunEndedError as last:
                 failure = Failure.of_run(last, self._limit)
                 session = self._run_one([row], circumstances, clock_shift, {0: failure})
-            result.add(0, Result.unpack(session.counts))
+            result.add(session.counts)
             if 0 in session.opinions:
                 opinions[number] = session.opinions[0]
-            reads = merge_reads(reads, session.reads)
-        return SessionResult(result.pack(), opinions, reads)
+            reads |= session.reads
+        return SessionResult(result, opinions, frozenset(reads))
 
     def _failures(self, error: RunEndedError) -> dict[int, Failure]:
         """Return on which event a process ended, unless it may have been killed from outside.
@@ -324,18 +323,13 @@ class SessionRunner:
 
         self._sandbox.run(decide_sessions, self._subject, self._limit, batch, on_message=receive)
 
-    def _real_reads(self, reads: Mapping[str, str] | None) -> Mapping[str, str] | None:
+    def _real_reads(self, reads: Iterable[str]) -> frozenset[str]:
         """Return what hooks have read without the files that they made in the sandbox."""
-        if reads is None:
-            return None
-        root = str(Path(self._path).parent)
-        real: dict[str, str] = {}
-        for name, digest in reads.items():
-            path = self._sandbox.outside(name)
-            is_file = not name.startswith(VARIABLE) and digest
-            if not (is_file and not Path(root, path).exists()):
-                real[path] = digest
-        return real
+        root = Path(self._path).parent
+        paths = [self._sandbox.outside(name) for name in reads]
+        return frozenset(
+            [path for path in paths if path.startswith(VARIABLE) or (root / path).exists()]
+        )
 
     def _loading_error(self, error: RunEndedError) -> UsageError:
         title = self._subject.title
@@ -394,14 +388,3 @@ def _outcomes(opinions: Mapping[int, Opinion], count: int) -> dict[int, object]:
 
 def _reconstructed(row: EventRow) -> list[str]:
     return [name for name in (row.reconstructed or "").split(",") if name]
-
-
-def merge_reads(
-    first: Mapping[str, str] | None, second: Mapping[str, str] | None
-) -> dict[str, str] | None:
-    """Return what two results depend on together; `None` if one of them must not be kept."""
-    if first is None or second is None:
-        return None
-    if any(second.get(name, digest) != digest for name, digest in first.items()):
-        return None
-    return {**first, **second}

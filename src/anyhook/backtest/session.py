@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from anyhook.backtest.results import PackedResult, Result
+from anyhook.backtest.results import Result
 from anyhook.backtest.sources import UnreadableEventError
 from anyhook.backtest.streams import Streams
 from anyhook.backtest.subjects import Opinion
@@ -73,14 +73,13 @@ class SessionResult:
         counts: Results of hooks, crashes and timeouts.
         opinions: Number of an event in the session to what hooks made of it, if they had an opinion
             or failed or there is something to report.
-        reads: The files and variables on which decisions depend, each with a hash; `None` if the
-            results must not be kept.
+        reads: The files and variables that hooks have read, as `Reads.names`.
         modules: Names of the modules that were loaded for it.
     """
 
-    counts: PackedResult
+    counts: Result
     opinions: dict[int, Opinion] = field(default_factory=dict)
-    reads: Mapping[str, str] | None = field(default_factory=dict)
+    reads: frozenset[str] = frozenset()
     modules: tuple[str, ...] = ()
 
 
@@ -246,7 +245,7 @@ def _decide(run: SandboxRun, evaluator: Evaluator, events: SessionEvents) -> Ses
         if opinion.counts or opinion.problem:
             opinions[number] = opinion
     run.begin(len(rows))
-    return SessionResult(result.pack(), opinions, evaluator.reads())
+    return SessionResult(result, opinions, evaluator.reads())
 
 
 def _enter_directory(cwd: object) -> object:

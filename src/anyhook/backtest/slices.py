@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from anyhook.backtest.blocks import BlockList
 from anyhook.backtest.results import Decided, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 SLICES_OF_PROCESS = 32
 """Slices for each process, if there are not as many parts: sessions are of different lengths."""
@@ -47,15 +46,11 @@ class Evaluated:
 
     Attributes:
         result: What came out. The first slice counts all events of the part.
-        digest: Content hash of the events of the part.
         positions: Position in the part of each event on which hooks had an opinion.
-        files: The files on which it depends, each with a hash; `None` if it must not be kept.
     """
 
     result: Result
-    digest: str
     positions: Sequence[int] = ()
-    files: Mapping[str, str] | None = field(default_factory=dict)
 
 
 def slices_of(parts: int, processes: int) -> list[Slice]:
@@ -78,16 +73,12 @@ def leave_counts_to_first(result: Result) -> None:
 
 
 def merge_slices(slices: Sequence[Evaluated]) -> Evaluated:
-    """Return the results on a part from those of all its slices.
-
-    It must not be kept if events were added or removed between two of them.
-    """
+    """Return the results on a part from those of all its slices."""
     merged = Result()
     decided: list[tuple[int, Decided]] = []
-    for number, found in enumerate(slices):
-        merged.add(number, found.result)
-        decided += zip(found.positions, found.result.decided, strict=True)
+    for piece in slices:
+        merged.add(piece.result)
+        decided += zip(piece.positions, piece.result.decided, strict=True)
     decided.sort(key=itemgetter(0))
-    merged.decided = BlockList(Decided, map(itemgetter(1), decided))
-    is_one_part = len({found.digest for found in slices}) == 1
-    return Evaluated(merged, slices[0].digest, files=slices[0].files if is_one_part else None)
+    merged.decided = [item for _, item in decided]
+    return Evaluated(merged)

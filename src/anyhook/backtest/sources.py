@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from anyhook.backtest.example_secrets import insert_examples
 from anyhook.backtest.results import MOST_PROBLEMS
 from anyhook.errors import AnyhookError, UsageError
-from anyhook.files import changed_within_tick, identity_of
 from anyhook.history.replay import SessionRange, StoredSession, all_sessions, has_events
 from anyhook.history.rows import dump
 from anyhook.history.store import FILE, History
@@ -100,7 +99,6 @@ class EventRows:
         events: Canonical name to number, of all events.
         sessions: Their sessions.
         rows: The events with a wanted name, in the order of the source.
-        digest: Hash of their content.
         problems: The first things that could not be read, each with its file and line.
         problem_count: Number of all of them.
         unseen: Number of calls that are left out because the agent refused them before hooks got
@@ -110,7 +108,6 @@ class EventRows:
     events: Counter[str]
     sessions: set[str]
     rows: Iterable[EventRow]
-    digest: str = ""
     unseen: int = 0
     problems: list[str] = field(default_factory=list)
     problem_count: int = 0
@@ -126,34 +123,12 @@ class Part(Protocol):
     """Some events of a source."""
 
     @property
-    def location(self) -> str:
-        """Identifies the part, whatever its content."""
-        ...
-
-    @property
     def title(self) -> str:
         """The file that holds it, for messages."""
         ...
 
-    @property
-    def stamp(self) -> str:
-        """Changes whenever the content at the location changes, and is there without reading it.
-
-        It is empty if there is no such thing.
-        """
-        ...
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether `digest` takes little time beside an evaluation."""
-        ...
-
     def __hash__(self) -> int:
         """A part is a value."""
-        ...
-
-    def digest(self) -> str:
-        """Return a hash of the content of the events."""
         ...
 
     def read(self, wanted: frozenset[str] | None) -> EventRows:
@@ -232,35 +207,22 @@ class HistoryPart:
         first: Number of the first session.
         end: Number after the last one.
         selection: Which of them take part.
-        stamp: Changes whenever the store changes; it is older than anything that is read.
     """
 
     directory: str
     first: int
     end: int
     selection: Filter
-    stamp: str = ""
-    is_quick = True
-
-    @property
-    def location(self) -> str:
-        """Identifies the part, whatever its content."""
-        return f"{self.directory} {self.first} {self.end} {self.selection}"
 
     @property
     def title(self) -> str:
         """The file that holds it, for messages."""
         return str(Path(self.directory, FILE))
 
-    def digest(self) -> str:
-        """Return a hash of what identifies the events."""
-        with History.open(self.directory) as history:
-            return self._range.digest(history)
-
     def read(self, wanted: frozenset[str] | None) -> EventRows:
         """Return the events."""
         with History.open(self.directory) as history, history.snapshot():
-            rows = EventRows(Counter(), set(), (), self._range.digest(history))
+            rows = EventRows(Counter(), set(), ())
             rows.unseen = self._range.count_unseen(history)
             for event, session, number in self._range.count(history):
                 rows.events[event] += number
@@ -275,21 +237,16 @@ class HistoryPart:
 
 
 def parts_of_history(directory: str, selection: Filter) -> Iterator[HistoryPart]:
-    """Yield the parts of the history, the oldest sessions first.
-
-    Their limits do not depend on the selection, so that parts which have not changed are found
-    again when time moves on.
-    """
+    """Yield the parts of the history, the oldest sessions first."""
     if not (Path(directory) / FILE).exists():
         return
     with History.open(directory) as history:
-        stamp = store_stamp(directory)
         sessions = all_sessions(history)
         if not has_events(history, selection):
             return
     for part in _split_sessions(sessions):
         if any(may_take(selection, session) for session in part):
-            yield HistoryPart(directory, part[0].id, part[-1].id + 1, selection, stamp)
+            yield HistoryPart(directory, part[0].id, part[-1].id + 1, selection)
 
 
 def _split_sessions(sessions: Iterable[StoredSession]) -> Iterator[list[StoredSession]]:
@@ -305,20 +262,3 @@ def _split_sessions(sessions: Iterable[StoredSession]) -> Iterator[list[StoredSe
         events += session.events
     if part:
         yield part
-
-
-def store_stamp(directory: str) -> str:
-    """Return what changes whenever a store changes: sizes, numbers and times of its files.
-
-    It is empty if the store was changed just now: the next change might leave the same times.
-    """
-    stamps: list[str] = []
-    path = Path(directory, FILE)
-    for file in (path, path.with_name(f"{FILE}-wal")):
-        identity = identity_of(file)
-        if identity is None or not identity[2]:  # opening a store makes an empty one
-            continue
-        if changed_within_tick(identity):
-            return ""
-        stamps.append(str(identity))
-    return " ".join(stamps)

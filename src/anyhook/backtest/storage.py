@@ -39,7 +39,6 @@ class StoredFile:
         name: Its path or URI for messages, without credentials.
         path: Its path in the store.
         size: Bytes.
-        stamp: Changes whenever the content changes: size and time or entity tag.
         store: A URI of the store; empty for a file of this machine.
         is_named: Whether the user named it, and not its directory.
     """
@@ -47,7 +46,6 @@ class StoredFile:
     name: str
     path: str
     size: int
-    stamp: str
     store: str = ""
     is_named: bool = False
 
@@ -124,10 +122,8 @@ def find_files(place: str) -> Iterator[StoredFile]:
 
 
 def _local_file(path: Path, *, is_named: bool) -> StoredFile:
-    status = path.stat()
     absolute = os.path.abspath(path)  # noqa: PTH100 - links stay as they are
-    stamp = f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
-    return StoredFile(str(path), absolute, status.st_size, stamp, is_named=is_named)
+    return StoredFile(str(path), absolute, path.stat().st_size, is_named=is_named)
 
 
 def _find_in_store(uri: str) -> Iterator[StoredFile]:
@@ -139,22 +135,13 @@ def _find_in_store(uri: str) -> Iterator[StoredFile]:
     if info.type == fs.FileType.NotFound:
         raise UsageError(f"there is no {name}")
     if info.type == fs.FileType.File:
-        yield _stored_file(store, uri, name, info, is_named=True)
+        yield StoredFile(name, info.path, info.size, store=uri, is_named=True)
         return
     inner = store.get_file_info(fs.FileSelector(path, recursive=True))
     for file in sorted(inner, key=lambda file: file.path):
         if file.type == fs.FileType.File and _is_read(file.path):
             rest = file.path[len(path.rstrip("/")) :]
-            yield _stored_file(store, uri, name + rest, file, is_named=False)
-
-
-def _stored_file(store: Any, uri: str, name: str, info: Any, *, is_named: bool) -> StoredFile:
-    # The times of S3 are whole seconds, so the entity tag counts where there is one.
-    with closing(store.open_input_file(info.path)) as stream:
-        metadata = stream.metadata() or {}
-    tag = metadata.get(b"ETag", b"").decode("ascii", "replace")
-    stamp = f"{info.size} {info.mtime_ns} {tag}"
-    return StoredFile(name, info.path, info.size, stamp, store=uri, is_named=is_named)
+            yield StoredFile(name + rest, file.path, file.size, store=uri)
 
 
 @lru_cache(maxsize=16)

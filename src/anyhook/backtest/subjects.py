@@ -68,11 +68,8 @@ class Evaluator(Protocol):
         """Return whether the hooks may remember an event."""
         ...
 
-    def reads(self) -> Mapping[str, str] | None:
-        """Return the files and variables on which decisions depend, each with a hash.
-
-        It is `None` if a result must not be kept.
-        """
+    def reads(self) -> frozenset[str]:
+        """Return the files and variables that hooks have read, as `Reads.names`."""
         ...
 
 

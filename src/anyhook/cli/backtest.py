@@ -123,8 +123,8 @@ def backtest(
     """Show what hooks would have decided on past events.
 
     Hooks run in a sandbox, where they change nothing of yours and reach no network; those of a
-    project after a question. Each session begins in a new process. Ctrl-C keeps the parts that are
-    done; the next run continues there. An unchanged run is instant.
+    project after a question. Each session begins in a new process. Ctrl-C ends the run with the
+    report of what is done.
 
     For example:
 
@@ -373,14 +373,11 @@ def _run(
     machine: Machine,
     chosen: Filter,
 ) -> Evaluation:
-    directory = str(store.path.parent)
-
     def run_one(one: BacktestSubject) -> BacktestRun:
         with progress(one.title) as bar:
             return run_backtest(
                 one,
                 parts,
-                directory,
                 jobs=machine.jobs or None,
                 timeout=machine.timeout,
                 executor=machine.executor(one),

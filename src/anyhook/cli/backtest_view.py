@@ -48,9 +48,7 @@ def print_report(
     result, progress = run.result, run.progress
     heading = Text(run.subject.title, style="bold")
     heading.append(f"  {summary_of(result)}", style="not bold")
-    seconds = show_span(progress.seconds)
-    source = "from earlier runs" if progress.kept == progress.parts else f"in {seconds}"
-    heading.append(f"  {source}", style="not bold dim")
+    heading.append(f"  in {show_span(progress.seconds)}", style="not bold dim")
     out.print(heading)
     if not run.is_complete:
         out.print(_end_text(progress), style=CAUTION, highlight=False, soft_wrap=True)
@@ -70,11 +68,9 @@ def print_report(
 
 
 def _end_text(progress: BacktestProgress) -> str:
-    """Return what an interrupted run has kept: whole parts only."""
+    """Return how far an interrupted run came: whole parts only."""
     parts = count_of(progress.parts, "part")
-    if not progress.done:
-        return f"ended before the first of {parts} was done: nothing is kept"
-    return f"ended after {progress.done} of {parts}, which are kept; the next run continues there"
+    return f"ended after {progress.done} of {parts}; the report is about these"
 
 
 def _hook_table(result: Result) -> Table:

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from anyhook.backtest.loading import digest_of
 from anyhook.backtest.run import available_processors
-from anyhook.backtest.subjects import BacktestSubject
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import BAD, CAUTION, GOOD, QUIET
 from anyhook.cli.output import console, print_json
@@ -63,7 +62,7 @@ def mutate_hook_file(
         UsageError: If it is not a hook file, or its examples fail.
     """
     path = file.resolve()
-    digest = digest_of(BacktestSubject(str(path), str(file)))
+    digest = digest_of(path)
     with Sandbox.for_project(Path(), discards_output=True) as sandbox:
         plan = plan_trials(sandbox, path, agents, cases, digest)
         if plan.failed:

@@ -72,7 +72,7 @@ def review_history(guards: Sequence[Guard], label: Path | None, *, as_json: bool
                 )
             parts = list(parts_of_history(history_directory(), SELECTION))
             subject = BacktestSubject(guard.file, guard.title)
-            run = run_backtest(subject, parts, str(store.path.parent))
+            run = run_backtest(subject, parts)
             if not run.is_complete:
                 return INTERRUPTED
             print_problems(run.result.problems, run.result.problem_count)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.errors import RequiredHooksError, SettingsError
 from anyhook.model.diagnostics import Place, Severity, diagnose
+from anyhook.model.record import Record
 from anyhook.settings.kept import kept_hooks
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ MAX_LABELS = 5
 """Hooks that one message names."""
 
 
-@dataclass(frozen=True, slots=True)
-class DisabledHooks:
+class DisabledHooks(Record, kw_only=False):
     """The hooks that `anyhook disable` removed from settings files.
 
     Attributes:

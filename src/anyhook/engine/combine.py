@@ -70,7 +70,10 @@ def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> 
         set_verdict(rules, spec, draft, [item.result for item in answered])
         _set_fields(rules, spec, draft, answered)
         if draft.outcome is Outcome.DENY:
-            _apply_denial(spec, draft)
+            if spec.denial is Denial.NOTHING:
+                draft.fields["goes_on"] = True
+            elif spec.denial is Denial.EMPTIES:
+                draft.set("tool_config", {"mode": "NONE"}, draft.blame.get("outcome", ()))
         _refuse_input(rules, spec, draft)
     return Decision(
         **draft.fields,
@@ -79,14 +82,6 @@ def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> 
         results=tuple(all_results),
         diagnostics=(*diagnostics, *draft.diagnostics),
     )
-
-
-def _apply_denial(spec: EventSpec, draft: DecisionDraft) -> None:
-    """Set what a denial means on events that have no action to prevent."""
-    if spec.denial is Denial.NOTHING:
-        draft.fields["goes_on"] = True
-    elif spec.denial is Denial.EMPTIES:
-        draft.set("tool_config", {"mode": "NONE"}, draft.blame.get("outcome", ()))
 
 
 def _refuse_input(rules: RuleSet, spec: EventSpec, draft: DecisionDraft) -> None:

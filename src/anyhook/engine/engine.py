@@ -59,7 +59,6 @@ from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import TracebackType
     from typing import Self, TypeVar
 
     from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
@@ -274,12 +273,7 @@ class Engine:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -332,7 +326,10 @@ class Engine:
     def _apply_settings(self) -> None:
         """Set everything that depends on the settings, and report their problems."""
         self.disabled = find_disabled(self.agent, self.hooks)
-        self._inherits = self._make_inheritance()
+        redactions = {layer: self._redaction_of(layer) for layer in self.agent.layer_order}
+        self._inherits = Inheritance(
+            self._location.environ, redactions, self.agent.redaction, self.agent.stripped_prefixes
+        )
         self._services = self._make_services()
         self._guard = self._make_guard()
         # Commands that run in the background ask in other threads.
@@ -343,12 +340,6 @@ class Engine:
     def _make_guard(self) -> TrustGuard:
         definitions = tuple(self.hooks.definitions)
         return TrustGuard(self.agent, self._location.project, self._store, definitions)
-
-    def _make_inheritance(self) -> Inheritance:
-        redactions = {layer: self._redaction_of(layer) for layer in self.agent.layer_order}
-        return Inheritance(
-            self._location.environ, redactions, self.agent.redaction, self.agent.stripped_prefixes
-        )
 
     def _redaction_of(self, layer: Layer) -> Redaction:
         """Return which variables commands of a layer do not inherit."""
@@ -469,7 +460,9 @@ class Engine:
         if plan is None:
             plan = self.plan_for(rules, event.name, subject)
             if plan.is_final:  # else it changes when the user trusts the project
-                self._cache_plan(key, plan)
+                if len(self._plans) >= MAX_PLANS:
+                    self._plans.clear()
+                self._plans[key] = plan
         return plan
 
     def plan_for(self, rules: RuleSet, event: str, subject: str | None) -> Plan:
@@ -487,11 +480,6 @@ class Engine:
             is_on=is_on,
             may_match=self._guard.may_match,
         )
-
-    def _cache_plan(self, key: tuple[str, str | None], plan: Plan) -> None:
-        if len(self._plans) >= MAX_PLANS:
-            self._plans.clear()
-        self._plans[key] = plan
 
     # -- hooks of the host
 

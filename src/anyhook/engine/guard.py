@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.files import identity_of
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.model.record import Record
 from anyhook.settings.detect import trust_command
 from anyhook.settings.directories import find_root
 from anyhook.trust.records import TrustChange
@@ -302,8 +302,7 @@ def _withheld(handler: HandlerSpec, diagnostic: Diagnostic) -> HandlerResult:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _ElsewhereCheck:
+class _ElsewhereCheck(Record, kw_only=False):
     """Which files a command names in another directory than the project's.
 
     Attributes:

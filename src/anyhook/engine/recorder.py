@@ -87,7 +87,9 @@ class Recorder:
         try:
             self._append(record)
         except OSError as error:
-            self._report(error)
+            if not self._has_failed:
+                _log.warning("events are not recorded in %s: %s", self.directory, error.strerror)
+            self._has_failed = True
         else:
             self._has_failed = False
 
@@ -117,11 +119,6 @@ class Recorder:
             files = named_files(handler, self._project, variables)
             file = str(files[0]) if files else None
         return file
-
-    def _report(self, error: OSError) -> None:
-        if not self._has_failed:
-            _log.warning("events are not recorded in %s: %s", self.directory, error.strerror)
-        self._has_failed = True
 
 
 class _Recording:

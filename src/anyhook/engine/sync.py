@@ -11,7 +11,6 @@ from anyhook.engine.engine import Engine
 from anyhook.errors import EngineClosedError, UsageError
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
     from anyhook.model.decisions import Decision
@@ -74,10 +73,5 @@ class SyncEngine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()

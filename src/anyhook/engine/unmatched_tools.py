@@ -16,6 +16,7 @@ from anyhook.errors import RequiredHooksError
 from anyhook.journal.records import is_recorder_command
 from anyhook.matching.matchers import MATCH_ALL
 from anyhook.model.diagnostics import Place, diagnose
+from anyhook.model.record import Record
 from anyhook.model.text import printable
 from anyhook.model.tools import MCP_PREFIX, TOOLS
 
@@ -84,8 +85,7 @@ class ProgramTool:
         return self.canonical.startswith(MCP_PREFIX)
 
 
-@dataclass(frozen=True, slots=True)
-class _Problem:
+class _Problem(Record, kw_only=False):
     """Why no hook applies to a tool, or reads its arguments.
 
     Attributes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anyhook.model.record import Record
 from anyhook.shell.variables import controls_shell
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ VALUE_LIMIT = 100_000
 _REFERENCE = re.compile(r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))")
 
 
-@dataclass(frozen=True, slots=True)
-class Redaction:
+class Redaction(Record, kw_only=False):
     """Which variables a command does not inherit. Which names are secret is data of the agent.
 
     Attributes:

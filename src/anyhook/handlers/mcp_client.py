@@ -22,7 +22,6 @@ from anyhook.handlers.services import ToolText
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractAsyncContextManager
-    from types import TracebackType
     from typing import Self, TextIO
 
     from anyio.abc import TaskGroup
@@ -94,12 +93,7 @@ class SdkClient:
         self._tasks = await anyio.create_task_group().__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         tasks, self._tasks = self._tasks, None
         for connection in self._connections.values():
             self._close(connection)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from anyhook.model.record import Record
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
@@ -14,8 +16,7 @@ if TYPE_CHECKING:
     from anyhook.model.layers import Layer
 
 
-@dataclass(frozen=True, slots=True)
-class PromptQuestion:
+class PromptQuestion(Record, kw_only=False):
     """The question of a prompt handler.
 
     Attributes:
@@ -33,8 +34,7 @@ Ask = Callable[[PromptQuestion], "Awaitable[str]"]
 """Puts a question to a model; the answer is JSON, `{"ok": …, "reason": …}`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolText:
+class ToolText(Record, kw_only=False):
     """The result of an MCP tool.
 
     Attributes:

@@ -21,12 +21,11 @@ _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|min|h|d|w)")
 
 
-def parse_since(text: str, *, now: float | None = None) -> float:
+def parse_since(text: str) -> float:
     """Return the Unix timestamp that a user named; 0 for an empty text.
 
     Args:
         text: A span (`90d`), or a date and time of the local time zone.
-        now: Unix timestamp; by default the current time.
 
     Raises:
         UsageError: If it is neither.
@@ -35,7 +34,7 @@ def parse_since(text: str, *, now: float | None = None) -> float:
         return 0.0
     span = _SPAN.fullmatch(text.replace(" ", ""))
     if span is not None:
-        return (time.time() if now is None else now) - float(span[1]) * _UNITS[span[2]]
+        return time.time() - float(span[1]) * _UNITS[span[2]]
     try:
         return datetime.datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError):

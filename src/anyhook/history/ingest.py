@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import re
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import AGENTS, get_agent
 from anyhook.agents.outline import outline_of
 from anyhook.errors import HistoryError
-from anyhook.history.checked import check_decision, check_result, is_integer, is_seconds
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.merge import Merger
 from anyhook.history.recording import read_switch
@@ -24,7 +24,7 @@ from anyhook.journal.lines import DIRECTORY, FORMAT, FULL_MARK, SECONDS_OF_FILE
 from anyhook.model.text import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from anyhook.history.store import History
 
@@ -33,6 +33,28 @@ KEPT_HOURS = 48
 BATCH_BYTES = 4 * 1024 * 1024
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 """What a line raises that is no record."""
+MAX_NUMBER = 2**53
+"""Numbers above are of no use, and SQLite stores none above 2^63."""
+_SECONDS = (int, float)
+EVENT_MEMBERS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("agent", "session", "event", "source", "project"), (str,)),
+    "time": _SECONDS,
+    "payload": (dict,),
+    "decision": (dict, NoneType),
+    "redacted": (int,),
+    "cut": (bool,),
+}
+RESULT_MEMBERS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("hook", "place", "kind", "status", "stdout", "stderr"), (str,)),
+    **dict.fromkeys(("shadow", "truncated"), (bool,)),
+    **dict.fromkeys(("signal", "error"), (str, NoneType)),
+    **dict.fromkeys(("answer", "version"), (dict,)),
+    "started": _SECONDS,
+    "duration": (*_SECONDS, NoneType),
+    "exit_code": (int, NoneType),
+}
+VERDICT: dict[str, tuple[type, ...]] = {"outcome": (str,)}
+"""Members of a line, of a result, and of a decision or an answer, to their types."""
 _FILE_NAME = re.compile(r"(\d+)-(\d+)\.jsonl")
 
 
@@ -151,27 +173,21 @@ def _parse(lines: Iterable[bytes], file: Path, problems: list[str]) -> Iterator[
             # The disk was full or the process was killed while the line was written.
             problems.append(f"{file.name}: a line was cut and is lost ({type(error).__name__})")
             continue
-        found: list[str] = []
         try:
-            yield event_of(record, found.append)
+            yield event_of(record)
         except UNREADABLE as error:
             text = f"{type(error).__name__}: {error}"
             problems.append(f"{file.name}: a line is no event and is lost ({shorten(text)})")
-        else:
-            problems += [f"{file.name}: {problem}" for problem in found]
 
 
-def event_of(
-    record: Mapping[str, Any], report: Callable[[str], object] = lambda _problem: None
-) -> RecordedEvent:
+def event_of(record: Mapping[str, Any]) -> RecordedEvent:
     """Return the event that a line of the journal holds.
 
     Args:
         record: The line.
-        report: Receives each value of a wrong type that is left out.
 
     Raises:
-        KeyError, TypeError, ValueError: If it holds none.
+        KeyError, TypeError, ValueError: If it holds none, or a member has a wrong type.
     """
     agent = record["agent"]
     if agent not in AGENTS:
@@ -180,71 +196,37 @@ def event_of(
         from anyhook.history.tapped import complete_tapped
 
         record = complete_tapped(record)
-    payload = _object(record["payload"])
-    time = record["time"]
-    if not is_seconds(time):
-        raise ValueError("its time is no number of seconds")
-    redacted = record.get("redacted", 0)
-    if not is_integer(redacted):
-        report("redacted is no integer; left out")
-        redacted = 0
+    members = _checked(record, EVENT_MEMBERS)
+    payload = members["payload"]
+    _checked(members.get("decision") or {}, VERDICT)
     return RecordedEvent(
-        agent=agent,
-        session=str(record["session"]),
-        event=str(record["event"]),
-        time=float(time),
-        payload=payload,
-        source=str(record["source"]),
-        project=str(record.get("project", "")),
+        **{**members, "time": float(members["time"])},
         tool=outline_of(get_agent(agent), payload).tool,
-        decision=check_decision(record.get("decision"), report),
-        results=tuple(_results_of(record.get("results", ()), report)),
-        redacted=redacted,
-        cut=bool(record.get("cut")),
+        results=tuple([_result_of(result) for result in record.get("results", ())]),
     )
-
-
-def _object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError("it is no object")
-    return value
-
-
-def _results_of(records: Any, report: Callable[[str], object]) -> Iterator[RecordedResult]:
-    if not isinstance(records, list | tuple):
-        report("results is no list; left out")
-        return
-    for record in records:
-        if not isinstance(record, dict) or not isinstance(record.get("hook"), str):
-            report("results holds what is no result of a hook; left out")
-            continue
-        label = shorten(record["hook"])
-
-        def report_member(problem: str, label: str = label) -> None:
-            report(f"result of {label}: {problem}")
-
-        yield check_result(_result_of(record), report_member)
 
 
 def _result_of(record: Mapping[str, Any]) -> RecordedResult:
-    """Return a result with the values as they were recorded, also those of a wrong type."""
-    answer = record.get("answer", {})
-    result = RecordedResult(
-        hook=record["hook"],
-        place=str(record.get("place", "")),
-        kind=str(record.get("kind", "command")),
-        status=record.get("status", "ran"),
-        answer=answer,
-        version=record.get("version", {}),
-    )
-    others = {
-        name: record[name]
-        for name in ("shadow", "started", "duration", "exit_code", "signal", "stdout", "stderr")
-        if name in record
-    }
-    return replace(
-        result, **others, truncated=bool(record.get("truncated")), error=record.get("error")
-    )
+    members = _checked(record, RESULT_MEMBERS)
+    _checked(members.get("answer", {}), VERDICT)
+    return RecordedResult(**members)
+
+
+def _checked(record: Mapping[str, Any], types: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
+    """Return the members of a record that are in a table.
+
+    Raises:
+        TypeError, ValueError: If one has another type, or is a number that no store holds.
+    """
+    members = {name: record[name] for name in types if name in record}
+    for name, value in members.items():
+        is_flag = isinstance(value, bool) and bool not in types[name]
+        if is_flag or not isinstance(value, types[name]):
+            raise TypeError(f"{name} is {value!r}")
+        lowest = 0 if float in types[name] else -MAX_NUMBER
+        if isinstance(value, int | float) and not lowest <= value < MAX_NUMBER:
+            raise ValueError(f"{name} is {value!r}")  # NaN, too
+    return members
 
 
 def _remove_old_files(history: History, journal: Path, now: float) -> None:

@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from anyhook.history.digests import content_digest
 from anyhook.history.rows import uncompressed
 from anyhook.history.text import query_of
 from anyhook.history.verdicts import HAS_FAILED
@@ -109,18 +108,6 @@ class SessionRange:
             (self.first, self.end, *values),
         )
         return int(number)
-
-    def digest(self, history: History) -> str:
-        """Return a hash of what identifies the events."""
-        # One row instead of thousands: a run whose results are kept does little else. The payload
-        # is in the identity; the rest may change when results of further hooks come late, or when
-        # events were removed and imported again.
-        columns = (
-            "group_concat(events.id || hex(identity) || redacted || ':' || session || ':'"
-            " || ifnull(tool, '') || ':' || ifnull(reconstructed, '') || (refusal IS NULL))"
-        )
-        ((content,),) = self._query(history, columns, "")
-        return content_digest((content or "").encode())
 
     def read(self, history: History, names: Iterable[str] | None) -> list[tuple[Any, ...]]:
         """Return the events.

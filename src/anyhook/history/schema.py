@@ -124,15 +124,7 @@ CREATE VIRTUAL TABLE texts USING fts5 (
 
 
 class OtherVersionError(Exception):
-    """The store has the tables of another release.
-
-    Attributes:
-        is_newer: Whether that release is newer than this one.
-    """
-
-    def __init__(self, *, is_newer: bool) -> None:
-        super().__init__()
-        self.is_newer = is_newer
+    """The store has the tables of another release."""
 
 
 def prepare(connection: sqlite3.Connection) -> None:
@@ -157,7 +149,7 @@ def prepare(connection: sqlite3.Connection) -> None:
         raise
     connection.execute("COMMIT")
     if version not in (0, VERSION):
-        raise OtherVersionError(is_newer=version > VERSION)
+        raise OtherVersionError
 
 
 def _version_of(connection: sqlite3.Connection) -> int:

@@ -82,18 +82,21 @@ def search(
     return read_events(history.connection, rows)
 
 
-def iterate(history: History, wanted: Filter, *, batch: int = 500) -> Iterator[RecordedEvent]:
+READ_AT_ONCE = 500
+"""Events that are read by one query."""
+
+
+def iterate(history: History, wanted: Filter) -> Iterator[RecordedEvent]:
     """Yield all events that a filter describes, in the order in which they were stored.
 
     Args:
         history: The store.
         wanted: The filter.
-        batch: How many are read at once.
     """
     last = 0
     while True:
         query, values = _events_query(history, wanted, after=last)
-        rows = history.connection.execute(f"{query} LIMIT ?", (*values, batch)).fetchall()
+        rows = history.connection.execute(f"{query} LIMIT ?", (*values, READ_AT_ONCE)).fetchall()
         if not rows:
             return
         last = rows[-1][0]

@@ -90,14 +90,14 @@ class History:
     def open(cls, directory: str | os.PathLike[str] | None = None) -> Self:
         """Open the store, and create it if it does not exist.
 
-        A file that is damaged, or was written before the first release, is renamed, so that nothing
-        in it is lost, and a new one is begun: see `set_aside`.
+        A file that is damaged is renamed, so that nothing in it is lost, and a new one is begun:
+        see `set_aside`.
 
         Args:
             directory: Directory of the history; by default `history` in the user's data directory.
 
         Raises:
-            HistoryError: If it cannot be opened, or was written by a newer release. The message
+            HistoryError: If it cannot be opened, or was written by another release. The message
                 says what to do.
         """
         path = Path(directory or history_directory()) / FILE
@@ -106,16 +106,17 @@ class History:
             with contextlib.suppress(FileExistsError):
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             return cls(path, _connect(path))
-        except OtherVersionError as error:
-            if error.is_newer:
-                raise HistoryError(
-                    f"{path} was written by a newer release of anyhook; update this one to read it"
-                ) from None
-            return cls._begin_anew(path, "was written before the first release")
+        except OtherVersionError:
+            raise HistoryError(
+                f"{path} was written by another release of anyhook; use that one, or move it away"
+            ) from None
         except sqlite3.DatabaseError as error:
             if not is_damaged(error):
                 raise HistoryError(f"{path} cannot be opened: {error}") from error
-            return cls._begin_anew(path, "was damaged")
+            moved = _set_aside(path)
+            history = cls(path, _connect(path))
+            history.set_aside = f"the history was damaged; it is kept as {moved}, a new one begun"
+            return history
         except OSError as error:
             cause = describe_no_directory(path, error)
             raise HistoryError(cause or f"{path} cannot be opened: {error.strerror}") from error
@@ -143,14 +144,6 @@ class History:
             return cls(path, connection)
         connection.close()
         return None
-
-    @classmethod
-    def _begin_anew(cls, path: Path, problem: str) -> Self:
-        """Rename an unusable store, and return a new one."""
-        moved = _set_aside(path)
-        history = cls(path, _connect(path))
-        history.set_aside = f"the history {problem}; it is kept as {moved}, and a new one begun"
-        return history
 
     def __enter__(self) -> Self:
         return self

@@ -19,10 +19,11 @@ SINK is one of
     shadow AGENT             the same; the output is discarded and the exit code is 0
     tapped-shadow AGENT      the same as `shadow`, of a command that `history` recorded before
 
-It is four processes: this one, which ends as the command ends; the command; the pump, in a session
-of its own, which copies the streams and survives a kill of the whole group to record it; and the
-witness, in the group of this one, which knows whether a signal was sent to the whole group, and so
-to the command already, or to this process alone. It is one module because it is run by its path.
+It is three processes: this one, which ends as the command ends and forwards signals to it; the
+command; and the pump, in a session of its own, which copies the streams and survives a kill of the
+whole group to record it. One thing differs: a signal to the whole group may reach the command
+twice, because this process cannot know that it was not the only one to get it. It is one module
+because it is run by its path.
 """
 
 # ruff: noqa: PTH100, PTH109, PTH120, PTH123, PTH208, S606 - it imports little
@@ -45,8 +46,6 @@ LINGER = 1.0
 """Seconds for which the history waits for the rest of the streams after the end of a command."""
 INPUT_WAIT = 0.05
 """Seconds in which an agent writes an event that the command did not wait for."""
-GROUP_DELAY = 0.003
-"""Seconds in which the system has sent a signal to all processes of a group."""
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 SHELL = "/bin/sh"
@@ -133,7 +132,6 @@ class Tap:
         closed = _open_standard_streams()
         forwarded = [n for n in FORWARDED if signal.getsignal(n) is not signal.SIG_IGN]
         signal.pthread_sigmask(signal.SIG_BLOCK, forwarded)
-        self._fork_witness()  # before the command, so that it misses no signal that this one gets
         stdin_read, stdin_write = os.pipe()
         out_read, out_write = os.pipe()
         err_read, err_write = os.pipe()
@@ -192,41 +190,11 @@ class Tap:
         finally:
             os._exit(0)
 
-    def _fork_witness(self) -> None:
-        """Start the process that shares the group, and whose copies of signals stay pending."""
-        question_read, self._question = os.pipe()
-        self._reply, reply_write = os.pipe()
-        if os.fork():
-            os.close(question_read)
-            os.close(reply_write)
-            return
-        try:
-            _close_all_but({question_read, reply_write})
-            while number := os.read(question_read, 1):
-                is_pending = number[0] in signal.sigpending()
-                if is_pending:
-                    signal.sigwait([number[0]])
-                os.write(reply_write, b"1" if is_pending else b"0")
-        finally:
-            os._exit(0)
-
     def _forward(self, number: int) -> None:
-        """Send a signal to the command, unless the whole group has got it."""
+        """Send a signal to the command."""
         if not self._is_waiting:
             _end_by(number)
-        if self._was_sent_to_group(number):
-            return
-        time.sleep(GROUP_DELAY)
-        if not self._was_sent_to_group(number):
-            _kill(self._child, number)
-
-    def _was_sent_to_group(self, number: int) -> bool:
-        try:
-            os.write(self._question, bytes([number]))
-            # It has ended only if it was killed together with the group.
-            return os.read(self._reply, 1) != b"0"
-        except OSError:
-            return True
+        _kill(self._child, number)
 
     def _finish_pump(self, code: int) -> None:
         """Report the end of the command to the pump, and wait until its output has passed."""

@@ -1,8 +1,8 @@
 """Conversations with tool calls in the form of OpenAI's API, as events with canonical names.
 
-Data sets and evaluation harnesses publish them: as JSON lines, as one JSON document, as Parquet
-(`pip install "anyhook[parquet]"`), or as `.traj` files of SWE-agent. They have no times and no
-sessions, and which hooks ran is not known.
+Data sets and evaluation harnesses publish them: as JSON lines, as one JSON document, as Parquet, of
+which `anyhook.backtest.files` reads the rows, or as `.traj` files of SWE-agent. They have no times
+and no sessions, and which hooks ran is not known.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.transcripts import (
     LONGEST_LINE,
     TranscriptEvent,
-    TranscriptFormat,
     join_text_blocks,
     object_in,
     objects_in,
@@ -25,22 +24,21 @@ from anyhook.agents.transcripts import (
     read_records,
     text_in,
 )
-from anyhook.errors import MissingLibraryError
 from anyhook.model.json import parse_json
 from anyhook.model.tools import TOOLS, Tool, Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from anyhook.agents.transcripts import Problems
 
+AGENT = "generic"
+"""Name of the agent whose events they are."""
 MESSAGE_LISTS = ("messages", "trajectory", "conversations", "conversation", "history")
 """Members that may hold the messages; the first one that does counts."""
 IDS = ("trajectory_id", "session_id", "conversation_id", "instance_id", "id")
 """Members that may hold the id of the conversation."""
-PARQUET_ROWS = 64
-"""Rows that are decoded at once."""
 
 HARNESS_TOOLS = Vocabulary(
     agent="OpenHands and SWE-agent",
@@ -67,22 +65,11 @@ def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
     """Yield the events of the conversations in a file.
 
     Args:
-        path: JSON lines, a JSON document, Parquet, or `.traj`.
+        path: JSON lines, a JSON document, or `.traj`.
         problems: Takes what cannot be read.
-
-    Raises:
-        UsageError: If the file is Parquet, and pyarrow is not installed.
     """
     for number, row in _read_rows(path, problems):
         yield from Conversation(str(path), path.stem, number, row).read(problems)
-
-
-def _find_nothing(_home: Path, _environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield nothing: such files are wherever the user has put them."""
-    yield from ()
-
-
-TRAJECTORIES = TranscriptFormat(name="generic", find=_find_nothing, read=read)
 
 
 # -- rows
@@ -90,30 +77,10 @@ TRAJECTORIES = TranscriptFormat(name="generic", find=_find_nothing, read=read)
 
 def _read_rows(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the objects that may hold a conversation, each with its number from 1."""
-    if path.suffix == ".parquet":
-        yield from _read_parquet(path, problems)
-    elif path.suffix in (".jsonl", ".ndjson"):
+    if path.suffix in (".jsonl", ".ndjson"):
         yield from read_records(path, problems)
     else:
         yield from _read_document(path, problems)
-
-
-def _read_parquet(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError as error:
-        raise MissingLibraryError(f"Parquet ({path})", "pyarrow", "parquet") from error
-    number = 0
-    try:
-        with ParquetFile(path) as file:
-            columns = [name for name in file.schema_arrow.names if name in (*MESSAGE_LISTS, *IDS)]
-            for batch in file.iter_batches(batch_size=PARQUET_ROWS, columns=columns):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield number, drop_nulls(row)
-    except (OSError, ArrowException) as error:
-        problems(f"{path}:{number + 1}: cannot be read: {error}")
 
 
 def drop_nulls(value: Any) -> Any:
@@ -188,7 +155,6 @@ class Conversation:
         self._place = f"{file}:{number}"
         self._line = number
         self._messages = find_messages(row)
-        self._is_known_form = any(name in row for name in MESSAGE_LISTS)
         names = [row[name] for name in IDS if isinstance(row.get(name), str | int)]
         self._session_id = str(names[0]) if names else f"{stem}-{number}"
         self._is_named = bool(names)

@@ -83,7 +83,7 @@ def append(directory: str, record: Mapping[str, Any]) -> bool:
         descriptor = _open(path)
     try:
         if os.fstat(descriptor).st_size > MAX_FILE_SIZE:
-            _mark_full(path)
+            os.close(_open(path + FULL_MARK))
             return False
         os.write(descriptor, line)
     finally:
@@ -95,10 +95,6 @@ def _open(path: str) -> int:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
     # A pipe in the place of the file must not keep a hook waiting for a reader.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
-
-
-def _mark_full(path: str) -> None:
-    os.close(_open(path + FULL_MARK))
 
 
 def file_name(timestamp: float) -> str:

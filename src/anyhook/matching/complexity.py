@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+
+from anyhook.model.record import Record
 
 MAX_PATTERN_LENGTH = 2048
 """Characters. Compiling takes quadratic time and deep recursion; longer patterns crash the library
@@ -38,8 +39,7 @@ _COSTLY = re.compile(r"[({]|[*+?].*[*+?]", re.DOTALL)
 """What can be costly; most expressions have one `*` and no group, so they are not parsed."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Cost:
+class _Cost(Record, kw_only=False):
     """The cost of a piece of an expression.
 
     Attributes:
@@ -158,7 +158,7 @@ def _alternatives_cost(branches: list[list[_Cost]]) -> _Cost:
 def _repeated_cost(piece: _Cost, token: re.Match[str]) -> _Cost:
     """Return the cost of a piece with a quantifier."""
     if token["quantifier"].startswith("?"):
-        return replace(piece, bits=piece.bits + 1, is_loop=False)
+        return piece.replace(bits=piece.bits + 1, is_loop=False)
     is_exact = token["least"] is not None and token["comma"] is None
     if is_exact or token["most"]:
         most = min(int(token["most"] or token["least"]), _MAX_REPEATS)

@@ -12,13 +12,13 @@ That is the usual style. Some events, and some releases of agents, read patterns
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from regress import Regex, RegressError
 
 from anyhook.matching.complexity import MAX_PATTERN_LENGTH, MAX_SUBJECT_LENGTH, longest_safe_subject
+from anyhook.model.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,8 +35,7 @@ _SEPARATORS = re.compile(r"[,|]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Matcher:
+class Matcher(Record, kw_only=False):
     """A compiled pattern.
 
     Attributes:
@@ -186,7 +185,7 @@ def _compile_rust_expression(text: str) -> Matcher:
     compiled = _compile_expression(translation.expression)
     if compiled.problem is not None:
         return Matcher(text, names=frozenset(), problem=compiled.problem)
-    return replace(compiled, pattern=text)
+    return compiled.replace(pattern=text)
 
 
 def _compile_listed(text: str) -> Matcher:
@@ -211,7 +210,7 @@ def _with_names(expression: str, names: frozenset[str]) -> Matcher:
     compiled = _compile_expression(expression)
     if compiled.expression is None and compiled.problem is None:
         return compiled
-    return replace(compiled, names=names)
+    return compiled.replace(names=names)
 
 
 def _split_alternatives(text: str) -> list[str]:
@@ -256,7 +255,7 @@ def _compile_whole(text: str) -> Matcher:
     compiled = _compile_expression(f"^(?:{text})$")
     if compiled.problem is not None:
         return Matcher(text, names=frozenset(), problem=compiled.problem)
-    return replace(compiled, pattern=text)
+    return compiled.replace(pattern=text)
 
 
 def _compile_names_or_whole(text: str) -> Matcher:
@@ -265,7 +264,7 @@ def _compile_names_or_whole(text: str) -> Matcher:
         return Matcher("*")
     names = frozenset(text.strip().split("|"))
     compiled = _compile_whole(text)
-    return compiled if compiled.problem is not None else replace(compiled, names=names)
+    return compiled if compiled.problem is not None else compiled.replace(names=names)
 
 
 def _compile_names_whole_or_all(text: str) -> Matcher:

@@ -79,7 +79,9 @@ class _Translator:
             elif text == "{":
                 raise _InvalidError("repetition quantifier expects a valid decimal")
             elif text == ")":
-                self._close_group()
+                if len(self.extra_groups) == 1:
+                    raise _InvalidError("unopened group")
+                self.parts.append(")" * (self.extra_groups.pop() + 1))
             else:
                 self.parts.append(text)
         if len(self.extra_groups) > 1:
@@ -109,11 +111,6 @@ class _Translator:
             raise _UntranslatableError
         self.parts.append(group)
         self.extra_groups[-1] += 1
-
-    def _close_group(self) -> None:
-        if len(self.extra_groups) == 1:
-            raise _InvalidError("unopened group")
-        self.parts.append(")" * (self.extra_groups.pop() + 1))
 
 
 def _translate_escape(escape: str) -> str:

@@ -132,7 +132,10 @@ def plan_migration(
     hooks = replace(all_hooks, files=files)
     context = MigrationContext(source, target, location, shim, program)
     entries: list[Entry] = []
-    foreign_files = _foreign_files(context)
+    own = set(own_places(context.target, context.location))
+    foreign_files = {
+        path for layer, path in places(context.target, context.location) if (layer, path) not in own
+    }
     for file in files:
         _record_ignored_pieces(context, file)
         _record_environment(context, file)
@@ -237,14 +240,6 @@ def _record_private_hooks(context: MigrationContext, file: LoadedFile) -> None:
             "that file is one user's own; they come into a file that is shared with the project",
             "move those that are private to your own settings (--scope user)",
         )
-
-
-def _foreign_files(context: MigrationContext) -> set[Path]:
-    """Return the settings files of other agents that the target reads as well."""
-    own = set(own_places(context.target, context.location))
-    return {
-        path for layer, path in places(context.target, context.location) if (layer, path) not in own
-    }
 
 
 def _record_shared_file(

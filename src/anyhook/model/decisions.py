@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.record import Record
 from anyhook.model.status import Status
 from anyhook.model.text import shorten
 
@@ -79,8 +80,7 @@ class HandlerResult:
         return "" if self.exit_code is None else f"exit {self.exit_code}"
 
 
-@dataclass(frozen=True, slots=True)
-class Overridden:
+class Overridden(Record, kw_only=False):
     """A value that another one replaced.
 
     Attributes:
@@ -92,8 +92,7 @@ class Overridden:
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class Blame:
+class Blame(Record, kw_only=False):
     """A handler that set a field of a decision.
 
     Attributes:
@@ -107,8 +106,7 @@ class Blame:
     overrode: tuple[Overridden, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Record, kw_only=False):
     """A text for one audience.
 
     Attributes:

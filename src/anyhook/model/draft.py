@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Blame, Overridden
 from anyhook.model.diagnostics import diagnose
+from anyhook.model.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
 
 
-@dataclass(frozen=True, slots=True)
-class FieldValue:
+class FieldValue(Record, kw_only=False):
     """The value that one handler gave to one field.
 
     Attributes:

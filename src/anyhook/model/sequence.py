@@ -180,15 +180,11 @@ def combine_extras(extras: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _combine_extra(name: str, values: list[Any]) -> Any:
     lists = [value for value in values if isinstance(value, list)]
     if lists:
-        return _join_lists(lists)
+        joined: list[Any] = []
+        for items in lists:
+            joined += items
+        return joined
     return values[winning_index(name, values)]
-
-
-def _join_lists(lists: Iterable[list[Any]]) -> list[Any]:
-    joined: list[Any] = []
-    for items in lists:
-        joined += items
-    return joined
 
 
 def winning_index(name: str, values: Sequence[Any]) -> int:

@@ -98,7 +98,7 @@ class Jobs:
             self._thread.start()
 
     def end(self) -> None:
-        """End the running backtest after its current part; what is done is kept."""
+        """End the running backtest after its current part."""
         self._ended.set()
 
     def close(self) -> None:
@@ -142,11 +142,10 @@ class Jobs:
 
         def show(progress: BacktestProgress) -> None:
             job.done, job.events = progress.done, progress.events
-            # A run ends like this at Ctrl-C. Parts that were kept are read before it can end.
-            if self._ended.is_set() and progress.done > progress.kept:
+            if self._ended.is_set():  # a run ends like this at Ctrl-C
                 raise KeyboardInterrupt
 
-        return run_backtest(subject, parts, str(self._directory), on_progress=show)
+        return run_backtest(subject, parts, on_progress=show)
 
 
 def find_subject(text: str) -> BacktestSubject:

@@ -21,7 +21,6 @@ from anyhook.testing import make_event
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from anyhook.agents.output import HookOutput
     from anyhook.agents.program import AgentProgram
     from anyhook.agents.spec import EventSpec
     from anyhook.engine.engine import Engine
@@ -190,8 +189,11 @@ class TrialObserver:
         *,
         expected: bool,
     ) -> TrialObservation:
-        output = self._decode(hook, spec, record)
-        killed = _was_killed(record)
+        name = signal.Signals(record.signal).name if record.signal else None
+        end = ProcessExit(record.exit_code, name, record.stdout, record.stderr)
+        handler = hook.handler or HandlerSpec("command", Layer.RUNTIME, hook.place)
+        output = decode_exit(self.engine.agent, self.engine.rules, spec, handler, end)
+        killed = not record.ended or record.signal in ENDING_SIGNALS
         is_subagents = made is not None or spec.canonical in self.program.subagent_events
         answer = output.answer
         denied = not killed and _denies(answer)
@@ -245,12 +247,6 @@ class TrialObserver:
             text = f"{hook.label!r} on {spec.wire}: {problem}"
             yield diagnose("output-field", text, hook.place, handler=hook.label)
 
-    def _decode(self, hook: ConfiguredHook, spec: EventSpec, record: TapRecord) -> HookOutput:
-        name = signal.Signals(record.signal).name if record.signal else None
-        end = ProcessExit(record.exit_code, name, record.stdout, record.stderr)
-        handler = hook.handler or HandlerSpec("command", Layer.RUNTIME, hook.place)
-        return decode_exit(self.engine.agent, self.engine.rules, spec, handler, end)
-
     # -- effects
 
     def _holds(
@@ -291,11 +287,6 @@ def _has_late_json(output: str) -> bool:
             continue
         return isinstance(value, dict)
     return False
-
-
-def _was_killed(record: TapRecord) -> bool:
-    """Return whether the agent ended a command, which it does at the timeout."""
-    return not record.ended or record.signal in ENDING_SIGNALS
 
 
 def _was_prevented(made: Made, reason: str) -> bool | None:

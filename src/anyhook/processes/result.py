@@ -137,11 +137,15 @@ def _may_be_reply(beginning: bytes) -> bool:
     return not text or text.startswith("{")
 
 
-def descriptor_budget(wanted: int) -> int:
-    """Return how many commands may run at once under the limit of open files.
+def descriptor_budget(
+    wanted: int, *, each: int = DESCRIPTORS, spare: int = SPARE_DESCRIPTORS
+) -> int:
+    """Return how many things may be open at once under the limit of open files.
 
     Args:
         wanted: The upper bound.
+        each: Descriptors of one of them; by default of a command.
+        spare: Descriptors for everything else.
     """
     if os.name != "posix":
         return wanted
@@ -150,4 +154,4 @@ def descriptor_budget(wanted: int) -> int:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return wanted
-    return max(1, min(wanted, (soft - SPARE_DESCRIPTORS) // DESCRIPTORS))
+    return max(1, min(wanted, (soft - spare) // each))

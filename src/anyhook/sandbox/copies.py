@@ -91,7 +91,8 @@ class Copies:
         """Copy the originals again, if a copy has changed."""
         if self._originals and self._identities() == self._originals:
             return
-        self._remove_copies()
+        for name in ("project", "home", "tmp"):
+            shutil.rmtree(self._root / name, ignore_errors=True)
         self._project.parent.mkdir(parents=True)
         location = Location.of(self._places.project, home=self._places.home)
         copy_home(location, self._home)
@@ -106,10 +107,6 @@ class Copies:
                 status = os.lstat(path)
                 identities[path] = (status.st_ino, status.st_mode, status.st_ctime_ns)
         return identities
-
-    def _remove_copies(self) -> None:
-        for name in ("project", "home", "tmp"):
-            shutil.rmtree(self._root / name, ignore_errors=True)
 
     def enter(self, directory: str) -> None:
         """Change to the copies, and let Landlock forbid to write anywhere else."""
@@ -177,14 +174,10 @@ def copy_home(location: Location, copy: Path) -> None:
             size = path.stat().st_size
             if size <= MAX_HOME_FILE_SIZE and total + size <= MAX_HOME_SIZE:
                 total += size
-                _copy_file(path, destination)
-
-
-def _copy_file(path: Path, destination: Path) -> None:
-    try:
-        shutil.copy2(path, destination)
-    except OSError:  # it is gone, or the user may not read it
-        destination.unlink(missing_ok=True)
+                try:
+                    shutil.copy2(path, destination)
+                except OSError:  # it is gone, or the user may not read it
+                    destination.unlink(missing_ok=True)
 
 
 # -- the project

@@ -9,7 +9,6 @@ decides nothing, so a denial is sent with 200.
 from __future__ import annotations
 
 import hmac
-import os
 import re
 import secrets
 import signal
@@ -39,6 +38,7 @@ from anyhook.handlers.network import (
     normalize_host,
 )
 from anyhook.model.json import parse_event
+from anyhook.processes.result import descriptor_budget
 from anyhook.server.address import BACKLOG
 
 if TYPE_CHECKING:
@@ -113,22 +113,6 @@ def make_app(
     )
 
 
-def connection_budget(wanted: int) -> int:
-    """Return how many connections may be open under the limit of open files.
-
-    Args:
-        wanted: The upper bound.
-    """
-    if os.name != "posix":
-        return wanted
-    import resource
-
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return wanted
-    return max(1, min(wanted, soft // 4))  # hooks and their processes need the others
-
-
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
     """Limits for the clients of a server, with or without a token.
@@ -196,7 +180,8 @@ class _Config(uvicorn.Config):
     """Settings of a server, and its connections without a whole request, oldest first."""
 
     def __init__(self, limits: RequestLimits, app: ASGIApp, **options: Any) -> None:
-        self.connections = connection_budget(limits.connections)
+        # Hooks and their processes need the other three.
+        self.connections = descriptor_budget(limits.connections, each=4, spare=0)
         # asyncio accepts so many connections in each pass of its loop, and needs about four passes
         # until it has closed one that is too many: all of them together must have descriptors.
         super().__init__(app, backlog=max(1, self.connections // 4), **options)

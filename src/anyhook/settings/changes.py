@@ -7,12 +7,12 @@ Everything that edits the settings of an agent makes `Change` objects and writes
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError, UsageError
 from anyhook.files import data_directory, locked, read_user_file
 from anyhook.model.layers import Layer
+from anyhook.model.record import Record
 from anyhook.settings.edit import read_settings
 from anyhook.settings.formats import find_rejected, is_blank
 from anyhook.settings.hookset import load_hooks
@@ -37,8 +37,7 @@ TURN_SECONDS = 120.0
 """Seconds that an edit waits for the edits of other processes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Record, kw_only=False):
     """The change of one file.
 
     Attributes:
@@ -80,8 +79,7 @@ class Change:
         return f"{self.path}:{rejected.place.line}: {rejected_message(self.agent, rejected)}"
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenChanges:
+class WrittenChanges(Record, kw_only=False):
     """What was written.
 
     Attributes:

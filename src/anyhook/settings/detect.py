@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.errors import UsageError
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.layers import Layer
+from anyhook.model.record import Record
 from anyhook.settings.directories import is_pattern, list_files
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.jsonc import value_at
@@ -33,8 +33,7 @@ USER_LAYERS = frozenset({Layer.USER, Layer.EXTENSION, Layer.PLUGIN})
 REPOSITORY_MARKERS = (".git", ".hg", ".jj", ".svn")
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSettings:
+class AgentSettings(Record, kw_only=False):
     """The settings files of one agent that hold hooks, or cannot be read.
 
     Attributes:
@@ -55,8 +54,7 @@ class AgentSettings:
         return self.project_files + self.user_files
 
 
-@dataclass(frozen=True, slots=True)
-class AgentChoice:
+class AgentChoice(Record, kw_only=False):
     """The agent whose settings an engine loads.
 
     Attributes:
@@ -221,12 +219,6 @@ def choose_agent(agents: tuple[AgentSettings, ...], wanted: str | None) -> Agent
     return AgentChoice(DEFAULT_AGENT, (assumed,))
 
 
-def _foreign_files(agent: AgentSpec) -> tuple[str, ...]:
-    """Return the ends of the paths of other agents' files that an agent reads."""
-    templates = [file.paths["*"] for file in agent.settings if file.is_foreign]
-    return tuple([template.partition("}")[2] for template in templates])
-
-
 def _not_loaded(agents: tuple[AgentSettings, ...], loaded: str) -> Iterator[Diagnostic]:
     """Report hooks of other agents; a warning if the loaded agent has no hooks of its own."""
     agent = get_agent(loaded)
@@ -234,7 +226,9 @@ def _not_loaded(agents: tuple[AgentSettings, ...], loaded: str) -> Iterator[Diag
     for settings in agents:
         if settings.agent == loaded:
             own = settings
-    foreign_ends = _foreign_files(agent)
+    # The ends of the paths of other agents' files that the agent reads.
+    foreign = [file.paths["*"] for file in agent.settings if file.is_foreign]
+    foreign_ends = tuple([template.partition("}")[2] for template in foreign])
 
     def is_loaded(path: Path) -> bool:
         # Two agents may read the same file.

@@ -6,9 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError
+from anyhook.settings.jsonc import SettingsSyntaxError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from anyhook.settings.formats import SettingsDocument
     from anyhook.settings.jsonc import JsonPath
@@ -98,3 +99,21 @@ def _wrong_type(document: SettingsDocument, path: JsonPath, expected: str) -> Se
         path=document.file,
         line=document.place(path).line,
     )
+
+
+def verified(
+    parse: Callable[[str, str], SettingsDocument], text: str, intended: Any, file: str
+) -> str:
+    """Return the text if it parses to the intended value; protects the user's file from bugs.
+
+    Raises:
+        SettingsError: If it does not.
+    """
+    try:
+        is_intended = parse(text, file).value == intended
+    except SettingsSyntaxError:
+        is_intended = False
+    if not is_intended:
+        message = "the edit would change more than was requested; it was not changed"
+        raise SettingsError(message, path=file)
+    return text

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.files import changed_within_tick, identity_of
+from anyhook.model.record import Record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from anyhook.files import FileIdentity
 
 
-@dataclass(frozen=True, slots=True)
-class FileStamp:
+class FileStamp(Record, kw_only=False):
     """The identity of a file at one time.
 
     Attributes:

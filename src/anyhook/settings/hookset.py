@@ -176,9 +176,9 @@ class HookSet:
 
     def _is_protected(self, handler: HandlerSpec, file: LoadedFile) -> bool:
         """Return whether the administrator's hooks run although a file switches all hooks off."""
-        managed = self.agent.authority.get(Layer.MANAGED)
-        if managed is None:
+        if Layer.MANAGED not in self.agent.layer_order:
             return False
+        managed = self.agent.authority[Layer.MANAGED]
         return self._authority(file) < managed <= self.agent.authority[handler.layer]
 
     def _authority(self, file: LoadedFile) -> int:
@@ -315,7 +315,8 @@ def _limit_hooks(files: Sequence[LoadedFile]) -> list[LoadedFile]:
     """
     counts: dict[Layer, int] = {}
     for file in files:
-        counts[file.source.layer] = counts.get(file.source.layer, 0) + _count_hooks(file)
+        hooks = sum(len(definition.handlers) for definition in file.definitions)
+        counts[file.source.layer] = counts.get(file.source.layer, 0) + hooks
     if all(count <= MAX_ITEMS for count in counts.values()):
         return list(files)
     remaining = dict.fromkeys(counts, MAX_ITEMS)
@@ -344,10 +345,6 @@ def _too_many_hooks(file: LoadedFile, layer: Layer, count: int) -> Diagnostic:
         f"({MAX_ITEMS:,}); those from here on are left out; remove hooks that are not needed"
     )
     return diagnose("too-many-hooks", message, Place(str(file.source.path)))
-
-
-def _count_hooks(file: LoadedFile) -> int:
-    return sum(len(definition.handlers) for definition in file.definitions)
 
 
 class _Loader:

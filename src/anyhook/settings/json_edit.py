@@ -12,6 +12,7 @@ from anyhook.settings.edited_values import (
     copy_value,
     list_to_extend,
     nest,
+    verified,
     with_member,
 )
 from anyhook.settings.jsonc import TOKENS, Document, JsonSyntaxError, parse, strip_comments
@@ -54,7 +55,7 @@ def add_items(text: str, path: JsonPath, values: Sequence[Any], *, file: str) ->
         changed = _insert(document, container, [nest(new, missing[1:])], key=missing[0])
     else:
         changed = _insert(document, container, new)
-    return _verified(changed, intended, file)
+    return verified(parse, changed, intended, file)
 
 
 def set_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
@@ -66,7 +67,7 @@ def set_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
         return text
     container, missing = document.locate(path)
     changed = _insert(document, container, [nest(value, missing[1:])], key=missing[0])
-    return _verified(changed, intended, file)
+    return verified(parse, changed, intended, file)
 
 
 def remove_item(text: str, path: JsonPath, value: Any, *, file: str) -> str:
@@ -82,7 +83,7 @@ def remove_item(text: str, path: JsonPath, value: Any, *, file: str) -> str:
             return text
         index = items.index(value)
         items.remove(value)
-        text = _verified(_delete(document, container, index), intended, file)
+        text = verified(parse, _delete(document, container, index), intended, file)
 
 
 def remove_member(text: str, path: JsonPath, *, file: str) -> str:
@@ -100,7 +101,7 @@ def remove_member(text: str, path: JsonPath, *, file: str) -> str:
     spans = document.children(container)
     # Of equal keys the last one is the member that is read.
     indexes = [index for index, span in enumerate(spans) if span.step == path[-1]]
-    return _verified(_delete(document, container, indexes[-1]), intended, file)
+    return verified(parse, _delete(document, container, indexes[-1]), intended, file)
 
 
 def prune(text: str, path: JsonPath, *, file: str) -> str:
@@ -145,18 +146,6 @@ def _ensure_object(text: str) -> str:
     if text and not text.endswith("\n"):
         text += "\n"
     return text + "{}\n"
-
-
-def _verified(text: str, intended: Any, file: str) -> str:
-    """Return the text if it parses to the intended value; protects the user's file from bugs."""
-    try:
-        is_intended = parse(text, file).value == intended
-    except JsonSyntaxError:
-        is_intended = False
-    if not is_intended:
-        message = "the edit would change more than was requested; it was not changed"
-        raise SettingsError(message, path=file)
-    return text
 
 
 # -- changes of the text

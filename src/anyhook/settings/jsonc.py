@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from anyhook.model.diagnostics import Place
+from anyhook.model.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,8 +82,7 @@ class JsonSyntaxError(SettingsSyntaxError):
     """Text that is not JSON with comments."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Record, kw_only=False):
     """Offsets of a member of an object or of an item of a list.
 
     Attributes:
@@ -99,26 +99,16 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Document:
-    """A parsed text.
+class SourceText:
+    """The text of a settings file.
 
     Attributes:
         file: Its path, for places.
         text: The text as it is.
-        plain: The text without comments and trailing commas, every offset unchanged.
-        value: The parsed value.
-        repeated: Whether an object has the same key twice.
     """
 
     file: str
     text: str
-    plain: str
-    value: Any
-    repeated: bool
-    _spans: dict[int, list[Span]] = field(default_factory=dict, repr=False, compare=False)
-    _starts: dict[int, dict[str | int, int]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -128,6 +118,25 @@ class Document:
         """Return the line and column of an offset."""
         line = bisect_right(self._line_starts, offset)
         return Place(self.file, line, offset - self._line_starts[line - 1] + 1)
+
+
+@dataclass(frozen=True)
+class Document(SourceText):
+    """A parsed text.
+
+    Attributes:
+        plain: The text without comments and trailing commas, every offset unchanged.
+        value: The parsed value.
+        repeated: Whether an object has the same key twice.
+    """
+
+    plain: str
+    value: Any
+    repeated: bool
+    _spans: dict[int, list[Span]] = field(default_factory=dict, repr=False, compare=False)
+    _starts: dict[int, dict[str | int, int]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def place(self, path: JsonPath) -> Place:
         """Return the place of the value at a path, or of its deepest container that exists."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from anyhook.errors import SettingsError
 from anyhook.files import data_directory, describe_no_directory, read_user_file, record_name
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
+from anyhook.model.record import Record
 from anyhook.settings.changes import Change
 from anyhook.settings.edit import add_item, read_settings
 from anyhook.settings.entries import remove_handler
@@ -39,8 +40,7 @@ SHARED_RECORD = "anyhook-disabled.json"
 VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class KeptHook:
+class KeptHook(Record, kw_only=False):
     """One hook that was taken out of a settings file.
 
     Attributes:

@@ -7,9 +7,9 @@ else in the package works on the usual layout: a definition with `hooks`, and th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anyhook.model.record import Record
 from anyhook.settings.jsonc import dict_at, list_at
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ HANDLER = "handler"
 MATCHER = "matcher"
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenHandler:
+class WrittenHandler(Record, kw_only=False):
     """A handler in a settings file.
 
     Attributes:
@@ -39,8 +38,7 @@ class WrittenHandler:
     value: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenDefinition:
+class WrittenDefinition(Record, kw_only=False):
     """An item in the list of an event.
 
     Attributes:

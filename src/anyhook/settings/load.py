@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
+from anyhook.model.record import Record
 from anyhook.settings.file_stamp import FileStamp
 from anyhook.settings.formats import parse_settings
 from anyhook.settings.jsonc import SettingsSyntaxError
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from anyhook.settings.sources import Source
 
 
-@dataclass(frozen=True, slots=True)
-class _CacheEntry:
+class _CacheEntry(Record, kw_only=False):
     """A file as it was last read.
 
     Attributes:

@@ -194,9 +194,6 @@ class _FileReader(Reporter):
     def _value_at(self, path: tuple[str, ...]) -> Any:
         return value_at(self.document.value, path)
 
-    def _report_type(self, path: tuple[str, ...], expected: str) -> None:
-        self.report("wrong-type", f"{'.'.join(path)} must be {expected}", path)
-
     def report(
         self, code: str, message: str, path: JsonPath, *, severity: Severity | None = None
     ) -> None:
@@ -254,7 +251,7 @@ class _FileReader(Reporter):
         if events is None:
             return definitions
         if not isinstance(events, dict):
-            self._report_type(path, "an object of events")
+            self.report("wrong-type", f"{'.'.join(path)} must be an object of events", path)
             return definitions
         for name, entries in self.limited(events.items(), "events", path):
             if name in self.events:

@@ -6,7 +6,7 @@ import fnmatch
 import json
 import os
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from anyhook.agents.spec import Extensions
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
+from anyhook.model.record import Record
 from anyhook.settings.directories import (
     base_directory,
     directories_down_to,
@@ -244,8 +245,7 @@ def written_file(agent: AgentSpec, location: Location, layer: Layer) -> Path | N
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _SettingsPlace:
+class _SettingsPlace(Record, kw_only=False):
     """A place of settings: a file, or a pattern of files.
 
     Attributes:
@@ -282,7 +282,7 @@ def _settings_places(
         own_path = _written_path(place)
         if place.file.written_name and own_path not in paths:
             paths.append(own_path)
-        files += [replace(place, path=path) for path in paths]
+        files += [place.replace(path=path) for path in paths]
     return files
 
 

@@ -10,17 +10,16 @@ import datetime
 import math
 import re
 import tomllib
-from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from anyhook.model.diagnostics import Place
-from anyhook.settings.jsonc import SettingsSyntaxError
+from anyhook.settings.jsonc import SettingsSyntaxError, SourceText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from anyhook.model.diagnostics import Place
     from anyhook.settings.jsonc import JsonPath
 
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*+")
@@ -75,18 +74,14 @@ class TomlSection:
 
 
 @dataclass(frozen=True)
-class TomlDocument:
+class TomlDocument(SourceText):
     """A parsed TOML file.
 
     Attributes:
-        file: Its path, for places.
-        text: The text as it is.
         value: The parsed value as JSON: dates and infinite numbers are objects, which no member of
             a hook may be.
     """
 
-    file: str
-    text: str
     value: Any
     repeated: bool = field(default=False, init=False)
     """Whether a table has the same key twice: never, as TOML forbids it."""
@@ -106,15 +101,6 @@ class TomlDocument:
         scanner = _Scanner(self.text)
         scanner.scan()
         return scanner
-
-    @cached_property
-    def _line_starts(self) -> list[int]:
-        return [0, *(match.end() for match in re.finditer("\n", self.text))]
-
-    def place_at(self, offset: int) -> Place:
-        """Return the line and column of an offset."""
-        line = bisect_right(self._line_starts, offset)
-        return Place(self.file, line, offset - self._line_starts[line - 1] + 1)
 
     def place(self, path: JsonPath) -> Place:
         """Return the place of the value at a path, or of its deepest container that has one."""

@@ -13,7 +13,13 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import String
 
 from anyhook.errors import SettingsError
-from anyhook.settings.edited_values import append_new, copy_value, list_to_extend, with_member
+from anyhook.settings.edited_values import (
+    append_new,
+    copy_value,
+    list_to_extend,
+    verified,
+    with_member,
+)
 from anyhook.settings.jsonc import SettingsSyntaxError
 from anyhook.settings.toml import parse_toml
 
@@ -40,7 +46,7 @@ def add_items(text: str, path: JsonPath, values: Sequence[Any], *, file: str) ->
     if not new:
         return text
     if all(isinstance(value, dict) for value in new) and not _is_inline(document, path):
-        return _verified(_insert_tables(document, path, new), intended, file)
+        return verified(parse_toml, _insert_tables(document, path, new), intended, file)
 
     def append(root: Any) -> None:
         parent = _container(root, path[:-1])
@@ -49,7 +55,7 @@ def add_items(text: str, path: JsonPath, values: Sequence[Any], *, file: str) ->
         for value in new:
             parent[path[-1]].append(_inline(value))
 
-    return _verified(_change(text, append, file), intended, file)
+    return verified(parse_toml, _change(text, append, file), intended, file)
 
 
 def set_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
@@ -62,7 +68,7 @@ def set_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
     def set_value(root: Any) -> None:
         _container(root, path[:-1])[path[-1]] = _inline(value)
 
-    return _verified(_change(text, set_value, file), intended, file)
+    return verified(parse_toml, _change(text, set_value, file), intended, file)
 
 
 def replace_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
@@ -86,7 +92,7 @@ def replace_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
         item = _literal(value) if is_literal else None
         container[path[-1]] = _inline(value) if item is None else item
 
-    return _verified(_change(text, replace, file), intended, file)
+    return verified(parse_toml, _change(text, replace, file), intended, file)
 
 
 def remove_item(text: str, path: JsonPath, value: Any, *, file: str) -> str:
@@ -170,18 +176,6 @@ def _literal(value: Any) -> Any:
         return tomlkit.string(value, literal=True, multiline="\n" in value)
     except (TOMLKitError, ValueError):
         return None
-
-
-def _verified(text: str, intended: Any, file: str) -> str:
-    """Return the text if it parses to the intended value; protects the user's file from bugs."""
-    try:
-        is_intended = parse_toml(text, file).value == intended
-    except SettingsSyntaxError:
-        is_intended = False
-    if not is_intended:
-        message = "the edit would change more than was requested; it was not changed"
-        raise SettingsError(message, path=file)
-    return text
 
 
 # -- changes by tomlkit
@@ -286,9 +280,9 @@ def _remove(document: TomlDocument, path: JsonPath) -> str:
 
         changed = _change(document.text, remove, document.file)
     try:
-        return _verified(changed, intended, document.file)
+        return verified(parse_toml, changed, intended, document.file)
     except SettingsError:
-        return _verified(changed, alternative, document.file)
+        return verified(parse_toml, changed, alternative, document.file)
 
 
 def _drop_empty(value: Any, path: JsonPath) -> None:

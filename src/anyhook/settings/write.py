@@ -64,7 +64,9 @@ def write_atomically(
     before = None if expected is None else expected.encode()
     try:
         real.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if is_private else 0o777)
-        _refuse_read_only(real, path)
+        # The mode is checked too: the system would let an administrator write the file.
+        if real.exists() and not (os.access(real, os.W_OK) and real.stat().st_mode & 0o222):
+            raise SettingsError("it is read-only; it was not changed", path=str(path))
         with _signals_blocked(), locked(real), _locked_for_agents(real, path):
             if not _has_content(real, before):
                 message = "it changed while it was being edited; try again"
@@ -80,12 +82,6 @@ def write_atomically(
     except OSError as error:
         message = f"it cannot be written ({error.strerror}); it was not changed"
         raise SettingsError(message, path=str(path)) from error
-
-
-def _refuse_read_only(real: Path, path: Path) -> None:
-    # The mode is checked too: the system would let an administrator write the file.
-    if real.exists() and not (os.access(real, os.W_OK) and real.stat().st_mode & 0o222):
-        raise SettingsError("it is read-only; it was not changed", path=str(path))
 
 
 def _has_content(path: Path, content: bytes | None) -> bool:

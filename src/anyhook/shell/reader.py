@@ -208,16 +208,13 @@ class Reader:
             handler(self, call)
             return
         if name in scope.aliases:
-            self._read_alias(call)
+            inner = call.scope.copy()
+            body = inner.aliases[call.name]
+            inner.aliases = {}
+            self.read_joined([Value(body), *call.values[1:]], inner, call.wrappers)
         if name in scope.functions and self.waiting_shells and scope.input is not NO_INPUT:
             self.add_uncertain(call.source, scope, call.wrappers)
         self.add(call)
-
-    def _read_alias(self, call: Call) -> None:
-        inner = call.scope.copy()
-        body = inner.aliases[call.name]
-        inner.aliases = {}
-        self.read_joined([Value(body), *call.values[1:]], inner, call.wrappers)
 
     def read_options(
         self, command: Command, scope: Scope, options: Mapping[str, Sequence[Value]] | None = None

@@ -142,7 +142,9 @@ class Approvals:
             OSError: If it cannot be written.
         """
         self._write("pending", call.id, _call_json(call))
-        self._drop_oldest()
+        paths = list(self._files("pending"))
+        for path in sorted(paths, key=_modified)[: max(0, len(paths) - MAX_PENDING)]:
+            _remove(path)
 
     def use(self, digest: str) -> Approval | None:
         """Use the approval of a call, if there is one; it cannot be used a second time.
@@ -264,11 +266,6 @@ class Approvals:
         except OSError:
             _remove(temporary)
             raise
-
-    def _drop_oldest(self) -> None:
-        paths = list(self._files("pending"))
-        for path in sorted(paths, key=_modified)[: max(0, len(paths) - MAX_PENDING)]:
-            _remove(path)
 
     def _drop_expired(self) -> None:
         oldest = time.time() - KEPT_SECONDS

@@ -197,7 +197,8 @@ class _Reader:
         language = language_of_program(name)
         self._note_program(program, name, source)
         if name in _SOURCES:
-            self._load_first(arguments, source)
+            for word in arguments[:1]:
+                self.code.load(word, source)
         elif name in FILE_OPTION_PROGRAMS:
             self._read_file_options(arguments, source)
         elif language is not None:
@@ -210,10 +211,6 @@ class _Reader:
             self._read_exec_options(arguments, source, depth)
         elif name in PROJECT_RUNNERS:
             self._read_file_options(arguments, source)
-
-    def _load_first(self, arguments: list[Word], source: str) -> None:
-        for word in arguments[:1]:
-            self.code.load(word, source)
 
     def _hold_directories(self, words: list[Word]) -> None:
         for word in words:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyhook.model.record import Record
 from anyhook.trust.code_names import names_in
 from anyhook.trust.code_text import read_code
 from anyhook.trust.languages import (
@@ -48,8 +48,7 @@ _SEARCHES_UPWARDS = frozenset({SHELL, JAVASCRIPT})
 """Languages whose scripts name modules by paths, which may lead to any directory above."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Record, kw_only=False):
     """The entries of a directory.
 
     Attributes:

@@ -12,11 +12,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anyhook.model.record import Record
 from anyhook.shell.programs import PACKAGE_RUNNERS, TASK_RUNNERS
 from anyhook.trust.languages import PROJECT_FILES
 from anyhook.trust.scope import TrustScope
@@ -72,8 +72,7 @@ MAX_UNCLEAR = 20
 """Unclear words of a command that are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandFiles:
+class CommandFiles(Record, kw_only=False):
     """What the text of a command shows of the files that it runs.
 
     Attributes:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from anyhook.files import changed_within_tick, identity_of, read_user_file
+from anyhook.model.record import Record
 from anyhook.trust.languages import CODE_SUFFIXES
 from anyhook.trust.loaded_code import PACKAGE_DIRECTORIES
 
@@ -38,8 +39,7 @@ SHOWN_BYTES = 256 * 1024
 """A longer file is bound by its hash and not kept to show a difference."""
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Record, kw_only=False):
     """A file as it is now.
 
     Attributes:

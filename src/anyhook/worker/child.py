@@ -258,15 +258,11 @@ class WorkerChild:
             # The client waits no longer, and the server replaces this process.
             self._control.send(self._message(ANSWERED))
             os.nice(LESS_URGENT)
-            self._keep_loaded_code()
+            with suppress(Exception):  # a full disk, or a hook that has replaced functions
+                self._server.loaded.report.keep(self._environ)
             output.record()
         finally:  # the server may be gone
             exit_now(0)
-
-    def _keep_loaded_code(self) -> None:
-        """Keep what the functions have loaded and the file had not, for trust to be bound to it."""
-        with suppress(Exception):  # a full disk, or a hook that has replaced functions
-            self._server.loaded.report.keep(self._environ)
 
     def send(self, output: _Connection) -> None:
         """Send the reply, unless that was done.

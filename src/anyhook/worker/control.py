@@ -228,7 +228,9 @@ def stop_server(
             return StopResult(base=base, pid=process.pid, how="stopped")
     running = [int(pid) for pid in status["running"]]
     for pid in running:
-        _kill_group(pid)
+        with suppress(ProcessLookupError, PermissionError):
+            if os.getpgid(pid) == pid:
+                os.killpg(pid, signal.SIGKILL)
     hooks = (str(status["hook"]),) if running else ()
     return StopResult(base=base, pid=process.pid, how="killed", busy=hooks)
 
@@ -295,10 +297,3 @@ class _Process:
             return True
         time.sleep(timeout)
         return False
-
-
-def _kill_group(leader: int) -> None:
-    """Kill a process and what it started, if it leads a group, as the children of servers do."""
-    with suppress(ProcessLookupError, PermissionError):
-        if os.getpgid(leader) == leader:
-            os.killpg(leader, signal.SIGKILL)

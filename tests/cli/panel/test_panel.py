@@ -449,8 +449,6 @@ async def test_s_lets_a_hook_run_without_deciding_and_decide_again(trusted):
         await driver.press("s")
         asked = ("let log.sh run without deciding", "Let it run without deciding?")
         await driver.shows(*asked, "Recording is off")
-            "let log.sh run without deciding", "Let it run without deciding?", "Recording is off"
-        )
         await driver.press("escape")
         assert file.read_text() == before
 

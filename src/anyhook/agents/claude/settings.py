@@ -111,14 +111,6 @@ LAYER_ORDER = (
     Layer.MANAGED,
 )
 PRECEDENCE = (Layer.USER, Layer.PROJECT, Layer.LOCAL, Layer.MANAGED)
-AUTHORITY = {
-    Layer.PROJECT: 0,
-    Layer.LOCAL: 0,
-    Layer.PLUGIN: 1,
-    Layer.USER: 2,
-    Layer.MANAGED: 3,
-    Layer.RUNTIME: 4,
-}
 
 MANAGED_ONLY = frozenset({Layer.MANAGED})
 HOOK_TOGGLES = (

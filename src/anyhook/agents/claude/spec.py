@@ -5,7 +5,6 @@ from __future__ import annotations
 from anyhook.agents.claude.observed import DOCUMENTED, OBSERVED, OLDER_RELEASES
 from anyhook.agents.claude.replies import FOREIGN_MEMBERS, OLD_WORDS, OUTPUT, PERMISSION_WORDS
 from anyhook.agents.claude.settings import (
-    AUTHORITY,
     ENV_FILE,
     HANDLER_TYPES,
     HOOK_TOGGLES,
@@ -55,7 +54,6 @@ CLAUDE = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     settings_environment=("env",),
     layer_order=LAYER_ORDER,
     precedence=PRECEDENCE,
-    authority=AUTHORITY,
     needs_trust=frozenset({Layer.PROJECT, Layer.LOCAL}),
     hook_toggles=HOOK_TOGGLES,
     renamed_events={

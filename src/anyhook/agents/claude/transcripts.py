@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from anyhook.agents.claude.transcript_texts import (
     CLASSIFIER,
@@ -29,26 +29,23 @@ from anyhook.agents.claude.transcript_texts import (
     reply_of,
     source_of_start,
 )
+from anyhook.agents.session_reader import SessionReader
 from anyhook.agents.transcripts import (
-    Draft,
-    EventQueue,
     Refusal,
     TranscriptFormat,
     find_lines,
     join_text_blocks,
     object_in,
     objects_in,
-    parse_time,
     read_json_file,
-    read_records,
     text_in,
     without_gz,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.transcripts import Problems, TranscriptEvent
+    from anyhook.agents.session_reader import Draft
 
 # Bookkeeping, and attachments that are not about hooks: a third of the bytes of a session. Both
 # forms are the first members of the record, so that no text inside it can look like them.
@@ -66,22 +63,6 @@ def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     for project in sorted((root / "projects").glob("*/")):
         yield from find_lines(project, "*.jsonl")
         yield from find_lines(project, "*/subagents/**/*.jsonl")
-
-
-def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
-    """Yield the events of a file."""
-    reader = _Reader(path)
-    queue = reader.queue
-    for line, record in read_records(path, problems, _NEEDLESS.match):
-        # What hooks did follows the record of their event.
-        if record.get("type") != "attachment":
-            yield from queue.flush()
-        reader.take(record, line)
-    reader.end_turn()
-    queue.release()
-    yield from queue.flush()
-    if not reader.has_records:
-        problems(f"{path}: has no record of a session of Claude Code")
 
 
 class _Turn:
@@ -105,18 +86,15 @@ class _Turn:
         self.line = 0
 
 
-class _Reader:
-    """Turns records into events.
+class _Reader(SessionReader):
+    """Turns records into events."""
 
-    Attributes:
-        queue: The events.
-        has_records: Whether a record of a session was read.
-    """
+    needless = _NEEDLESS
+    follow_up = "attachment"  # what hooks did follows the record of their event
+    without_session = "has no record of a session of Claude Code"
 
     def __init__(self, path: Path) -> None:
-        self.queue = EventQueue()
-        self.has_records = False
-        self._path = path
+        super().__init__(path)
         self._is_subagent = path.parent.name == "subagents" or path.name.startswith("agent-")
         self._transcript_path = _main_file(path) if self._is_subagent else str(path)
         self._is_aside = False
@@ -124,8 +102,6 @@ class _Reader:
         if self._is_subagent:
             meta = read_json_file(without_gz(path).with_suffix(".meta.json"))
             self._agent_type = text_in(meta, "agentType")
-        self._line = 0
-        self._is_started = False
         self._start: Draft | None = None
         self._prompt_id = ""
         self._permission_mode = ""
@@ -133,17 +109,17 @@ class _Reader:
         self._was_continued = False
         self._compaction: Draft | None = None
 
-    def take(self, record: dict[str, Any], line: int) -> None:
+    def take(self, record: dict[str, Any]) -> None:
         """Read a record."""
-        take = _TAKERS.get(text_in(record, "type"))
-        if take is None or not text_in(record, "sessionId"):
+        take = self.takers.get(text_in(record, "type"))
+        session_id = text_in(record, "sessionId")
+        if take is None or not session_id:
             return
-        self.has_records = True
-        self._line = line
         if not self._transcript_path:
-            self._transcript_path = str(self._path.with_name(f"{record['sessionId']}.jsonl"))
-        if not self._is_started:
-            self._is_started = True
+            self._transcript_path = str(self.path.with_name(f"{session_id}.jsonl"))
+        is_first = not self.session_id
+        self.session_id = session_id
+        if is_first:
             self._add_start(record)
         # Releases before 2.1 wrote the records of subagents into the file of the session.
         self._is_aside = record.get("isSidechain") is True and not self._is_subagent
@@ -170,7 +146,7 @@ class _Reader:
             self._end_compaction(record, text)
         elif record.get("isMeta") is True:
             if text.startswith(STOP_FEEDBACK):
-                self.end_turn()
+                self.end_turns()
                 self._was_continued = True
         elif text.startswith(INTERRUPTED):
             self._turn = None  # an interrupted turn has no Stop
@@ -178,7 +154,7 @@ class _Reader:
             self._add_prompt(record, text)
 
     def _add_prompt(self, record: dict[str, Any], text: str) -> None:
-        self.end_turn()
+        self.end_turns()
         self.queue.release()
         self._was_continued = False
         self._prompt_id = text_in(record, "promptId") or self._prompt_id
@@ -194,7 +170,7 @@ class _Reader:
         payload["prompt"] = text
         if "permissionMode" not in record and "permission_mode" in payload:
             reconstructed += ("permission_mode",)
-        self._add(payload, "before_prompt", record, reconstructed)
+        self.add(payload, "before_prompt", reconstructed)
 
     def _add_result(self, record: dict[str, Any], block: dict[str, Any]) -> None:
         call_id = text_in(block, "tool_use_id")
@@ -221,12 +197,10 @@ class _Reader:
         if changed is not None:
             payload["tool_input"] = changed
             reconstructed += ("tool_input",)
-        base = call.key.removesuffix("before_tool")
         if is_error:
             payload["tool_use_id"] = call_id
             payload["error"] = text
-            key = base + "post_tool_use_failure"
-            self._add(payload, "post_tool_use_failure", record, reconstructed, key)
+            self.add(payload, "post_tool_use_failure", reconstructed, call.place)
             return
         if "toolUseResult" in record:
             payload["tool_response"] = record["toolUseResult"]
@@ -235,7 +209,7 @@ class _Reader:
             payload["tool_response"] = make_response(payload, join_text_blocks(content))
             reconstructed += ("tool_response",)
         payload["tool_use_id"] = call_id
-        self._add(payload, "after_tool", record, reconstructed, base + "after_tool")
+        self.add(payload, "after_tool", reconstructed, call.place)
 
     def _add_refusal(self, record: dict[str, Any], call: Draft, text: str) -> None:
         """Add the event of a call that a classifier denied; other refusals have none."""
@@ -246,8 +220,7 @@ class _Reader:
         for member in ("tool_name", "tool_input", "tool_use_id"):
             payload[member] = call.payload[member]
         payload["reason"] = denial[1]
-        key = call.key.removesuffix("before_tool") + "permission_denied"
-        self._add(payload, "permission_denied", record, (*call.reconstructed, "reason"), key)
+        self.add(payload, "permission_denied", (*call.reconstructed, "reason"), call.place)
 
     # -- answers of the model
 
@@ -267,7 +240,7 @@ class _Reader:
             self.queue.release()
             turn = self._turn = _Turn(message_id, text_in(record, "uuid") or message_id)
         turn.record = record
-        turn.line = self._line
+        turn.line = self.line
         for block in objects_in(message, "content"):
             if block.get("type") == "tool_use":
                 turn.has_call = True
@@ -284,13 +257,10 @@ class _Reader:
         payload["tool_name"] = name
         payload["tool_input"] = object_in(block, "input")
         payload["tool_use_id"] = call_id
-        key = f"{text_in(record, 'uuid')}/{call_id}/before_tool"
         reconstructed = ("permission_mode",) if "permission_mode" in payload else ()
-        time = parse_time(record.get("timestamp"))
-        draft = Draft(payload, "before_tool", time, reconstructed, key, self._line)
-        self.queue.hold(call_id, draft)
+        self.hold_call(call_id, payload, reconstructed, f"{text_in(record, 'uuid')}/{call_id}")
 
-    def end_turn(self) -> None:
+    def end_turns(self) -> None:
         """Add the event of a turn that has ended: `Stop`, `SubagentStop` or `StopFailure`."""
         self._close_compaction()
         turn, self._turn = self._turn, None
@@ -311,7 +281,7 @@ class _Reader:
             event = "subagent_stop"
             payload = self._payload("SubagentStop", turn.record)
             payload["stop_hook_active"] = self._was_continued
-            payload["agent_transcript_path"] = str(self._path)
+            payload["agent_transcript_path"] = str(self.path)
             if not self._agent_type:
                 reconstructed = ("agent_type",)
         else:
@@ -321,9 +291,7 @@ class _Reader:
             if "permission_mode" in payload:
                 reconstructed = ("permission_mode",)
         payload["last_assistant_message"] = "\n".join(turn.texts)
-        key = f"{turn.key}/{event}"
-        draft = self._add(payload, event, turn.record, reconstructed, key)
-        draft.line = turn.line
+        self.add(payload, event, reconstructed, turn.key, at=(turn.record, turn.line))
 
     # -- starts, compactions, replies of hooks
 
@@ -332,13 +300,13 @@ class _Reader:
             self._prompt_id = text_in(record, "promptId")
             payload = self._payload("SubagentStart", record)
             reconstructed = () if self._agent_type else ("agent_type",)
-            self._add(payload, "subagent_start", record, reconstructed)
+            self.add(payload, "subagent_start", reconstructed)
             return
         source = source_of_start(object_in(record, "attachment"))
         payload = self._payload("SessionStart", record)
         payload["source"] = source or "startup"
         reconstructed = () if source else ("source",)
-        self._start = self._add(payload, "session_start", record, reconstructed)
+        self._start = self.add(payload, "session_start", reconstructed)
 
     def take_attachment(self, record: dict[str, Any]) -> None:
         attachment = object_in(record, "attachment")
@@ -363,7 +331,7 @@ class _Reader:
     def take_system(self, record: dict[str, Any]) -> None:
         if record.get("subtype") != "compact_boundary":
             return
-        self.end_turn()
+        self.end_turns()
         self.queue.release()
         data = object_in(record, "compactMetadata")
         trigger = text_in(data, "trigger")
@@ -372,7 +340,7 @@ class _Reader:
         payload["trigger"] = trigger if trigger in ("manual", "auto") else "auto"
         if payload["trigger"] != trigger:
             reconstructed += ("trigger",)
-        draft = self._add(payload, "before_compress", record, reconstructed)
+        draft = self.add(payload, "before_compress", reconstructed)
         duration = data.get("durationMs")
         if draft.time is not None and isinstance(duration, int | float):
             draft.time -= duration / 1000  # the record is written after the compaction
@@ -395,7 +363,7 @@ class _Reader:
         summary = SUMMARY.match(text)
         payload["compact_summary"] = summary[1] if summary else text
         reconstructed = (*started.reconstructed, "compact_summary")
-        self._add(payload, "post_compact", record, reconstructed)
+        self.add(payload, "post_compact", reconstructed)
 
     def _close_compaction(self) -> Draft | None:
         started, self._compaction = self._compaction, None
@@ -424,25 +392,12 @@ class _Reader:
         payload["hook_event_name"] = wire
         return payload
 
-    def _add(
-        self,
-        payload: dict[str, Any],
-        event: str,
-        record: dict[str, Any],
-        reconstructed: tuple[str, ...] = (),
-        key: str = "",
-    ) -> Draft:
-        key = key or f"{text_in(record, 'uuid') or self._line}/{event}"
-        time = parse_time(record.get("timestamp"))
-        return self.queue.add(Draft(payload, event, time, reconstructed, key, self._line))
-
-
-_TAKERS: dict[str, Callable[[_Reader, dict[str, Any]], None]] = {
-    "user": _Reader.take_user,
-    "assistant": _Reader.take_assistant,
-    "attachment": _Reader.take_attachment,
-    "system": _Reader.take_system,
-}
+    takers: ClassVar = {
+        "user": take_user,
+        "assistant": take_assistant,
+        "attachment": take_attachment,
+        "system": take_system,
+    }
 
 
 def _main_file(path: Path) -> str:
@@ -456,6 +411,6 @@ def _main_file(path: Path) -> str:
 TRANSCRIPTS = TranscriptFormat(
     name="claude",
     find=find,
-    read=read,
+    read=_Reader.read,
     own_members=frozenset({"parentUuid", "isSidechain", "userType", "sessionId"}),
 )

@@ -9,26 +9,23 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from anyhook.agents.session_reader import SessionReader
 from anyhook.agents.transcripts import (
-    Draft,
-    EventQueue,
     Refusal,
     TranscriptFormat,
     find_lines,
     join_text_blocks,
     object_in,
-    parse_time,
-    read_records,
     text_in,
 )
 from anyhook.model.json import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.transcripts import Problems, TranscriptEvent
+    from anyhook.agents.session_reader import Draft
 
 # State, usage, instructions and reasoning: most bytes of a file. The first members of the record,
 # so that no text inside it can look like them.
@@ -73,32 +70,16 @@ def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     yield from find_lines(root / "archived_sessions", "rollout-*.jsonl")
 
 
-def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
-    """Yield the events of a file."""
-    reader = _Reader(path)
-    for line, record in read_records(path, problems, _NEEDLESS.match):
-        reader.take(record, line)
-        yield from reader.queue.flush()
-    reader.queue.release()
-    yield from reader.queue.flush()
-    if not reader.thread_id:
-        problems(f"{path}: has no session_meta record of Codex CLI")
+class _Reader(SessionReader):
+    """Turns records into events."""
 
-
-class _Reader:
-    """Turns records into events.
-
-    Attributes:
-        queue: The events.
-        thread_id: The thread; empty before `session_meta`.
-    """
+    needless = _NEEDLESS
+    without_session = "has no session_meta record of Codex CLI"
 
     def __init__(self, path: Path) -> None:
-        self.queue = EventQueue()
-        self.thread_id = ""
-        self._path = path
+        super().__init__(path)
+        self._thread_id = ""
         self._parent_path = ""
-        self._session_id = ""
         self._agent_type = ""
         self._is_subagent = False
         self._is_one_turn = False
@@ -109,36 +90,37 @@ class _Reader:
         self._permission_mode = ""
         # Some releases write a prompt in two forms, before the answer.
         self._prompt = ""
-        self._time: float | None = None
-        self._line = 0
         # Calls whose result came as an item, before the text for the model.
         self._finished: dict[str, None] = {}
 
-    def take(self, record: dict[str, Any], line: int) -> None:
-        """Read a record."""
+    def take(self, record: dict[str, Any]) -> None:
+        """Read a record; that of the thread is the first one."""
         payload = object_in(record, "payload")
         kind = text_in(record, "type")
-        if not self.thread_id and kind != "session_meta":
-            return
-        self._line = line
-        self._time = parse_time(record.get("timestamp"))
-        take = _TAKERS.get(kind) or _PAYLOAD_TAKERS.get((kind, text_in(payload, "type")))
-        if take is not None:
-            take(self, payload)
+        if kind == "session_meta":
+            self._take_meta(payload)
+        elif self.session_id:
+            take = self.takers.get(kind) or self.takers.get(f"{kind}/{text_in(payload, 'type')}")
+            if take is not None:
+                take(self, payload)
+
+    def place_of(self, _record: dict[str, Any], line: int) -> str:
+        """Return what identifies an event of a turn."""
+        return f"{self._thread_id}/{self._turn_id or line}"
 
     # -- threads and turns
 
-    def take_meta(self, meta: dict[str, Any]) -> None:
-        if self.thread_id:
+    def _take_meta(self, meta: dict[str, Any]) -> None:
+        if self._thread_id:
             return
-        self.thread_id = text_in(meta, "id")
-        self._session_id = text_in(meta, "session_id") or self.thread_id
+        self._thread_id = text_in(meta, "id")
+        self.session_id = text_in(meta, "session_id") or self._thread_id
         self._cwd = text_in(meta, "cwd")
         self._is_one_turn = meta.get("source") == "exec"
         parent = text_in(meta, "parent_thread_id")
         self._is_subagent = bool(parent)
         self._agent_type = text_in(meta, "agent_role") or "default"
-        self._parent_path = _find_thread(self._path, parent) if parent else ""
+        self._parent_path = _find_thread(self.path, parent) if parent else ""
 
     def take_context(self, context: dict[str, Any]) -> None:
         turn_id = text_in(context, "turn_id")
@@ -153,17 +135,14 @@ class _Reader:
         self.queue.release()
         if self._is_subagent and not self._is_started:
             payload = self._payload("SubagentStart", is_about_agent=True)
-            payload["agent_id"] = self.thread_id
+            payload["agent_id"] = self._thread_id
             payload["agent_type"] = self._agent_type
-            self._add(payload, "subagent_start")
+            self.add(payload, "subagent_start")
         elif not self._is_subagent and (not self._is_started or self._is_one_turn):
-            self._add_start("resume" if self._is_started else "startup", turn_id)
+            payload = self._payload("SessionStart", has_turn=False)
+            payload["source"] = "resume" if self._is_started else "startup"
+            self.add(payload, "session_start", ("source",))
         self._is_started = True
-
-    def _add_start(self, source: str, key: str) -> None:
-        payload = self._payload("SessionStart", has_turn=False)
-        payload["source"] = source
-        self._add(payload, "session_start", ("source",), key)
 
     def take_complete(self, data: dict[str, Any]) -> None:
         self._prompt = ""
@@ -173,29 +152,29 @@ class _Reader:
         if self._is_subagent:
             payload = self._payload("SubagentStop", is_about_agent=True)
             payload["transcript_path"] = self._parent_path
-            payload["agent_transcript_path"] = str(self._path)
+            payload["agent_transcript_path"] = str(self.path)
             payload["stop_hook_active"] = False
-            payload["agent_id"] = self.thread_id
+            payload["agent_id"] = self._thread_id
             payload["agent_type"] = self._agent_type
             payload["last_assistant_message"] = message if isinstance(message, str) else None
             if not self._parent_path:
                 reconstructed += ("transcript_path",)
-            self._add(payload, "subagent_stop", reconstructed)
+            self.add(payload, "subagent_stop", reconstructed)
             return
         payload = self._payload("Stop")
         payload["stop_hook_active"] = False
         payload["last_assistant_message"] = message if isinstance(message, str) else None
-        self._add(payload, "after_agent", reconstructed)
+        self.add(payload, "after_agent", reconstructed)
         if self._is_one_turn:
             payload = self._payload("SessionEnd", has_turn=False)
             del payload["model"], payload["permission_mode"]
             payload["reason"] = "other"
-            self._add(payload, "session_end", ("reason",), self._turn_id)
+            self.add(payload, "session_end", ("reason",))
 
     def take_abort(self, data: dict[str, Any]) -> None:
         self.queue.release()
         if not self._is_subagent and data.get("reason") == "interrupted":
-            self._add(self._payload("Interrupt"), "interrupt")
+            self.add(self._payload("Interrupt"), "interrupt")
 
     def take_compaction(self, _data: dict[str, Any]) -> None:
         self.queue.release()
@@ -203,7 +182,8 @@ class _Reader:
             payload = self._payload(wire)
             del payload["permission_mode"]
             payload["trigger"] = "auto"
-            self._add(payload, event, ("trigger",), f"{self._turn_id}/{self._line}")
+            place = f"{self._thread_id}/{self._turn_id}/{self.line}"
+            self.add(payload, event, ("trigger",), place)
 
     def take_prompt(self, data: dict[str, Any]) -> None:
         item = object_in(data, "item")
@@ -213,12 +193,13 @@ class _Reader:
         """Read a prompt of a release that did not write items."""
         self._add_prompt(text_in(data, "message"), "")
 
-    def _add_prompt(self, text: str, key: str) -> None:
+    def _add_prompt(self, text: str, item_id: str) -> None:
         if text and text != self._prompt:
             self._prompt = text
             payload = self._payload("UserPromptSubmit")
             payload["prompt"] = text
-            self._add(payload, "before_prompt", (), key)
+            place = f"{self._thread_id}/{item_id}" if item_id else ""
+            self.add(payload, "before_prompt", place=place)
 
     # -- calls
 
@@ -247,10 +228,8 @@ class _Reader:
         payload["tool_name"] = name
         payload["tool_input"] = tool_input
         payload["tool_use_id"] = call_id
-        key = f"{self.thread_id}/{self._turn_id}/{call_id}/before_tool"
-        draft = self._draft(payload, "before_tool", (), key)
-        self.queue.hold(call_id, draft)
-        return draft
+        place = f"{self._thread_id}/{self._turn_id}/{call_id}"
+        return self.hold_call(call_id, payload, place=place)
 
     def take_item(self, data: dict[str, Any]) -> None:
         """Read what the interface showed of a prompt, a command or a call of an MCP tool."""
@@ -313,8 +292,7 @@ class _Reader:
         payload["hook_event_name"] = "PostToolUse"
         payload["tool_response"] = response
         payload["tool_use_id"] = payload.pop("tool_use_id")
-        key = call.key.removesuffix("before_tool") + "after_tool"
-        self.queue.add(self._draft(payload, "after_tool", reconstructed, key))
+        self.add(payload, "after_tool", reconstructed, call.place)
 
     # -- payloads
 
@@ -322,56 +300,32 @@ class _Reader:
         self, wire: str, *, has_turn: bool = True, is_about_agent: bool = False
     ) -> dict[str, Any]:
         """Return the members that events have in common, in the order of the program."""
-        payload: dict[str, Any] = {"session_id": self._session_id}
+        payload: dict[str, Any] = {"session_id": self.session_id}
         if has_turn:
             payload["turn_id"] = self._turn_id
         if self._is_subagent and not is_about_agent:
-            payload["agent_id"] = self.thread_id
+            payload["agent_id"] = self._thread_id
             payload["agent_type"] = self._agent_type
-        payload["transcript_path"] = str(self._path)
+        payload["transcript_path"] = str(self.path)
         payload["cwd"] = self._cwd
         payload["hook_event_name"] = wire
         payload["model"] = self._model
         payload["permission_mode"] = self._permission_mode
         return payload
 
-    def _draft(
-        self,
-        payload: dict[str, Any],
-        event: str,
-        reconstructed: tuple[str, ...],
-        key: str,
-    ) -> Draft:
-        return Draft(payload, event, self._time, reconstructed, key, self._line)
-
-    def _add(
-        self,
-        payload: dict[str, Any],
-        event: str,
-        reconstructed: tuple[str, ...] = (),
-        key: str = "",
-    ) -> Draft:
-        key = f"{self.thread_id}/{key or self._turn_id or self._line}/{event}"
-        return self.queue.add(self._draft(payload, event, reconstructed, key))
-
-
-_TAKERS: dict[str, Callable[[_Reader, dict[str, Any]], None]] = {
-    "session_meta": _Reader.take_meta,
-    "turn_context": _Reader.take_context,
-    "compacted": _Reader.take_compaction,
-}
-"""Type of a record to what reads it."""
-_PAYLOAD_TAKERS: dict[tuple[str, str], Callable[[_Reader, dict[str, Any]], None]] = {
-    ("event_msg", "item_completed"): _Reader.take_item,
-    ("event_msg", "user_message"): _Reader.take_message,
-    ("event_msg", "task_complete"): _Reader.take_complete,
-    ("event_msg", "turn_aborted"): _Reader.take_abort,
-    ("response_item", "function_call"): _Reader.take_call,
-    ("response_item", "custom_tool_call"): _Reader.take_call,
-    ("response_item", "function_call_output"): _Reader.take_output,
-    ("response_item", "custom_tool_call_output"): _Reader.take_output,
-}
-"""Type of a record and of its payload to what reads it."""
+    takers: ClassVar = {
+        "turn_context": take_context,
+        "compacted": take_compaction,
+        "event_msg/item_completed": take_item,
+        "event_msg/user_message": take_message,
+        "event_msg/task_complete": take_complete,
+        "event_msg/turn_aborted": take_abort,
+        "response_item/function_call": take_call,
+        "response_item/custom_tool_call": take_call,
+        "response_item/function_call_output": take_output,
+        "response_item/custom_tool_call_output": take_output,
+    }
+    """Type of a record, or that and the type of its payload, to what reads the payload."""
 
 
 def _hook_name(namespace: str, name: str) -> str:
@@ -445,6 +399,6 @@ def _find_thread(path: Path, thread_id: str) -> str:
 TRANSCRIPTS = TranscriptFormat(
     name="codex",
     find=find,
-    read=read,
+    read=_Reader.read,
     own_members=frozenset({"timestamp", "type", "payload"}),
 )

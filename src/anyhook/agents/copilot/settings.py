@@ -110,14 +110,6 @@ LAYER_ORDER = (
     Layer.PLUGIN,
 )
 PRECEDENCE = (Layer.USER, Layer.PROJECT, Layer.LOCAL, Layer.MANAGED)
-AUTHORITY = {
-    Layer.PROJECT: 0,
-    Layer.LOCAL: 0,
-    Layer.PLUGIN: 1,
-    Layer.USER: 2,
-    Layer.MANAGED: 3,
-    Layer.RUNTIME: 4,
-}
 HOOK_TOGGLES = (HookToggle(("disableAllHooks",), "off"),)
 WEB = WebRules(loopback_variable="COPILOT_HOOK_ALLOW_LOCALHOST")
 

@@ -7,7 +7,6 @@ from anyhook.agents.copilot.observed import DOCUMENTED, OBSERVED
 from anyhook.agents.copilot.pascal import PASCAL_EVENTS, PASCAL_OBSERVED, PASCAL_OUTPUT
 from anyhook.agents.copilot.replies import FOREIGN_MEMBERS, OUTPUT, PERMISSION_WORDS, SPECIFIC
 from anyhook.agents.copilot.settings import (
-    AUTHORITY,
     HANDLER_TYPES,
     HOOK_ENVIRONMENT,
     HOOK_TOGGLES,
@@ -93,7 +92,6 @@ COPILOT = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     layer_order=LAYER_ORDER,
     interleaved_layers=REPOSITORY,
     precedence=PRECEDENCE,
-    authority=AUTHORITY,
     needs_trust=REPOSITORY,
     hook_toggles=HOOK_TOGGLES,
     renamed_events={

@@ -8,25 +8,24 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from anyhook.agents.session_reader import SessionReader
 from anyhook.agents.transcripts import (
-    Draft,
-    EventQueue,
     Refusal,
     TranscriptFormat,
     join_text_blocks,
     object_in,
     objects_in,
     parse_time,
-    read_records,
     text_in,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.transcripts import Problems, TranscriptEvent
+    from anyhook.agents.session_reader import Draft, Position
+
 
 # Instructions and usage. The first members of the record, so that no text inside it can look like
 # them.
@@ -47,8 +46,6 @@ ONLY_FROM_HOOKS = {
 
 LATEST_TIME = 1 << 53
 """Milliseconds since the epoch of which a float holds every one."""
-NEARLY = ("timestamp",)
-"""Members that are only close: the record is written before or after the hook."""
 
 
 def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
@@ -58,64 +55,46 @@ def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     yield from sorted((root / "session-state").glob("*/events.jsonl"))
 
 
-def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
-    """Yield the events of a file."""
-    reader = _Reader(path)
-    for line, record in read_records(path, problems, _NEEDLESS.match):
-        # The input of a hook follows the record of its event.
-        if record.get("type") != "hook.start":
-            yield from reader.queue.flush()
-        reader.take(record, line)
-    reader.end_turns()
-    reader.queue.release()
-    yield from reader.queue.flush()
-    if not reader.session_id:
-        problems(f"{path}: has no session.start event of Copilot CLI")
+class _Reader(SessionReader):
+    """Turns records into events."""
 
-
-class _Reader:
-    """Turns records into events.
-
-    Attributes:
-        queue: The events.
-        session_id: The session; empty before `session.start`.
-    """
+    needless = _NEEDLESS
+    follow_up = "hook.start"  # the input of a hook follows the record of its event
+    nearly = ("timestamp",)  # the record is written before or after the hook
+    without_session = "has no session.start event of Copilot CLI"
 
     def __init__(self, path: Path) -> None:
-        self.queue = EventQueue()
-        self.session_id = ""
-        self._path = path
+        super().__init__(path)
         self._cwd = ""
-        self._line = 0
-        self._record: dict[str, Any] = {}
         # Of each agent, by its id, which is empty for the main one.
         self._agents: dict[str, dict[str, Any]] = {}
         self._inputs: dict[tuple[str, str], dict[str, Any]] = {}
-        self._answers: dict[str, tuple[dict[str, Any], int]] = {}
+        self._answers: dict[str, Position] = {}
         self._start: Draft | None = None
         self._has_end = False
 
-    def take(self, record: dict[str, Any], line: int) -> None:
+    def take(self, record: dict[str, Any]) -> None:
         """Read a record."""
         kind = text_in(record, "type")
-        take = _TAKERS.get(kind)
-        if take is None or not (self.session_id or kind == "session.start"):
-            return
-        self._line = line
-        self._record = record
-        take(self, object_in(record, "data"))
+        take = self.takers.get(kind)
+        if take is not None and (self.session_id or kind == "session.start"):
+            take(self, object_in(record, "data"))
+
+    def place_of(self, record: dict[str, Any], line: int) -> str:
+        """Return what identifies a record among those of all sessions."""
+        return f"{self.session_id}/{text_in(record, 'id') or line}"
 
     @property
     def _agent_id(self) -> str:
         """The subagent whose record is being read; empty for the main agent."""
-        return text_in(self._record, "agentId")
+        return text_in(self.record, "agentId")
 
     def take_start(self, data: dict[str, Any]) -> None:
-        self.session_id = text_in(data, "sessionId") or self._path.parent.name
+        self.session_id = text_in(data, "sessionId") or self.path.parent.name
         self._cwd = text_in(object_in(data, "context"), "cwd")
         payload = self._payload()
         payload["source"] = "new"
-        self._start = self._add(payload, "session_start", ("source",))
+        self._start = self.add(payload, "session_start", ("source",))
 
     def take_hook(self, data: dict[str, Any]) -> None:
         """Read the input of a hook, which is what the payload was made of."""
@@ -128,7 +107,7 @@ class _Reader:
         last = self.queue.last
         if kind == "sessionStart":
             if self._start is None or self._start is not last:
-                self._start = self._add(self._payload(), "session_start", ())
+                self._start = self.add(self._payload(), "session_start")
             self._replace(self._start, given)
         elif kind == "subagentStart":
             if last is not None and last.event == "subagent_start":
@@ -142,11 +121,11 @@ class _Reader:
         elif kind == "sessionEnd":
             self.end_turns()
             self._has_end = True
-            self._replace(self._add(self._payload(), "session_end", ()), given)
+            self._replace(self.add(self._payload(), "session_end"), given)
         elif kind in ONLY_FROM_HOOKS:
             event = ONLY_FROM_HOOKS[kind]
-            key = f"{self.session_id}/{text_in(data, 'hookInvocationId') or self._line}/{event}"
-            self._replace(self._add(self._payload(), event, (), key), given)
+            place = f"{self.session_id}/{text_in(data, 'hookInvocationId') or self.line}"
+            self._replace(self.add(self._payload(), event, place=place), given)
 
     def _replace(self, draft: Draft, given: dict[str, Any]) -> None:
         """Use the input of a hook for an event."""
@@ -164,7 +143,7 @@ class _Reader:
             return
         payload = self._payload()
         payload["prompt"] = text
-        draft = self._add(payload, "before_prompt", ())
+        draft = self.add(payload, "before_prompt")
         given = self._inputs.pop(("userPromptSubmitted", agent_id), {})
         if given.get("prompt") == text:
             self._replace(draft, given)
@@ -173,7 +152,7 @@ class _Reader:
             payload = self._payload()
             payload["prompt"] = text
             payload["transformedPrompt"] = transformed
-            draft = self._add(payload, "prompt_transformed", ())
+            draft = self.add(payload, "prompt_transformed")
             given = self._inputs.pop(("userPromptTransformed", agent_id), {})
             if given.get("transformedPrompt") == transformed:
                 self._replace(draft, given)
@@ -189,7 +168,7 @@ class _Reader:
             "agentType": text_in(data, "agentType") or name,
             "parentAgentId": parent,
         }
-        self._add(self._subagent_payload(data), "subagent_start", ())
+        self.add(self._subagent_payload(data), "subagent_start")
 
     def take_subagent_end(self, data: dict[str, Any]) -> None:
         agent_id = self._agent_id
@@ -200,7 +179,7 @@ class _Reader:
         payload["response"] = text_in(response, "content")
         payload["stopReason"] = "end_turn"
         payload["stop_hook_active"] = False
-        draft = self._add(payload, "subagent_stop", ("response", "stop_hook_active"))
+        draft = self.add(payload, "subagent_stop", ("response", "stop_hook_active"))
         given = self._inputs.pop(("subagentStop", agent_id), None)
         if given is not None:
             self._replace(draft, given)
@@ -210,7 +189,7 @@ class _Reader:
         agent = self._agents.get(self._agent_id, {"agentId": self._agent_id})
         payload = self._payload()
         payload["sessionId"] = agent.get("parentAgentId", self.session_id)
-        payload["transcriptPath"] = str(self._path)
+        payload["transcriptPath"] = str(self.path)
         payload["agentName"] = text_in(data, "agentName")
         return {**payload, **agent}
 
@@ -225,8 +204,8 @@ class _Reader:
         payload["toolName"] = name
         payload["toolArgs"] = object_in(data, "arguments")
         # Ids of calls repeat with some servers.
-        key = f"{self.session_id}/{text_in(self._record, 'id')}/{call_id}/before_tool"
-        self.queue.hold(call_id, self._draft(payload, "before_tool", (), key))
+        place = f"{self.session_id}/{text_in(self.record, 'id')}/{call_id}"
+        self.hold_call(call_id, payload, place=place)
 
     def take_result(self, data: dict[str, Any]) -> None:
         call = self.queue.close_call(text_in(data, "toolCallId"))
@@ -234,12 +213,11 @@ class _Reader:
             return
         # The record of a result names the agent of the call.
         payload = {**call.payload, "timestamp": self._payload()["timestamp"]}
-        base = call.key.removesuffix("before_tool")
         content = object_in(data, "result").get("content")
         text = join_text_blocks(content)
         if data.get("success") is not False:
             payload["toolResult"] = {"resultType": "success", "textResultForLlm": text}
-            self._add(payload, "after_tool", (), base + "after_tool")
+            self.add(payload, "after_tool", place=call.place)
             return
         error = object_in(data, "error")
         text = text_in(error, "message") or text_in(data, "error") or text
@@ -247,15 +225,14 @@ class _Reader:
             call.refusal = Refusal(text)
             return
         payload["error"] = text
-        key = base + "post_tool_use_failure"
-        self._add(payload, "post_tool_use_failure", ("error",), key)
+        self.add(payload, "post_tool_use_failure", ("error",), call.place)
 
     # -- ends
 
     def take_answer(self, data: dict[str, Any]) -> None:
         self._answers.pop(self._agent_id, None)
         if not objects_in(data, "toolRequests"):
-            self._answers[self._agent_id] = self._record, self._line
+            self._answers[self._agent_id] = self.record, self.line
 
     def end_turns(self) -> None:
         """Add the events of the turns that have ended."""
@@ -266,16 +243,11 @@ class _Reader:
         answer = self._answers.pop(agent_id, None)
         if answer is None:
             return None
-        record, line = answer
-        payload = self._payload(record)
-        payload["transcriptPath"] = str(self._path)
+        payload = self._payload(answer[0])
+        payload["transcriptPath"] = str(self.path)
         payload["stopReason"] = "end_turn"
         payload["stop_hook_active"] = False
-        key = f"{self.session_id}/{text_in(record, 'id') or line}/after_agent"
-        draft = self._add(payload, "after_agent", ("stop_hook_active",), key)
-        draft.time = parse_time(record.get("timestamp"))
-        draft.line = line
-        return draft
+        return self.add(payload, "after_agent", ("stop_hook_active",), at=answer)
 
     def take_shutdown(self, data: dict[str, Any]) -> None:
         self.end_turns()
@@ -286,13 +258,13 @@ class _Reader:
         payload = self._payload()
         is_error = text_in(data, "shutdownType") == "error"
         payload["reason"] = "error" if is_error else "complete"
-        self._add(payload, "session_end", ("reason",))
+        self.add(payload, "session_end", ("reason",))
 
     # -- payloads
 
     def _payload(self, record: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the members that events have in common, in the order of the program."""
-        record = self._record if record is None else record
+        record = self.record if record is None else record
         agent_id = text_in(record, "agentId")
         time = parse_time(record.get("timestamp"))
         payload = {
@@ -302,39 +274,23 @@ class _Reader:
         }
         return {**payload, **self._agents.get(agent_id, {})}
 
-    def _draft(
-        self, payload: dict[str, Any], event: str, reconstructed: tuple[str, ...], key: str
-    ) -> Draft:
-        time = parse_time(self._record.get("timestamp"))
-        return Draft(payload, event, time, (*NEARLY, *reconstructed), key, self._line)
+    takers: ClassVar = {
+        "session.start": take_start,
+        "hook.start": take_hook,
+        "user.message": take_prompt,
+        "assistant.message": take_answer,
+        "subagent.started": take_subagent_start,
+        "subagent.completed": take_subagent_end,
+        "subagent.failed": take_subagent_end,
+        "tool.execution_start": take_call,
+        "tool.execution_complete": take_result,
+        "session.shutdown": take_shutdown,
+    }
 
-    def _add(
-        self,
-        payload: dict[str, Any],
-        event: str,
-        reconstructed: tuple[str, ...],
-        key: str = "",
-    ) -> Draft:
-        key = key or f"{self.session_id}/{text_in(self._record, 'id') or self._line}/{event}"
-        return self.queue.add(self._draft(payload, event, reconstructed, key))
-
-
-_TAKERS: dict[str, Callable[[_Reader, dict[str, Any]], None]] = {
-    "session.start": _Reader.take_start,
-    "hook.start": _Reader.take_hook,
-    "user.message": _Reader.take_prompt,
-    "assistant.message": _Reader.take_answer,
-    "subagent.started": _Reader.take_subagent_start,
-    "subagent.completed": _Reader.take_subagent_end,
-    "subagent.failed": _Reader.take_subagent_end,
-    "tool.execution_start": _Reader.take_call,
-    "tool.execution_complete": _Reader.take_result,
-    "session.shutdown": _Reader.take_shutdown,
-}
 
 TRANSCRIPTS = TranscriptFormat(
     name="copilot",
     find=find,
-    read=read,
+    read=_Reader.read,
     own_members=frozenset({"type", "data", "parentId", "timestamp"}),
 )

@@ -80,11 +80,4 @@ SETTINGS = (
 # The reference lists sources in descending order. A file of Claude Code has the layer of Cursor's
 # file of the same scope, though it counts less.
 LAYER_ORDER = (Layer.RUNTIME, Layer.LOCAL, Layer.USER, Layer.PROJECT, Layer.MANAGED)
-AUTHORITY = {
-    Layer.PROJECT: 0,
-    Layer.LOCAL: 0,
-    Layer.USER: 2,
-    Layer.MANAGED: 3,
-    Layer.RUNTIME: 4,
-}
 HOOK_DIRECTORIES = {Layer.MANAGED: "file", Layer.USER: "file", Layer.PROJECT: "project"}

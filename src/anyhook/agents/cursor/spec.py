@@ -6,7 +6,6 @@ from anyhook.agents.cursor.claude_form import make_form
 from anyhook.agents.cursor.observed import DOCUMENTED, OBSERVED
 from anyhook.agents.cursor.replies import FOREIGN_MEMBERS, OUTPUT
 from anyhook.agents.cursor.settings import (
-    AUTHORITY,
     HANDLER_TYPES,
     HOOK_DIRECTORIES,
     LAYER_ORDER,
@@ -80,7 +79,6 @@ BASE = AgentSpec(
     refused_texts=REFUSED_TEXTS,
     hook_directories=HOOK_DIRECTORIES,
     layer_order=LAYER_ORDER,
-    authority=AUTHORITY,
     needs_trust=frozenset({Layer.PROJECT, Layer.LOCAL}),
     hook_toggles=(),
     renamed_events={

@@ -84,7 +84,12 @@ def request_to_api(api: Mapping[str, Any], request: LLMRequest) -> dict[str, Any
         conversation = realign(turns_of(api), list(before["messages"]), list(messages))
         changed["contents"] = conversation.contents
         if conversation.instructions:
-            _add_instructions(changed, conversation.instructions)
+            current = _tool_holder(changed).get("systemInstruction")
+            _set_beside_tools(
+                changed,
+                "systemInstruction",
+                _extend_instruction(current, conversation.instructions),
+            )
     _apply_config(changed, before, request)
     _apply_tool_config(changed, before, request)
     return changed
@@ -169,11 +174,6 @@ def _set_beside_tools(changed: dict[str, Any], key: str, value: Any) -> None:
         changed[key] = value
     else:
         changed["config"] = {**_config(changed), key: value}
-
-
-def _add_instructions(changed: dict[str, Any], instructions: list[str]) -> None:
-    current = _tool_holder(changed).get("systemInstruction")
-    _set_beside_tools(changed, "systemInstruction", _extend_instruction(current, instructions))
 
 
 def _extend_instruction(current: Any, texts: list[str]) -> Any:

@@ -15,14 +15,6 @@ LAYER_ORDER = (
 )
 
 PRECEDENCE = (Layer.SYSTEM_DEFAULTS, Layer.USER, Layer.PROJECT, Layer.SYSTEM)
-AUTHORITY = {
-    Layer.PROJECT: 0,
-    Layer.EXTENSION: 1,
-    Layer.SYSTEM_DEFAULTS: 2,
-    Layer.USER: 2,
-    Layer.SYSTEM: 3,
-    Layer.RUNTIME: 4,
-}
 
 SETTINGS = (
     SettingsFile(Layer.PROJECT, {"*": "{project}/.gemini/settings.json"}),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from anyhook.agents.gemini.observed import DOCUMENTED, OBSERVED
 from anyhook.agents.gemini.replies import DECISION_WORDS, FOREIGN_MEMBERS, OUTPUT
 from anyhook.agents.gemini.settings import (
-    AUTHORITY,
     EXTENSIONS,
     HOOK_TOGGLES,
     LAYER_ORDER,
@@ -65,7 +64,6 @@ GEMINI = AgentSpec(
     rejected_json=frozenset({"comma", "mark"}),
     layer_order=LAYER_ORDER,
     precedence=PRECEDENCE,
-    authority=AUTHORITY,
     needs_trust=frozenset({Layer.PROJECT}),
     hook_toggles=HOOK_TOGGLES,
     non_event_keys=frozenset({"enabled", "disabled", "notifications"}),

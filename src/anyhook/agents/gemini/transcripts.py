@@ -11,10 +11,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.session_reader import SessionReader
 from anyhook.agents.transcripts import (
     LONGEST_LINE,
-    Draft,
-    EventQueue,
     Refusal,
     TranscriptFormat,
     join_text_blocks,
@@ -22,7 +21,6 @@ from anyhook.agents.transcripts import (
     objects_in,
     parse_time,
     read_json_file,
-    read_records,
     read_small_text,
     text_in,
 )
@@ -30,7 +28,8 @@ from anyhook.agents.transcripts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.transcripts import Problems, TranscriptEvent
+    from anyhook.agents.session_reader import Draft, Position
+    from anyhook.agents.transcripts import Problems
 
 # A change of the header that says only when the session was used last: half of all lines.
 _NEEDLESS = re.compile(rb'\{"\$set":\{"lastUpdated":"[^"\\]*"\}\}\s*\Z')
@@ -49,9 +48,6 @@ CHANGED = "[System] Tool input parameters were modified by a hook before executi
 MCP_PREFIX = "mcp_"
 DISPLAYED_MCP_TOOL = re.compile(r"(?P<tool>.+) \((?P<server>.+) MCP Server\)")
 
-NEARLY = ("timestamp",)
-"""Members of all payloads that are only close: the record is written before or after the hook."""
-
 
 def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     """Yield the files of all sessions and their subagents."""
@@ -62,55 +58,39 @@ def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
         yield from sorted(chats.glob("*/*.jsonl"))
 
 
-def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
-    """Yield the events of a file."""
-    reader = _Reader(path)
-    for line, record in _read_lines(path, problems):
-        reader.take(record, line)
-        yield from reader.queue.flush()
-    reader.end_turn()
-    reader.queue.release()
-    yield from reader.queue.flush()
-    if not reader.session_id:
-        problems(f"{path}: has no header of a session of Gemini CLI")
+class _Reader(SessionReader):
+    """Turns records into events."""
 
-
-def _read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the records of a file; of a document its header, then its messages."""
-    if path.suffix != ".json":
-        yield from read_records(path, problems, _NEEDLESS.match)
-        return
-    document = read_json_file(path, LONGEST_LINE)
-    yield 1, {key: value for key, value in document.items() if key != "messages"}
-    yield from enumerate(objects_in(document, "messages"), 1)
-
-
-class _Reader:
-    """Turns records into events.
-
-    Attributes:
-        queue: The events.
-        session_id: The session; empty before the header.
-    """
+    needless = _NEEDLESS
+    without_session = "has no header of a session of Gemini CLI"
 
     def __init__(self, path: Path) -> None:
-        self.queue = EventQueue()
-        self.session_id = ""
-        self._path = path
+        super().__init__(path)
         self._is_subagent = path.parent.name != "chats" and path.parent.parent.name == "chats"
         self._transcript_path = _main_file(path) if self._is_subagent else str(path)
         self._cwd = _find_project(path)
-        self._line = 0
         # Ids of the messages and calls that were read: a resumed session repeats all of them.
         self._messages: set[str] = set()
         self._calls: set[str] = set()
         self._prompt = ""
         self._texts: list[str] = []
-        self._last: tuple[dict[str, Any], int] | None = None
+        self._last: Position | None = None
 
-    def take(self, record: dict[str, Any], line: int) -> None:
+    def records(self, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the records of the file; of a document its header, then its messages."""
+        if self.path.suffix != ".json":
+            yield from super().records(problems)
+            return
+        document = read_json_file(self.path, LONGEST_LINE)
+        yield 1, {key: value for key, value in document.items() if key != "messages"}
+        yield from enumerate(objects_in(document, "messages"), 1)
+
+    def place_of(self, record: dict[str, Any], line: int) -> str:
+        """Return what identifies a message."""
+        return text_in(record, "id") or str(line)
+
+    def take(self, record: dict[str, Any]) -> None:
         """Read a record."""
-        self._line = line
         if text_in(record, "sessionId"):
             self._take_header(record)
         elif not self.session_id:
@@ -125,23 +105,32 @@ class _Reader:
 
     def _take_header(self, record: dict[str, Any]) -> None:
         is_first = not self.session_id
-        self.end_turn()
+        self.end_turns()
         self.queue.release()
         # Hooks in a subagent get the session that it belongs to.
-        own = self._path.parent.name if self._is_subagent else text_in(record, "sessionId")
+        own = self.path.parent.name if self._is_subagent else text_in(record, "sessionId")
         self.session_id = own
         directories = record.get("directories")
         if isinstance(directories, list) and directories and isinstance(directories[0], str):
             self._cwd = self._cwd or directories[0]
+        # The record of an event is written before or after its hooks.
+        self.nearly = ("timestamp",) if self._cwd else ("timestamp", "cwd")
         if self._is_subagent:
             return
-        payload = self._payload("SessionStart", record, "startTime")
+        started = text_in(record, "startTime")
+        header = {"timestamp": started}
+        payload = self._payload("SessionStart", header)
         payload["source"] = "startup" if is_first else "resume"
-        key = f"{self.session_id}/{text_in(record, 'startTime')}/session_start"
-        time = parse_time(record.get("startTime"))
-        self._add(payload, "session_start", time, ("source",) if is_first else (), key)
+        self.add(
+            payload,
+            "session_start",
+            ("source",) if is_first else (),
+            f"{self.session_id}/{started}",
+            at=(header, self.line),
+        )
 
     def _take_message(self, record: dict[str, Any]) -> None:
+        self.record = record
         kind = text_in(record, "type")
         self._messages.add(text_in(record, "id"))
         if kind == "user":
@@ -158,15 +147,14 @@ class _Reader:
         text = join_text_blocks(record.get("displayContent") or content)
         if not text or text.startswith(NOT_A_PROMPT):
             return
-        self.end_turn()
+        self.end_turns()
         self.queue.release()
         self._prompt = text
         if self._is_subagent:
             return  # the prompt of a subagent has no event
         payload = self._payload("BeforeAgent", record)
         payload["prompt"] = text
-        time = parse_time(record.get("timestamp"))
-        self._add(payload, "before_prompt", time, (), f"{self._key(record)}/before_prompt")
+        self.add(payload, "before_prompt")
 
     def _take_answer(self, record: dict[str, Any]) -> None:
         message_id = text_in(record, "id")
@@ -174,7 +162,7 @@ class _Reader:
         text = join_text_blocks(record.get("content"))
         if text and not is_same:
             self._texts.append(text)
-        self._last = record, self._line
+        self._last = record, self.line
         # Hooks get all calls of an answer before the first one has ended.
         results = [self._add_call(record, call) for call in objects_in(record, "toolCalls")]
         for result in results:
@@ -189,7 +177,7 @@ class _Reader:
         name = text_in(call, "name")
         call_id = text_in(call, "id")
         # Ids of calls repeat with some servers.
-        place = f"{self._key(record)}/{call_id}"
+        place = f"{self.place_of(record, self.line)}/{call_id}"
         if not name or not call_id or place in self._calls:
             return None
         self._calls.add(place)
@@ -203,17 +191,16 @@ class _Reader:
         payload = self._payload("BeforeTool", record)
         payload["tool_name"] = name
         payload["tool_input"] = object_in(call, "args")
-        key = f"{self.session_id}/{place}/before_tool"
         reconstructed: tuple[str, ...] = ("tool_input",) if is_changed else ()
         context = _mcp_context(name, text_in(call, "displayName"))
         if context:
             payload["mcp_context"] = context
             reconstructed += ("mcp_context",)
-        time = parse_time(record.get("timestamp"))
-        before = self._draft(payload, "before_tool", time, reconstructed, key)
+        place = f"{self.session_id}/{place}"
         if not is_decided:
-            self.queue.hold(call_id, before)
+            self.hold_call(call_id, payload, reconstructed, place)
             return None
+        before = self.draft(payload, "before_tool", reconstructed, place)
         self.queue.add(before)
         is_cancelled = text_in(call, "status") == "cancelled"
         before.refusal = _refusal_of(error, is_cancelled=is_cancelled)
@@ -223,8 +210,7 @@ class _Reader:
         """Return the event after a call."""
         payload = dict(before.payload)
         payload["hook_event_name"] = "AfterTool"
-        time = parse_time(call.get("timestamp"))
-        if time is not None:
+        if parse_time(call.get("timestamp")) is not None:
             payload["timestamp"] = call["timestamp"]
         error = text_in(response, "error")
         text = error or text_in(response, "output").removesuffix("\n\n" + CHANGED)
@@ -233,11 +219,10 @@ class _Reader:
         if error:
             result["error"] = {"message": error}
         payload["tool_response"] = result
-        key = before.key.removesuffix("before_tool") + "after_tool"
         reconstructed: tuple[str, ...] = ("tool_response",)
         if "mcp_context" in payload:
             reconstructed += ("mcp_context",)
-        return self._draft(payload, "after_tool", time, reconstructed, key)
+        return self.draft(payload, "after_tool", reconstructed, before.place, (call, self.line))
 
     def _join_response(self, record: dict[str, Any], part: dict[str, Any]) -> None:
         """Join the result of a call that the file has only in the form of the model's API."""
@@ -251,60 +236,31 @@ class _Reader:
             call = {"timestamp": record.get("timestamp")}
             self.queue.add(self._result(before, call, response))
 
-    def end_turn(self) -> None:
+    def end_turns(self) -> None:
         """Add the event of a turn that has ended."""
         last, self._last = self._last, None
         texts, self._texts = self._texts, []
         if last is None or self._is_subagent or not texts:
             return
-        record, line = last
+        record, _ = last
         if record.get("toolCalls") or not self._prompt:
             return  # the program was killed, or the turn was interrupted
         payload = self._payload("AfterAgent", record)
         payload["prompt"] = self._prompt
         payload["prompt_response"] = "\n".join(texts)
         payload["stop_hook_active"] = False
-        time = parse_time(record.get("timestamp"))
-        reconstructed = ("prompt_response", "stop_hook_active")
-        key = f"{self._key(record)}/after_agent"
-        self._add(payload, "after_agent", time, reconstructed, key).line = line
+        self.add(payload, "after_agent", ("prompt_response", "stop_hook_active"), at=last)
 
     # -- payloads
 
-    def _payload(
-        self, wire: str, record: dict[str, Any], time_member: str = "timestamp"
-    ) -> dict[str, Any]:
+    def _payload(self, wire: str, record: dict[str, Any]) -> dict[str, Any]:
         return {
             "session_id": self.session_id,
             "transcript_path": self._transcript_path,
             "cwd": self._cwd,
             "hook_event_name": wire,
-            "timestamp": text_in(record, time_member),
+            "timestamp": text_in(record, "timestamp"),
         }
-
-    def _key(self, record: dict[str, Any]) -> str:
-        return text_in(record, "id") or str(self._line)
-
-    def _draft(
-        self,
-        payload: dict[str, Any],
-        event: str,
-        time: float | None,
-        reconstructed: tuple[str, ...],
-        key: str,
-    ) -> Draft:
-        missing = () if self._cwd else ("cwd",)
-        return Draft(payload, event, time, (*NEARLY, *missing, *reconstructed), key, self._line)
-
-    def _add(
-        self,
-        payload: dict[str, Any],
-        event: str,
-        time: float | None,
-        reconstructed: tuple[str, ...],
-        key: str,
-    ) -> Draft:
-        return self.queue.add(self._draft(payload, event, time, reconstructed, key))
 
 
 def _mcp_context(name: str, display_name: str) -> dict[str, str]:
@@ -364,6 +320,6 @@ def _find_project(path: Path) -> str:
 TRANSCRIPTS = TranscriptFormat(
     name="gemini",
     find=find,
-    read=read,
+    read=_Reader.read,
     own_members=frozenset({"sessionId", "projectHash"}),
 )

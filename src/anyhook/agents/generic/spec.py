@@ -212,7 +212,6 @@ GENERIC = AgentSpec(
     ),
     layer_order=(Layer.RUNTIME, Layer.PROJECT, Layer.USER, Layer.SYSTEM),
     precedence=(Layer.USER, Layer.PROJECT, Layer.SYSTEM),
-    authority={Layer.PROJECT: 0, Layer.USER: 2, Layer.SYSTEM: 3, Layer.RUNTIME: 4},
     needs_trust=frozenset({Layer.PROJECT}),
     hook_toggles=(
         HookToggle(("hooksConfig", "enabled"), "enabled"),

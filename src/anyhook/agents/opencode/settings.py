@@ -39,7 +39,6 @@ SETTINGS = (
 )
 LAYER_ORDER = (Layer.RUNTIME, Layer.USER, Layer.PROJECT)
 PRECEDENCE = (Layer.USER, Layer.PROJECT)
-AUTHORITY = {Layer.PROJECT: 0, Layer.USER: 2, Layer.RUNTIME: 4}
 HOOK_TOGGLES = (
     HookToggle(("hooksConfig", "enabled"), "enabled"),
     HookToggle(("hooksConfig", "disabled"), "disabled"),

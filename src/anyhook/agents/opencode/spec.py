@@ -10,7 +10,6 @@ from anyhook.agents.opencode.replies import (
     OUTPUT,
 )
 from anyhook.agents.opencode.settings import (
-    AUTHORITY,
     HANDLER_TYPES,
     HOOK_TOGGLES,
     LAYER_ORDER,
@@ -85,7 +84,6 @@ OPENCODE = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     companions=(PLUGIN,),
     layer_order=LAYER_ORDER,
     precedence=PRECEDENCE,
-    authority=AUTHORITY,
     needs_trust=frozenset({Layer.PROJECT}),
     hook_toggles=HOOK_TOGGLES,
     renamed_events={

@@ -240,14 +240,10 @@ def reply_of(answer: Answer) -> Fields:
     return reply
 
 
-def _read_text(field: str, value: object, fields: Fields) -> None:
-    fields[field] = to_string(value) if is_truthy(value) else ""
-
-
 def read_member(field: str, value: object, fields: Fields) -> None:
     """Read a text of another type; only texts of type string are context."""
     if field in ("reason", "stop_reason", "system_message") and value is not None:
-        _read_text(field, value, fields)
+        fields[field] = to_string(value) if is_truthy(value) else ""
 
 
 COERCIONS = Coercions(

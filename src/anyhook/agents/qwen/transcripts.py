@@ -10,28 +10,26 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from anyhook.agents.session_reader import SessionReader
 from anyhook.agents.transcripts import (
-    Draft,
-    EventQueue,
     Refusal,
     TranscriptFormat,
     find_lines,
     join_text_blocks,
     object_in,
     objects_in,
-    parse_time,
     read_json_file,
-    read_records,
     text_in,
     without_gz,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.transcripts import Problems, TranscriptEvent
+    from anyhook.agents.session_reader import Draft, Position
+
 
 # Snapshots, and telemetry of everything but calls. The first members of the record, so that no
 # text inside it can look like them.
@@ -55,9 +53,6 @@ CLASSIFIER = "Blocked by auto mode policy: "
 CLASSIFIER_REASON = "classifier_blocked"
 SUMMARY = re.compile(r"<summary>.*?</summary>", re.DOTALL)
 
-NEARLY = ("timestamp",)
-"""Members of all payloads that are only close: the record is written before or after the hook."""
-
 
 def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     """Yield the files of all sessions and their subagents."""
@@ -68,31 +63,15 @@ def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
         yield from find_lines(project, "subagents/*/*.jsonl")
 
 
-def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
-    """Yield the events of a file."""
-    reader = _Reader(path)
-    for line, record in read_records(path, problems, _NEEDLESS.match):
-        reader.take(record, line)
-        yield from reader.queue.flush()
-    reader.end_turn()
-    reader.queue.release()
-    yield from reader.queue.flush()
-    if not reader.has_records:
-        problems(f"{path}: has no record of a session of Qwen Code")
+class _Reader(SessionReader):
+    """Turns records into events."""
 
-
-class _Reader:
-    """Turns records into events.
-
-    Attributes:
-        queue: The events.
-        has_records: Whether a record of a session was read.
-    """
+    needless = _NEEDLESS
+    nearly = ("timestamp",)  # the record is written before or after the hook
+    without_session = "has no record of a session of Qwen Code"
 
     def __init__(self, path: Path) -> None:
-        self.queue = EventQueue()
-        self.has_records = False
-        self._path = path
+        super().__init__(path)
         self._is_subagent = path.parent.parent.name == "subagents"
         self._transcript_path = str(_main_file(path) if self._is_subagent else path)
         self._agent_type = ""
@@ -101,19 +80,18 @@ class _Reader:
             meta = read_json_file(without_gz(path).with_suffix(".meta.json"))
             self._agent_type = text_in(meta, "agentType")
             self._permission_mode = text_in(meta, "resolvedApprovalMode")
-        self._line = 0
-        self._answer: tuple[dict[str, Any], int] | None = None
+        self._answer: Position | None = None
         # Id of a call to its prompt and run time, which come before its result.
         self._telemetry: dict[str, dict[str, Any]] = {}
 
-    def take(self, record: dict[str, Any], line: int) -> None:
+    def take(self, record: dict[str, Any]) -> None:
         """Read a record."""
-        take = _TAKERS.get(text_in(record, "type"))
-        if take is None or not text_in(record, "sessionId"):
+        take = self.takers.get(text_in(record, "type"))
+        session_id = text_in(record, "sessionId")
+        if take is None or not session_id:
             return
-        self._line = line
-        if not self.has_records:
-            self.has_records = True
+        if not self.session_id:
+            self.session_id = session_id
             self._add_start(record)
         take(self, record)
 
@@ -122,14 +100,14 @@ class _Reader:
             payload = self._payload("SubagentStart", record)
             agent_type = self._agent_type or text_in(record, "agentName")
             payload["agent_type"] = agent_type
-            self._add(payload, "subagent_start", record)
+            self.add(payload, "subagent_start")
             return
         payload = self._payload("SessionStart", record)
         payload["source"] = "startup"
-        self._add(payload, "session_start", record, ("source",))
+        self.add(payload, "session_start", ("source",))
 
     def take_user(self, record: dict[str, Any]) -> None:
-        self.end_turn()
+        self.end_turns()
         self.queue.release()
         is_typed = record.get("provenance", "real_user") == "real_user"
         if self._is_subagent or not is_typed or record.get("subtype") == "notification":
@@ -139,12 +117,12 @@ class _Reader:
         if text:
             payload = self._payload("UserPromptSubmit", record)
             payload["prompt"] = text
-            self._add(payload, "before_prompt", record)
+            self.add(payload, "before_prompt")
 
     # -- calls
 
     def take_assistant(self, record: dict[str, Any]) -> None:
-        self._answer = record, self._line
+        self._answer = record, self.line
         for part in objects_in(object_in(record, "message"), "parts"):
             call = object_in(part, "functionCall")
             call_id = text_in(call, "id")
@@ -156,9 +134,8 @@ class _Reader:
             payload["tool_input"] = object_in(call, "args")
             payload["tool_use_id"] = call_id
             payload["tool_call_id"] = call_id
-            key = f"{text_in(record, 'uuid')}/{call_id}/before_tool"
-            draft = self._draft(payload, "before_tool", record, ("tool_use_id",), key)
-            self.queue.hold(call_id, draft)
+            place = f"{text_in(record, 'uuid')}/{call_id}"
+            self.hold_call(call_id, payload, ("tool_use_id",), place)
 
     def take_system(self, record: dict[str, Any]) -> None:
         data = object_in(record, "systemPayload")
@@ -198,15 +175,13 @@ class _Reader:
         is_not_run = result.get("executionStatus") == "not_started"
         payload = dict(call.payload)
         payload["timestamp"] = text_in(record, "timestamp")
-        base = call.key.removesuffix("before_tool")
         is_denied_early = kind == DENIED and DENIED_BEFORE_HOOKS.match(error) is not None
         if kind in NOT_CALLED or is_denied_early or (is_cancelled and is_not_run):
             call.refusal = Refusal(error or text_in(result, "status"), has_reached_hooks=False)
             if error.startswith(CLASSIFIER):
                 payload["hook_event_name"] = "PermissionDenied"
                 payload["reason"] = CLASSIFIER_REASON
-                key = base + "permission_denied"
-                self._add(payload, "permission_denied", record, ("reason",), key)
+                self.add(payload, "permission_denied", ("reason",), call.place)
             return
         if is_not_run:  # a hook denied it
             call.refusal = Refusal(error)
@@ -220,8 +195,7 @@ class _Reader:
             payload["hook_event_name"] = "PostToolUseFailure"
             payload["error"] = error
             payload["is_interrupt"] = is_cancelled
-            key = base + "post_tool_use_failure"
-            self._add(payload, "post_tool_use_failure", record, reconstructed, key)
+            self.add(payload, "post_tool_use_failure", reconstructed, call.place)
             return
         payload["hook_event_name"] = "PostToolUse"
         text = text_in(response, "output")
@@ -230,16 +204,16 @@ class _Reader:
         content = [{"text": text}] if is_mcp else text
         payload["tool_response"] = {"llmContent": content, "returnDisplay": _display(result, text)}
         reconstructed += ("tool_response",)
-        self._add(payload, "after_tool", record, reconstructed, base + "after_tool")
+        self.add(payload, "after_tool", reconstructed, call.place)
 
     # -- ends
 
-    def end_turn(self) -> None:
+    def end_turns(self) -> None:
         """Add the event of a turn that has ended."""
         answer, self._answer = self._answer, None
         if answer is None:
             return
-        record, line = answer
+        record, _ = answer
         parts = objects_in(object_in(record, "message"), "parts")
         text = _text_of(record)
         if not text or any("functionCall" in part for part in parts):
@@ -251,29 +225,29 @@ class _Reader:
         if self._is_subagent:
             event = "subagent_stop"
             payload["agent_type"] = self._agent_type or text_in(record, "agentName")
-            payload["agent_transcript_path"] = str(self._path)
+            payload["agent_transcript_path"] = str(self.path)
         payload["last_assistant_message"] = text
-        self._add(payload, event, record, ("stop_hook_active",)).line = line
+        self.add(payload, event, ("stop_hook_active",), at=answer)
 
     def _add_compaction(self, record: dict[str, Any], data: dict[str, Any]) -> None:
-        self.end_turn()
+        self.end_turns()
         self.queue.release()
         trigger = text_in(object_in(data, "info"), "triggerReason")
         is_manual = trigger == "manual"
         reconstructed = () if trigger in ("manual", "auto") else ("trigger",)
         payload = self._payload("PreCompact", record)
         payload["trigger"] = "manual" if is_manual else "auto"
-        self._add(payload, "before_compress", record, reconstructed)
+        self.add(payload, "before_compress", reconstructed)
         payload = self._payload("PostCompact", record)
         payload["trigger"] = "manual" if is_manual else "auto"
         history = objects_in(data, "compressedHistory")
         text = join_text_blocks(history[0].get("parts")) if history else ""
         summary = SUMMARY.match(text)
         payload["compact_summary"] = summary[0] if summary else text
-        self._add(payload, "post_compact", record, (*reconstructed, "compact_summary"))
+        self.add(payload, "post_compact", (*reconstructed, "compact_summary"))
         payload = self._payload("SessionStart", record)
         payload["source"] = "compact"
-        self._add(payload, "session_start", record)
+        self.add(payload, "session_start")
 
     # -- payloads
 
@@ -292,35 +266,12 @@ class _Reader:
             payload["agent_id"] = text_in(record, "agentId")
         return payload
 
-    def _draft(
-        self,
-        payload: dict[str, Any],
-        event: str,
-        record: dict[str, Any],
-        reconstructed: tuple[str, ...],
-        key: str = "",
-    ) -> Draft:
-        key = key or f"{text_in(record, 'uuid') or self._line}/{event}"
-        time = parse_time(record.get("timestamp"))
-        return Draft(payload, event, time, (*NEARLY, *reconstructed), key, self._line)
-
-    def _add(
-        self,
-        payload: dict[str, Any],
-        event: str,
-        record: dict[str, Any],
-        reconstructed: tuple[str, ...] = (),
-        key: str = "",
-    ) -> Draft:
-        return self.queue.add(self._draft(payload, event, record, reconstructed, key))
-
-
-_TAKERS: dict[str, Callable[[_Reader, dict[str, Any]], None]] = {
-    "user": _Reader.take_user,
-    "assistant": _Reader.take_assistant,
-    "tool_result": _Reader.take_result,
-    "system": _Reader.take_system,
-}
+    takers: ClassVar = {
+        "user": take_user,
+        "assistant": take_assistant,
+        "tool_result": take_result,
+        "system": take_system,
+    }
 
 
 def _text_of(record: dict[str, Any]) -> str:
@@ -345,6 +296,6 @@ def _main_file(path: Path) -> Path:
 TRANSCRIPTS = TranscriptFormat(
     name="qwen",
     find=find,
-    read=read,
+    read=_Reader.read,
     own_members=frozenset({"uuid", "parentUuid", "sessionId", "version"}),
 )

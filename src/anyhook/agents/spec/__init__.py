@@ -38,6 +38,7 @@ from anyhook.agents.spec.settings import (
     WebRules,
 )
 from anyhook.errors import UnknownEventError, UnknownNameError
+from anyhook.model.layers import Layer
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from anyhook.agents.capabilities import Support
     from anyhook.model.answers import Outcome
     from anyhook.model.events import Event
-    from anyhook.model.layers import Layer
     from anyhook.model.tools import Vocabulary
 
     Path = tuple[str, ...]
@@ -109,6 +109,20 @@ class OutputField(Record, kw_only=False):
     def belongs_to(self, event: str) -> bool:
         """Return whether replies to an event have the member."""
         return self.events is None or event in self.events
+
+
+AUTHORITY = {
+    Layer.PROJECT: 0,
+    Layer.LOCAL: 0,
+    Layer.PLUGIN: 1,
+    Layer.EXTENSION: 1,
+    Layer.USER: 2,
+    Layer.SYSTEM_DEFAULTS: 2,
+    Layer.SYSTEM: 3,
+    Layer.MANAGED: 3,
+    Layer.RUNTIME: 4,
+}
+"""The ranks of layers in most agents: see `AgentSpec.authority`."""
 
 
 class AgentSpec(Record):
@@ -279,7 +293,7 @@ class AgentSpec(Record):
     layer_order: tuple[Layer, ...]
     interleaved_layers: frozenset[Layer] = frozenset()
     precedence: tuple[Layer, ...] = ()
-    authority: Mapping[Layer, int]
+    authority: Mapping[Layer, int] = AUTHORITY
     needs_trust: frozenset[Layer]
     native_trust: str = ""
     samples: str = ""

@@ -7,11 +7,6 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import anyio
-from google.adk.agents.base_agent import BaseAgent
-from google.adk.agents.llm_agent import LlmAgent
-from google.adk.agents.sequential_agent import SequentialAgent
-from google.adk.events.event import Event
-from google.adk.events.event_actions import EventActions
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
@@ -44,6 +39,7 @@ from anyhook.integrations.adk.state import (
     tool_session,
 )
 from anyhook.integrations.adk.tools import ToolCalls, error_of, is_waiting
+from anyhook.integrations.adk.turns import is_last_agent, next_prompt, rewind
 from anyhook.integrations.factory import SessionFactory, load_engine
 from anyhook.integrations.framework import Framework
 from anyhook.integrations.results import tag_context
@@ -56,14 +52,13 @@ if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.agents.context import Context
     from google.adk.agents.invocation_context import InvocationContext
+    from google.adk.events.event import Event
     from google.adk.models.llm_request import LlmRequest
     from google.adk.tools.base_tool import BaseTool
     from google.adk.tools.tool_context import ToolContext
-    from google.adk.workflow import BaseNode
 
     from anyhook.engine.engine import Engine
     from anyhook.integrations.options import LoadOptions, SessionOptions
-    from anyhook.integrations.results import TurnEnd
     from anyhook.model.llm import LLMRequest
 
 ADK = Framework(
@@ -242,7 +237,7 @@ class AnyhookPlugin(BasePlugin):
         for response in event.get_function_responses():
             end = turn.continuations.pop(response.id or "", None)
             if end is not None:
-                return await _next_prompt(invocation_context, event, end)
+                return await next_prompt(invocation_context, event, end)
         if not event.partial:
             turn.last_text = final_text(event)
         return None
@@ -256,7 +251,7 @@ class AnyhookPlugin(BasePlugin):
         turn, state.turn, state.is_running = state.turn, TurnState(), False
         if turn.is_denied:
             # Each later request would hold this turn, and be denied for it.
-            await _rewind(invocation_context, invocation_context.invocation_id)
+            await rewind(invocation_context, invocation_context.invocation_id)
         is_over = turn.is_finished or turn.error is not None or turn.last_text is None
         if is_over or state.session.stopped is not None:
             return
@@ -368,7 +363,7 @@ class AnyhookPlugin(BasePlugin):
         state = self._state_of(context)
         turn = state.turn
         agent = context.get_invocation_context().agent
-        if state.is_nested(context) or not _is_last_agent(agent, turn.agent):
+        if state.is_nested(context) or not is_last_agent(agent, turn.agent):
             return response
         if not is_final(response, agent):
             return response
@@ -436,34 +431,3 @@ class AnyhookPlugin(BasePlugin):
             session, tool, tool_args, tool_context, {"error": text}, text
         )
         return None if answer is None else self._tool_calls.answer(tool_context, answer)
-
-
-async def _next_prompt(context: InvocationContext, event: Event, end: TurnEnd) -> Event:
-    """Return the event with the agent's next prompt; forget the conversation if hooks want it."""
-    invocation_ids = [e.invocation_id for e in context.session.events if e.invocation_id]
-    if end.clear_context and invocation_ids:
-        await _rewind(context, invocation_ids[0])
-    content = types.Content(role="user", parts=[types.Part(text=end.next_prompt)])
-    return event.model_copy(update={"author": "user", "content": content})
-
-
-async def _rewind(context: InvocationContext, invocation_id: str) -> None:
-    """Forget a run and all that followed it."""
-    actions = EventActions(rewind_before_invocation_id=invocation_id)
-    event = Event(invocation_id=context.invocation_id, author="user", actions=actions)
-    await context.session_service.append_event(session=context.session, event=event)
-
-
-def _is_last_agent(agent: BaseNode | None, first: BaseNode | None) -> bool:
-    """Return whether no agent follows: this is the only one, the last, or one that took over."""
-    if agent is None or not isinstance(first, BaseAgent):
-        return False
-    node = first.root_agent.find_agent(agent.name)
-    while node is not None and node.parent_agent is not None:
-        parent = node.parent_agent
-        is_last = isinstance(parent, SequentialAgent) and parent.sub_agents[-1].name == node.name
-        took_over = isinstance(parent, LlmAgent) and getattr(node, "mode", None) in (None, "chat")
-        if not is_last and not took_over:
-            return False
-        node = parent
-    return isinstance(node, LlmAgent | SequentialAgent)

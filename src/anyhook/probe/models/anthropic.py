@@ -68,16 +68,11 @@ class AnthropicModel(ScriptedModel):
         """Return the results of the tools, in order."""
         results: list[str] = []
         for message in request["messages"]:
-            blocks = _content_blocks(message)
+            content = message["content"]
+            blocks = [] if isinstance(content, str) else content
             tool_results = [block for block in blocks if block["type"] == "tool_result"]
             results += ["\n".join(_texts(block.get("content", ""))) for block in tool_results]
         return results
-
-
-def _content_blocks(message: Body) -> list[Body]:
-    """Return the blocks of a message, whose content may be a mere text."""
-    content = message["content"]
-    return [] if isinstance(content, str) else content
 
 
 def _blocks(turn: ModelTurn, number: str) -> list[Body]:

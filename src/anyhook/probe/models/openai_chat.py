@@ -38,7 +38,10 @@ class ChatModel(ScriptedModel):
     def say(self, turn: ModelTurn, number: str, request: Body) -> ScriptedReply:
         """Return a turn as this API sends it."""
         if request.get("stream"):
-            return _streamed(turn, number)
+            base = _base(number, "chat.completion.chunk")
+            events = [{**base, "choices": choices} for choices in _chunks(turn, number)]
+            events.append({**base, "choices": [], "usage": _USAGE})
+            return ScriptedReply(event_stream(events, named=False) + b"data: [DONE]\n\n", STREAM)
         return _whole(turn, number)
 
     def small_talk(self, question: ModelQuestion) -> ScriptedReply:
@@ -112,14 +115,6 @@ def _whole(turn: ModelTurn, number: str) -> ScriptedReply:
     choice = {"index": 0, "message": message, "finish_reason": _finish_reason(calls)}
     base = _base(number, "chat.completion")
     return ScriptedReply.of({**base, "choices": [choice], "usage": _USAGE})
-
-
-def _streamed(turn: ModelTurn, number: str) -> ScriptedReply:
-    """Return a turn as chunks of a completion."""
-    base = _base(number, "chat.completion.chunk")
-    events = [{**base, "choices": choices} for choices in _chunks(turn, number)]
-    events.append({**base, "choices": [], "usage": _USAGE})
-    return ScriptedReply(event_stream(events, named=False) + b"data: [DONE]\n\n", STREAM)
 
 
 def _chunks(turn: ModelTurn, number: str) -> Iterator[list[Body]]:

@@ -127,7 +127,8 @@ class ScriptedModel(ABC):
                 self.aside.append(question)
                 return self.small_talk(question)
             requests, times, turns = self.requests, self.times, self._script.turns
-            in_subagent = self._is_of_subagent(question.body)
+            mark = self._script.subagent_mark
+            in_subagent = bool(mark) and any(mark in text for text in self.opening(question.body))
             if in_subagent:
                 requests, times = self.subagent_requests, self.subagent_times
                 turns = self._script.subagent_turns
@@ -155,10 +156,6 @@ class ScriptedModel(ABC):
             time.sleep(AFTERMATH)
         finally:
             self._lock.acquire()
-
-    def _is_of_subagent(self, request: Body) -> bool:
-        mark = self._script.subagent_mark
-        return bool(mark) and any(mark in text for text in self.opening(request))
 
     @abstractmethod
     def converses(self, question: ModelQuestion) -> bool:
