@@ -20,54 +20,93 @@ ALLOWED = {""}
 # Programs with the words that install packages, and the kind of their names.
 INSTALLERS = {
     "python": [
-        *("pip install", "pip3 install", "pipx install", "pipx run", "uv add", "uv pip install"),
-        *("uv tool install", "uv tool run", "uvx", "poetry add", "pdm add", "conda install"),
+        "pip install",
+        "pip3 install",
+        "pipx install",
+        "pipx run",
+        "uv add",
+        "uv pip install",
+        "uv tool install",
+        "uv tool run",
+        "uvx",
+        "poetry add",
+        "pdm add",
+        "conda install",
     ],
     "node": [
-        *("npm install", "npm i", "npm add", "npm exec", "npx", "pnpm add", "pnpm dlx"),
-        *("yarn add", "yarn dlx", "bun add", "bunx"),
+        "npm install",
+        "npm i",
+        "npm add",
+        "npm exec",
+        "npx",
+        "pnpm add",
+        "pnpm dlx",
+        "yarn add",
+        "yarn dlx",
+        "bun add",
+        "bunx",
     ],
     "other": [
-        *("cargo add", "cargo install", "go get", "go install", "gem install"),
-        *("composer require", "brew install", "apt install", "apt-get install"),
+        "cargo add",
+        "cargo install",
+        "go get",
+        "go install",
+        "gem install",
+        "composer require",
+        "brew install",
+        "apt install",
+        "apt-get install",
     ],
 }
 # Commands that publish a package, or change where packages come from.
 OTHERS = {
     "publishes a package": [
-        *("npm publish", "pnpm publish", "yarn publish", "cargo publish", "poetry publish"),
-        *("uv publish", "twine upload", "gem push"),
+        "npm publish",
+        "pnpm publish",
+        "yarn publish",
+        "cargo publish",
+        "poetry publish",
+        "uv publish",
+        "twine upload",
+        "gem push",
     ],
-    "changes where packages come from": [
-        *("npm config set", "pip config set", "yarn config set"),
-    ],
+    "changes where packages come from": ["npm config set", "pip config set", "yarn config set"],
 }
 # Options that take packages from another place, or without a check.
 RISKY_OPTIONS = [
-    *("--index-url", "--extra-index-url", "--trusted-host", "--registry", "--source", "--git"),
+    "--index-url",
+    "--extra-index-url",
+    "--trusted-host",
+    "--registry",
+    "--source",
+    "--git",
 ]
 # Variables that switch the check of packages off.
 UNCHECKED = ("GONOSUMDB", "GOINSECURE", "GONOSUMCHECK")
 # Options whose values are files and directories of the project.
 FILE_OPTIONS = ["--requirement", "--constraint", "--editable"]
 # Programs of the project that `npx` and its like run: they are installed already.
-PROJECT_TOOLS = {
-    *("eslint", "jest", "mocha", "next", "nx", "playwright", "prettier", "tsc", "turbo", "vite"),
-    *("vitest", "webpack", "ruff", "mypy", "pytest", "black"),
-}
+PROJECT_TOOLS = set(
+    """
+    eslint jest mocha next nx playwright prettier tsc turbo vite vitest webpack ruff mypy
+    pytest black
+    """.split()
+)
 # Names of which one letter is easily wrong.
 POPULAR = {
-    "python": {
-        *("aiohttp", "beautifulsoup4", "boto3", "click", "cryptography", "django", "fastapi"),
-        *("flask", "httpx", "jinja2", "matplotlib", "numpy", "openai", "pandas", "pillow"),
-        *("pydantic", "pytest", "pyyaml", "requests", "scikit-learn", "scipy", "selenium"),
-        *("setuptools", "sqlalchemy", "tensorflow", "torch", "transformers", "urllib3"),
-    },
-    "node": {
-        *("axios", "chalk", "commander", "cross-env", "dotenv", "eslint", "express", "jest"),
-        *("lodash", "mongoose", "next", "nodemon", "prettier", "react", "react-dom", "redux"),
-        *("rollup", "tailwindcss", "typescript", "vite", "webpack"),
-    },
+    "python": set(
+        """
+        aiohttp beautifulsoup4 boto3 click cryptography django fastapi flask httpx jinja2
+        matplotlib numpy openai pandas pillow pydantic pytest pyyaml requests scikit-learn
+        scipy selenium setuptools sqlalchemy tensorflow torch transformers urllib3
+        """.split()
+    ),
+    "node": set(
+        """
+        axios chalk commander cross-env dotenv eslint express jest lodash mongoose next
+        nodemon prettier react react-dom redux rollup tailwindcss typescript vite webpack
+        """.split()
+    ),
 }
 
 hooks = Hooks(on_crash="deny")
@@ -143,72 +182,117 @@ for mistake in PYTHON_MISTAKES.split():
     hooks.example(tool="shell", input={"command": f"pip install {mistake}"}, expect="deny")
 for mistake in NODE_MISTAKES.split():
     hooks.example(tool="shell", input={"command": f"npm install {mistake}"}, expect="deny")
-for denied in (
-    "pip install pytest; uv add Reqeusts==2.0",
-    *(
-        "pip install 'reqeusts>2'",
-        "pip install 'reqeusts[socks]'",
-        "npm i lodahs@4",
-        "pip install ' reqests'",
-    ),
-):
+for denied in """
+pip install pytest; uv add Reqeusts==2.0
+pip install 'reqeusts>2'
+pip install 'reqeusts[socks]'
+npm i lodahs@4
+pip install ' reqests'
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
-for asked in (
-    *("pip install requests", "pip3 install x", "pipx install x", "pipx run x", "uv add x"),
-    *("uv pip install x", "uv tool install x", "uv tool run x", "uvx some-tool --option x"),
-    *(
-        "poetry add x",
-        "pdm add x",
-        "conda install x",
-        "npm install -g x",
-        "npm i -D x",
-        "npm add x",
-    ),
-    *("npm exec x", "npx --yes x", "pnpm add x", "pnpm dlx x", "yarn add x", "yarn dlx x"),
-    *("bun add x", "bunx x", "cargo add x", "cargo install x", "go get example.com/x"),
-    *("go install example.com/cmd/tool@latest", "gem install x", "composer require x"),
-    *("brew install x", "apt install x", "apt-get install x", "$TOOL install x"),
-    "pip install git+https://github.com/someone/tool.git",
-    *("npm i vits", "npm i @types/lodash", "npm i @eslnt", "cargo add reqeusts", "npm i reqeusts"),
-    "pip install --index-url http://pypi.example.com/simple -r requirements.txt",
-    "pip install --extra-index-url http://pypi.example.com/simple -r requirements.txt",
-    "pip install --trusted-host pypi.example.com -r requirements.txt",
-    "npm install --registry http://registry.example.com",
-    *("gem install --source http://gems.example.com", "cargo install --git https://example.com/x"),
-    *(
-        "npm publish",
-        "pnpm publish",
-        "yarn publish",
-        "cargo publish",
-        "poetry publish",
-        "uv publish",
-    ),
-    *("twine upload dist/*", "gem push x.gem", "npm publish --dry-run; npm publish"),
-    *("npm config set registry http://x", "pip config set global.index-url http://x"),
-    "yarn config set registry http://x",
-    *("GONOSUMDB='*' go mod tidy", "GOINSECURE='*' go mod tidy", "GONOSUMCHECK=1 go mod tidy"),
-):
+for asked in """
+pip install requests
+pip3 install x
+pipx install x
+pipx run x
+uv add x
+uv pip install x
+uv tool install x
+uv tool run x
+uvx some-tool --option x
+poetry add x
+pdm add x
+conda install x
+npm install -g x
+npm i -D x
+npm add x
+npm exec x
+npx --yes x
+pnpm add x
+pnpm dlx x
+yarn add x
+yarn dlx x
+bun add x
+bunx x
+cargo add x
+cargo install x
+go get example.com/x
+go install example.com/cmd/tool@latest
+gem install x
+composer require x
+brew install x
+apt install x
+apt-get install x
+$TOOL install x
+pip install git+https://github.com/someone/tool.git
+npm i vits
+npm i @types/lodash
+npm i @eslnt
+cargo add reqeusts
+npm i reqeusts
+pip install --index-url http://pypi.example.com/simple -r requirements.txt
+pip install --extra-index-url http://pypi.example.com/simple -r requirements.txt
+pip install --trusted-host pypi.example.com -r requirements.txt
+npm install --registry http://registry.example.com
+gem install --source http://gems.example.com
+cargo install --git https://example.com/x
+npm publish
+pnpm publish
+yarn publish
+cargo publish
+poetry publish
+uv publish
+twine upload dist/*
+gem push x.gem
+npm publish --dry-run; npm publish
+npm config set registry http://x
+pip config set global.index-url http://x
+yarn config set registry http://x
+GONOSUMDB='*' go mod tidy
+GOINSECURE='*' go mod tidy
+GONOSUMCHECK=1 go mod tidy
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
-for harmless in (
-    *("npm ci", "npm install", "npm run build", "npx tsc --noEmit", "npm publish --dry-run"),
-    "npm i -D eslint jest mocha next nx playwright prettier tsc turbo vite vitest webpack",
-    *("uv add ruff mypy pytest black", "pip install ./lib /srv/lib -", "go install ./..."),
-    *("pip install -r requirements.txt", "pip install -c limits.txt -e .", "pip install -e lib"),
-    *("pip install --require-hashes -r requirements.lock", "pip list --outdated", "uv sync"),
-    *("poetry install", "poetry version", "cargo build --locked", "cargo test", "go mod download"),
-    *("npm config get registry", "pip config list", "pipx list", "uv pip list", "uv tool list"),
-    *(
-        "pnpm test",
-        "yarn test",
-        "bun test",
-        "composer install",
-        "brew list",
-        "apt list",
-        "gem list",
-    ),
-    *("conda list", "pdm run x", "twine check dist/*", "yarn config list", "apt-get update"),
-    "echo 'pip install reqeusts'",
-):
+for harmless in """
+npm ci
+npm install
+npm run build
+npx tsc --noEmit
+npm publish --dry-run
+npm i -D eslint jest mocha next nx playwright prettier tsc turbo vite vitest webpack
+uv add ruff mypy pytest black
+pip install ./lib /srv/lib -
+go install ./...
+pip install -r requirements.txt
+pip install -c limits.txt -e .
+pip install -e lib
+pip install --require-hashes -r requirements.lock
+pip list --outdated
+uv sync
+poetry install
+poetry version
+cargo build --locked
+cargo test
+go mod download
+npm config get registry
+pip config list
+pipx list
+uv pip list
+uv tool list
+pnpm test
+yarn test
+bun test
+composer install
+brew list
+apt list
+gem list
+conda list
+pdm run x
+twine check dist/*
+yarn config list
+apt-get update
+echo 'pip install reqeusts'
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": harmless}, expect="none")
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ partitions, the modes and owners of whole trees, fork bombs, switching the machi
 
 Families: devices
 Why: An agent that was to change the owner of some volumes ran `chown -R` over files of the system:
-nobody could log in any more, and repairing it made it worse.
+no user could log in any more, and repairing it made it worse.
 Source: https://github.com/anthropics/claude-code/issues/39283
 Version: 1
 """
@@ -15,17 +15,33 @@ import re
 from anyhook.authoring import Hooks, ask, deny
 
 # Devices that may be written.
-HARMLESS_DEVICES = [
-    *("/dev/zero", "/dev/full", "/dev/fd/**", "/dev/shm/**", "/dev/pts/**"),
-]
+HARMLESS_DEVICES = ["/dev/zero", "/dev/full", "/dev/fd/**", "/dev/shm/**", "/dev/pts/**"]
 # Trees whose modes and owners are not changed as a whole.
 SYSTEM_TREES = ["/bin", "/boot", "/etc", "/home", "/lib", "/opt", "/root", "/usr", "/var", "~"]
 # Programs, with their first arguments, that destroy what is on a disk or stop the machine.
 DENIED_PROGRAMS = [
-    *("blkdiscard", "cryptsetup erase", "cryptsetup luksFormat", "diskutil erase*"),
-    *("diskutil partitionDisk", "flashrom", "halt", "init [06]", "insmod", "lvremove", "modprobe"),
-    *("poweroff", "pvremove", "reboot", "rmmod", "shutdown", "systemctl halt"),
-    *("systemctl poweroff", "systemctl reboot", "vgremove", "zfs destroy", "zpool destroy"),
+    "blkdiscard",
+    "cryptsetup erase",
+    "cryptsetup luksFormat",
+    "diskutil erase*",
+    "diskutil partitionDisk",
+    "flashrom",
+    "halt",
+    "init [06]",
+    "insmod",
+    "lvremove",
+    "modprobe",
+    "poweroff",
+    "pvremove",
+    "reboot",
+    "rmmod",
+    "shutdown",
+    "systemctl halt",
+    "systemctl poweroff",
+    "systemctl reboot",
+    "vgremove",
+    "zfs destroy",
+    "zpool destroy",
 ]
 # Options with which a program for disks changes nothing.
 HARMLESS_OPTIONS = ["--list", "-l", "--print", "--help", "--version", "--dry-run", "--no-act"]
@@ -68,43 +84,73 @@ def is_harmless(command):
     return command is not None and any(command.has_options([name]) for name in HARMLESS_OPTIONS)
 
 
-for denied in (
-    "dd if=x.img of=/dev/sda",
-    "cat x.img > /dev/nvme0n1",
-    "sudo mkfs.ext4 /dev/sdb1",
-    "chmod -R 777 /",
-    *("chmod -R 777 /bin", "chown --recursive me /boot", "chgrp -R me /etc", "chmod -R 777 /home"),
-    *("chmod -R 777 /lib", "chmod -R 777 /opt", "chmod -R 777 /root", "chmod -R 777 /usr"),
-    *("chmod -R 777 /var", "chmod -R 777 ~"),
-    *("blkdiscard x.img", "cryptsetup erase x.img", "cryptsetup luksFormat x.img"),
-    *("diskutil eraseDisk JHFS+ x disk2", "diskutil partitionDisk disk2 1 MBR FAT32 x 1G"),
-    *("flashrom -w bios.bin", "halt -p", "init 0", "insmod x.ko", "lvremove vg/data", "modprobe x"),
-    *("poweroff -f", "pvremove x", "reboot -f", "rmmod x", "sudo shutdown -h now"),
-    *("systemctl halt", "systemctl poweroff", "systemctl reboot", "vgremove vg"),
-    *("zfs destroy tank/home", "zpool destroy tank"),
-    *("wipefs -a /dev/sdb", "mdadm --zero-superblock /dev/sdb", "sgdisk --zap-all /dev/sdb"),
-    "echo c > /proc/sysrq-trigger",
-    "echo 1 > /sys/block/sda/device/delete",
-    "rm /dev/sda",
-    "halt --help; halt",
-    ":(){ :|:& };:",
-    ":(){:|:&};:",
-):
+for denied in """
+dd if=x.img of=/dev/sda
+cat x.img > /dev/nvme0n1
+sudo mkfs.ext4 /dev/sdb1
+chmod -R 777 /
+chmod -R 777 /bin
+chown --recursive me /boot
+chgrp -R me /etc
+chmod -R 777 /home
+chmod -R 777 /lib
+chmod -R 777 /opt
+chmod -R 777 /root
+chmod -R 777 /usr
+chmod -R 777 /var
+chmod -R 777 ~
+blkdiscard x.img
+cryptsetup erase x.img
+cryptsetup luksFormat x.img
+diskutil eraseDisk JHFS+ x disk2
+diskutil partitionDisk disk2 1 MBR FAT32 x 1G
+flashrom -w bios.bin
+halt -p
+init 0
+insmod x.ko
+lvremove vg/data
+modprobe x
+poweroff -f
+pvremove x
+reboot -f
+rmmod x
+sudo shutdown -h now
+systemctl halt
+systemctl poweroff
+systemctl reboot
+vgremove vg
+zfs destroy tank/home
+zpool destroy tank
+wipefs -a /dev/sdb
+mdadm --zero-superblock /dev/sdb
+sgdisk --zap-all /dev/sdb
+echo c > /proc/sysrq-trigger
+echo 1 > /sys/block/sda/device/delete
+rm /dev/sda
+halt --help; halt
+:(){ :|:& };:
+:(){:|:&};:
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
 hooks.example(tool="shell", input={"command": "dd if=x.img of=$DISK"}, expect="ask")
-for harmless in (
-    "echo x | tee /dev/null /dev/zero /dev/full /dev/tty /dev/stdout /dev/stderr /dev/fd/3",
-    "cp data.bin /dev/shm/data.bin; echo done > /dev/pts/1",
-    "rm -rf /dev/shm/build",
-    "parted -l; fdisk -l /dev/sda",
-    *("flashrom --list", "flashrom --print", "flashrom --help", "lvremove --version"),
-    *("shutdown --dry-run", "flashrom --no-act", "zfs list"),
-    "mkfs.ext4 test.img",
-    "chmod -R u+w build",
-    "chmod 644 /etc",
-    "cryptsetup status x.img; diskutil list; init 3; systemctl status; zpool status",
-    "build() { make |& tee build.log; }",
-):
+for harmless in """
+echo x | tee /dev/null /dev/zero /dev/full /dev/tty /dev/stdout /dev/stderr /dev/fd/3
+cp data.bin /dev/shm/data.bin; echo done > /dev/pts/1
+rm -rf /dev/shm/build
+parted -l; fdisk -l /dev/sda
+flashrom --list
+flashrom --print
+flashrom --help
+lvremove --version
+shutdown --dry-run
+flashrom --no-act
+zfs list
+mkfs.ext4 test.img
+chmod -R u+w build
+chmod 644 /etc
+cryptsetup status x.img; diskutil list; init 3; systemctl status; zpool status
+build() { make |& tee build.log; }
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": harmless}, expect="none")
 
 if __name__ == "__main__":

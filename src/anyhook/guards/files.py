@@ -19,21 +19,41 @@ from anyhook.authoring import Hooks, ask, deny
 SCRATCH = ["/tmp/**", "/var/tmp/**", "/private/tmp/**"]
 # Directories that a build or an installation makes again.
 DISPOSABLE = [
-    *(
-        "*.egg-info",
-        "*.log",
-        "*.o",
-        "*.py[co]",
-        "*.tmp",
-        ".cache",
-        ".coverage*",
-        ".eggs",
-        ".gradle",
-    ),
-    *(".mypy_cache", ".next", ".nuxt", ".parcel-cache", ".pytest_cache", ".ruff_cache"),
-    *(".terraform", ".tox", ".turbo", ".venv", "DerivedData", "__pycache__", "_build", "bin"),
-    *("build", "coverage", "dist", "htmlcov", "node_modules", "obj", "out", "site-packages"),
-    *("target", "temp", "tmp", "venv"),
+    "*.egg-info",
+    "*.log",
+    "*.o",
+    "*.py[co]",
+    "*.tmp",
+    ".cache",
+    ".coverage*",
+    ".eggs",
+    ".gradle",
+    ".mypy_cache",
+    ".next",
+    ".nuxt",
+    ".parcel-cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".terraform",
+    ".tox",
+    ".turbo",
+    ".venv",
+    "DerivedData",
+    "__pycache__",
+    "_build",
+    "bin",
+    "build",
+    "coverage",
+    "dist",
+    "htmlcov",
+    "node_modules",
+    "obj",
+    "out",
+    "site-packages",
+    "target",
+    "temp",
+    "tmp",
+    "venv",
 ]
 # Files in the project that are neither deleted nor overwritten, like "data/**" or "migrations/**".
 PROTECTED = [".git/HEAD", ".git/config", ".git/objects/**", ".git/refs/**"]
@@ -105,48 +125,51 @@ def is_disposable(target):
     return is_scratch or any(Path(part).match(name) for part in path.parts for name in DISPOSABLE)
 
 
-for denied in (
-    "rm -rf /",
-    "rm -rf ~",
-    'rm -rf "$HOME/Documents"',
-    "rm -r -f ../other-project",
-    "rm -rf .",
-    "sudo rm -rf /var/lib/postgresql",
-    "cd / && rm -rf etc",
-    "rm -rf /tmp",
-    "rm -rf *",
-    "find . -type f -delete",
-    "rsync -a --delete /tmp/empty/ ./",
-    "mv ~/projects /tmp/x",
-    "find ~ -name '*.bak' -exec rm {} +",
-    *("rm .git/HEAD", "rm .git/config", "rm .git/objects/4b/825dc", "rm .git/refs/heads/main"),
-    "bash -c 'rm -rf ~/Desktop'",
-):
+for denied in """
+rm -rf /
+rm -rf ~
+rm -rf "$HOME/Documents"
+rm -r -f ../other-project
+rm -rf .
+sudo rm -rf /var/lib/postgresql
+cd / && rm -rf etc
+rm -rf /tmp
+rm -rf *
+find . -type f -delete
+rsync -a --delete /tmp/empty/ ./
+mv ~/projects /tmp/x
+find ~ -name '*.bak' -exec rm {} +
+rm .git/HEAD
+rm .git/config
+rm .git/objects/4b/825dc
+rm .git/refs/heads/main
+bash -c 'rm -rf ~/Desktop'
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
-for asked in (
-    "rm --recursive --force src",
-    "rm -rf $BUILD_DIR/",
-    "truncate -s 0 src/*.py",
-    "echo x > ~/.profile",
-):
+for asked in """
+rm --recursive --force src
+rm -rf $BUILD_DIR/
+truncate -s 0 src/*.py
+echo x > ~/.profile
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
 hooks.example(tool="write_file", input={"file_path": "/etc/hosts", "content": ""}, expect="ask")
-for harmless in (
-    "rm -rf *.egg-info *.log *.o *.pyc *.tmp .cache .coverage.1 .eggs .gradle .mypy_cache .next",
-    "rm -rf .nuxt .parcel-cache .pytest_cache .ruff_cache .terraform .tox .turbo .venv DerivedData",
-    "rm -rf __pycache__ _build bin build coverage dist htmlcov node_modules obj out site-packages",
-    "rm -rf ./target/debug temp tmp venv",
-    "rm -f notes.txt",
-    "find . -name '*.pyc' -delete",
-    "find . -name __pycache__ -type d -exec rm -rf {} +",
-    "rm -rf /tmp/session-4121 /var/tmp/x /private/tmp/x",
-    "rsync -a --delete --dry-run empty/ src/",
-    "make | tee /dev/null /dev/stderr /dev/tty /private/tmp/x",
-    "mv src/old.py src/new.py",
-    "git stash",
-    "make > /dev/null 2>&1",
-    "grep -rn 'rm -rf' scripts",
-):
+for harmless in """
+rm -rf *.egg-info *.log *.o *.pyc *.tmp .cache .coverage.1 .eggs .gradle .mypy_cache .next
+rm -rf .nuxt .parcel-cache .pytest_cache .ruff_cache .terraform .tox .turbo .venv DerivedData
+rm -rf __pycache__ _build bin build coverage dist htmlcov node_modules obj out site-packages
+rm -rf ./target/debug temp tmp venv
+rm -f notes.txt
+find . -name '*.pyc' -delete
+find . -name __pycache__ -type d -exec rm -rf {} +
+rm -rf /tmp/session-4121 /var/tmp/x /private/tmp/x
+rsync -a --delete --dry-run empty/ src/
+make | tee /dev/null /dev/stderr /dev/tty /private/tmp/x
+mv src/old.py src/new.py
+git stash
+make > /dev/null 2>&1
+grep -rn 'rm -rf' scripts
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": harmless}, expect="none")
 hooks.example(tool="write_file", input={"file_path": "src/a.py", "content": ""}, expect="none")
 # The agent may be in a directory of the project: what is above it is not outside.

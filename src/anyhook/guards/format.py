@@ -19,7 +19,8 @@ from anyhook.authoring import Hooks, context
 FORMATTERS = {
     ".py .pyi": ["ruff format --quiet", "black --quiet"],
     ".js .jsx .mjs .ts .tsx .css .scss .html .vue .json .yaml .yml": [
-        *("prettier --write", "biome format --write"),
+        "prettier --write",
+        "biome format --write",
     ],
     ".go": ["gofmt -w"],
     ".rs": ["rustfmt"],
@@ -35,7 +36,7 @@ hooks.about(families=["format"])
 
 @hooks.after_tool("write_file", "edit_file")
 def format_file(event):
-    """Format the file, and tell the agent if that changed it."""
+    """Format the file, and report it to the agent if that changed it."""
     path = Path(event.cwd, str(event.call.arguments.get("file_path")))
     command = formatter_of(path)
     if command is None or not path.is_file():

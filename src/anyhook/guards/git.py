@@ -126,68 +126,72 @@ def overwrites_branch(command):
     return subcommand == "push" and any(operand.startswith(("+", ":")) for operand in operands)
 
 
-for denied in (
-    "git reset --hard HEAD~3",
-    "git -C ../api reset --hard",
-    "git reset --merge",
-    "git checkout -- src/main.py",
-    *("git checkout .", "git checkout ./", "git checkout '*'", "git checkout :/"),
-    "git checkout -f main",
-    "git switch -f main",
-    "git switch --discard-changes main",
-    "git restore src",
-    "git restore --staged --worktree src",
-    "git clean -fdx",
-    "git stash drop",
-    "git stash clear",
-    "git push -f",
-    "git push origin +main",
-    "git push origin :release",
-    "git push --mirror backup",
-    "git push --prune origin",
-    "git push origin --delete release",
-    "git branch -D feature",
-    "git branch --delete --force feature",
-    "git reflog expire --expire=now --all",
-    "git reflog delete HEAD@{1}",
-    "git gc --prune=now",
-    "git prune",
-    "git filter-branch --tree-filter true HEAD",
-    "git filter-repo --path secrets --invert-paths",
-    "git update-ref -d refs/heads/main",
-    "git worktree remove --force ../hotfix",
-    "rm -rf .git",
-    "rm -rf .git/objects",
-    "bash -c 'git reset --hard'",
-    "git push -f --dry-run; git push -f",
-):
+for denied in """
+git reset --hard HEAD~3
+git -C ../api reset --hard
+git reset --merge
+git checkout -- src/main.py
+git checkout .
+git checkout ./
+git checkout '*'
+git checkout :/
+git checkout -f main
+git switch -f main
+git switch --discard-changes main
+git restore src
+git restore --staged --worktree src
+git clean -fdx
+git stash drop
+git stash clear
+git push -f
+git push origin +main
+git push origin :release
+git push --mirror backup
+git push --prune origin
+git push origin --delete release
+git branch -D feature
+git branch --delete --force feature
+git reflog expire --expire=now --all
+git reflog delete HEAD@{1}
+git gc --prune=now
+git prune
+git filter-branch --tree-filter true HEAD
+git filter-repo --path secrets --invert-paths
+git update-ref -d refs/heads/main
+git worktree remove --force ../hotfix
+rm -rf .git
+rm -rf .git/objects
+bash -c 'git reset --hard'
+git push -f --dry-run; git push -f
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
 hooks.example(tool="shell", input={"command": "git $ACTION --hard"}, expect="ask")
 hooks.example(tool="shell", input={"command": "find . -name .git -delete"}, expect="ask")
-for harmless_command in (
-    "git push --force-with-lease origin feature",
-    "git reset HEAD src/main.py",
-    "git checkout -b feature",
-    "git checkout main",
-    "git checkout main --",
-    "git add -- . :/",
-    "git restore --staged src",
-    "git clean -nd",
-    "git clean -fdx --dry-run",
-    "git branch -d done",
-    "git branch --force feature main",
-    "git stash",
-    "git stash pop",
-    "git gc",
-    "git reflog",
-    "git worktree remove ../hotfix",
-    "git worktree add --force ../hotfix main",
-    *("git filter-repo --analyze", "git filter-repo --dry-run --path secrets"),
-    "git commit -m 'Do not use git push --force'",
-    "git rm --cached config.yml",
-    "rm -rf build",
-    "find . -name '*.pyc' -delete",
-):
+for harmless_command in """
+git push --force-with-lease origin feature
+git reset HEAD src/main.py
+git checkout -b feature
+git checkout main
+git checkout main --
+git add -- . :/
+git restore --staged src
+git clean -nd
+git clean -fdx --dry-run
+git branch -d done
+git branch --force feature main
+git stash
+git stash pop
+git gc
+git reflog
+git worktree remove ../hotfix
+git worktree add --force ../hotfix main
+git filter-repo --analyze
+git filter-repo --dry-run --path secrets
+git commit -m 'Do not use git push --force'
+git rm --cached config.yml
+rm -rf build
+find . -name '*.pyc' -delete
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": harmless_command}, expect="none")
 
 if __name__ == "__main__":

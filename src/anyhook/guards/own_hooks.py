@@ -3,7 +3,7 @@
 It denies changing or deleting the settings and hooks of agents, `.anyhook`, what anyhook keeps about
 trust and approvals, and the hooks of git; switching guards off with a command; and starting agents
 without them. At the start of a session and at the end of a turn it compares what can be changed in
-ways that no hook sees, and tells you.
+ways that no hook sees, and reports it.
 
 Families: own-hooks
 Why: Agents edited the settings that hold their hooks, and two attacks wrote hooks into settings: a
@@ -19,37 +19,79 @@ from anyhook.authoring import Hooks, ask, deny, look_for_changes, message
 
 # Settings of agents, and what they run.
 SETTINGS = [
-    *("**/.claude/settings*.json", "**/.claude/hooks/**", "**/.codex/config.toml"),
-    *("**/.codex/hooks.json", "**/.codex/hooks/**", "**/.copilot/config.json"),
-    *("**/.copilot/hooks/**", "**/.cursor/hooks.json", "**/.cursor/hooks/**"),
-    *("**/.gemini/settings.json", "**/.gemini/hooks/**", "**/.copilot/settings.json"),
-    *("**/.github/copilot/**", "**/.github/hooks/**", "**/.opencode/anyhook.json"),
-    *("**/.opencode/plugin/**", "**/.opencode/plugins/**", "**/.qwen/settings.json"),
-    *("**/.qwen/hooks/**", "**/.terminai/settings.json", "**/.terminai/hooks/**"),
-    *("**/opencode/anyhook.json", "**/opencode/plugin/**", "**/opencode/plugins/**"),
-    *("**/opencode.json", "/etc/claude-code/**", "/etc/codex/**", "/etc/cursor/**"),
-    *("/etc/gemini-cli/**", "/etc/qwen-code/**"),
+    "**/.claude/settings*.json",
+    "**/.claude/hooks/**",
+    "**/.codex/config.toml",
+    "**/.codex/hooks.json",
+    "**/.codex/hooks/**",
+    "**/.copilot/config.json",
+    "**/.copilot/hooks/**",
+    "**/.cursor/hooks.json",
+    "**/.cursor/hooks/**",
+    "**/.gemini/settings.json",
+    "**/.gemini/hooks/**",
+    "**/.copilot/settings.json",
+    "**/.github/copilot/**",
+    "**/.github/hooks/**",
+    "**/.opencode/anyhook.json",
+    "**/.opencode/plugin/**",
+    "**/.opencode/plugins/**",
+    "**/.qwen/settings.json",
+    "**/.qwen/hooks/**",
+    "**/.terminai/settings.json",
+    "**/.terminai/hooks/**",
+    "**/opencode/anyhook.json",
+    "**/opencode/plugin/**",
+    "**/opencode/plugins/**",
+    "**/opencode.json",
+    "/etc/claude-code/**",
+    "/etc/codex/**",
+    "/etc/cursor/**",
+    "/etc/gemini-cli/**",
+    "/etc/qwen-code/**",
 ]
 # What anyhook keeps, and the hooks of git.
 OWN = [
-    *("**/.anyhook/**", "~/.local/share/anyhook/**", "~/Library/Application Support/anyhook/**"),
-    *("**/.git/hooks/**", "**/.husky/**"),
+    "**/.anyhook/**",
+    "~/.local/share/anyhook/**",
+    "~/Library/Application Support/anyhook/**",
+    "**/.git/hooks/**",
+    "**/.husky/**",
 ]
 # Programs, and commands of git, that may change what they are given in ways that are not known.
 CHANGING = {"ex", "perl", "ruby", "vi", "vim", "git apply", "git reset"}
 # Names of directories by which a command that may change a guard is known.
 DIRECTORIES = {
-    *(".anyhook", ".claude", ".codex", ".copilot", ".cursor", ".gemini", ".opencode", ".qwen"),
+    ".anyhook",
+    ".claude",
+    ".codex",
+    ".copilot",
+    ".cursor",
+    ".gemini",
+    ".opencode",
+    ".qwen",
 }
 # Commands that weaken a guard.
 WEAKENING = [
-    *("anyhook allow", "anyhook disable", "anyhook history record off", "anyhook remove"),
-    *("anyhook shadow", "anyhook trust", "anyhook worker stop"),
+    "anyhook allow",
+    "anyhook disable",
+    "anyhook history record off",
+    "anyhook remove",
+    "anyhook shadow",
+    "anyhook trust",
+    "anyhook worker stop",
 ]
-# Arguments with which agents ask nobody or run no hooks.
+# Arguments with which agents ask no questions or run no hooks.
 UNGUARDED = {
-    *("--dangerously-skip-permissions", "--yolo", "--dangerously-bypass-approvals-and-sandbox"),
-    *("--allow-all-tools", "--allow-all", "--bare", "--full-auto", "--approval-mode=yolo", "yolo"),
+    "--dangerously-skip-permissions",
+    "--yolo",
+    "--dangerously-bypass-approvals-and-sandbox",
+    "--allow-all-tools",
+    "--allow-all",
+    "--bare",
+    "--full-auto",
+    "--approval-mode=yolo",
+    "yolo",
 }
 AGENTS = {"claude", "codex", "copilot", "cursor-agent", "gemini", "opencode", "qwen", "terminai"}
 # Characters of a message about changed guards.
@@ -63,16 +105,17 @@ hooks.about(families=["own-hooks"])
 @hooks.before_tool
 def guard_own_hooks(event):
     """Deny changing guards, switching them off and starting agents without them."""
-    changes = [*event.writes(*SETTINGS, *OWN), *event.deletes(*SETTINGS, *OWN)]
+    whole = [f"**/{name}" for name in sorted(DIRECTORIES)]
+    changes = [*event.writes(*SETTINGS, *OWN), *event.deletes(*SETTINGS, *OWN, *whole)]
     reasons = [f"{match.why}, which belongs to the guards" for match in changes if match.certain]
     reasons += [f"{match.why}, which weakens a guard" for match in weakening_calls(event)]
     reasons += [f"`{it.source}` weakens a guard" for it in event.commands if is_weakening(it)]
-    for reason in reasons:
-        return deny(f"{reason}. {ASK_USER}")
+    if reasons:
+        return deny(f"{reasons[0]}. {ASK_USER}")
     doubts = [match.why for match in changes if is_unknown(match.command, event.text)]
     doubts += [f"`{it.source}` may change a guard" for it in event.commands if may_change(it)]
-    for doubt in doubts:
-        return ask(f"{doubt}. Is that what you want?")
+    if doubts:
+        return ask(f"{doubts[0]}. Is that what you want?")
     return None
 
 
@@ -149,50 +192,87 @@ OF_GUARDS = """.claude/settings.json .claude/hooks/x .codex/config.toml .codex/h
     /etc/qwen-code/x .anyhook/guard.py ~/.local/share/anyhook/x .git/hooks/pre-commit .husky/x"""
 for path in (*OF_GUARDS.split(), "~/Library/Application Support/anyhook/x"):
     hooks.example(tool="write_file", input={"file_path": path, "content": ""}, expect="deny")
-for denied in (
-    *("rm .claude/settings.json", "rm -rf .anyhook", "echo '{}' > .claude/settings.json"),
-    "sed -i '/hooks/d' ~/.gemini/settings.json",
-    "jq 'del(.hooks)' .claude/settings.json > t && mv t .claude/settings.json",
-    *("chmod -x .anyhook/guard.py", "ln -sf /dev/null .claude/settings.json"),
-    "python3 -c \"open('.claude/settings.json','w').write('{}')\"",
-    *("anyhook allow K3F9QX", "anyhook disable guard --yes", "anyhook history record off"),
-    *("anyhook remove git", "anyhook shadow guard", "anyhook trust --yes", "anyhook worker stop"),
-    "anyhook remove git --dry-run; anyhook remove git",
-    "rm $FILE; claude --dangerously-skip-permissions -p continue",
-    *("gemini --yolo", "codex --dangerously-bypass-approvals-and-sandbox", "claude --bare"),
-    *("copilot --allow-all-tools", "copilot --allow-all", "codex --full-auto", "opencode --yolo"),
-    *("qwen --approval-mode=yolo", "gemini --approval-mode yolo", "cursor-agent --yolo"),
-    "terminai --yolo",
-    *("git config core.hooksPath /dev/null", "git -c core.hooksPath=/dev/null commit -m x"),
-    *(
-        "git commit --no-verify -m x",
-        "pkill -f anyhook",
-        "kill $(pgrep anyhook)",
-        "killall anyhook",
-    ),
-):
+for denied in """
+rm .claude/settings.json
+rm -rf .anyhook
+rm -rf .claude
+mv .claude .claude-old
+echo '{}' > .claude/settings.json
+sed -i '/hooks/d' ~/.gemini/settings.json
+jq 'del(.hooks)' .claude/settings.json > t && mv t .claude/settings.json
+chmod -x .anyhook/guard.py
+ln -sf /dev/null .claude/settings.json
+python3 -c "open('.claude/settings.json','w').write('{}')"
+anyhook allow K3F9QX
+anyhook disable guard --yes
+anyhook history record off
+anyhook remove git
+anyhook shadow guard
+anyhook trust --yes
+anyhook worker stop
+anyhook remove git --dry-run; anyhook remove git
+rm $FILE; claude --dangerously-skip-permissions -p continue
+gemini --yolo
+codex --dangerously-bypass-approvals-and-sandbox
+claude --bare
+copilot --allow-all-tools
+copilot --allow-all
+codex --full-auto
+opencode --yolo
+qwen --approval-mode=yolo
+gemini --approval-mode yolo
+cursor-agent --yolo
+terminai --yolo
+git clean -f .claude
+git config core.hooksPath /dev/null
+git -c core.hooksPath=/dev/null commit -m x
+git commit --no-verify -m x
+pkill -f anyhook
+kill $(pgrep anyhook)
+killall anyhook
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
-for asked in (
-    *("rm $FILE", "rm -rf .claude", "mv .claude .claude-old", "find .anyhook -name '*.py' -delete"),
-    *(
-        "ex .codex/x",
-        "perl -pi -e s/deny/allow/ .anyhook/x",
-        "ruby -i x .copilot/x",
-    ),
-    *("rsync x .cursor/x", "tar xf backup.tar -C .claude", "unzip x -d .gemini", "vi .opencode/x"),
-    *("vim .qwen/x", "git apply .claude/x", "git checkout HEAD~20 -- .claude/settings.json"),
-    *("git clean -f .claude", "git reset x .claude", "git restore .claude", "git stash -- .claude"),
-):
+for asked in """
+rm $FILE
+find .anyhook -name '*.py' -delete
+ex .codex/x
+perl -pi -e s/deny/allow/ .anyhook/x
+ruby -i x .copilot/x
+rsync x .cursor/x
+tar xf backup.tar -C .claude
+unzip x -d .gemini
+vi .opencode/x
+vim .qwen/x
+git apply .claude/x
+git checkout HEAD~20 -- .claude/settings.json
+git reset x .claude
+git restore .claude
+git stash -- .claude
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
-for harmless in (
-    *("cat .claude/settings.json", "cp .claude/settings.json /tmp/copy.json", "anyhook list"),
-    *("anyhook check", "anyhook history record status", "anyhook worker status"),
-    *("anyhook remove git --dry-run", "git add .anyhook/guard.py", "git log -p .claude"),
-    *("git config user.name Dev", "git config --get core.hooksPath", "git config core.hooksPath"),
-    *("rm src/hooks/useCart.js", "sed -i 's/red/blue/' src/settings.json", "rm -rf node_modules"),
-    *("claude --version", "npm run yolo", "echo --no-verify core.hooksPath=x", "pkill node"),
-    *("tar xf backup.tar", "npm version --no-verify"),
-):
+for harmless in """
+cat .claude/settings.json
+cp .claude/settings.json /tmp/copy.json
+anyhook list
+anyhook check
+anyhook history record status
+anyhook worker status
+anyhook remove git --dry-run
+git add .anyhook/guard.py
+git log -p .claude
+git config user.name Dev
+git config --get core.hooksPath
+git config core.hooksPath
+rm src/hooks/useCart.js
+sed -i 's/red/blue/' src/settings.json
+rm -rf node_modules
+claude --version
+npm run yolo
+echo --no-verify core.hooksPath=x
+pkill node
+tar xf backup.tar
+npm version --no-verify
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": harmless}, expect="none")
 hooks.example(tool="read_file", input={"file_path": ".claude/settings.json"}, expect="none")
 hooks.example("session_start", source="startup", expect="none")

@@ -24,17 +24,52 @@ HARMLESS = re.compile(
 )
 # Programs with their first arguments; `*` stands for any characters.
 COMMANDS = [
-    *("aws * delete-*", "aws * terminate-*", "aws * stop-*", "aws * modify-*", "aws s3 rb"),
-    *("aws s3api put-bucket-policy", "az * delete", "az * * delete", "docker stack rm"),
-    *("docker swarm leave", "eb terminate", "fly apps destroy", "flyctl apps destroy"),
-    *("gcloud * delete", "gcloud * * delete", "gcloud * * * delete", "gh repo delete"),
-    *("gh release delete", "gsutil rb", "helm delete", "helm rollback", "helm uninstall"),
-    *("helm upgrade", "heroku apps:destroy", "heroku pg:reset", "kubectl apply", "kubectl cordon"),
-    *("kubectl delete", "kubectl drain", "kubectl edit", "kubectl patch", "kubectl replace"),
-    *("kubectl rollout undo", "kubectl scale", "netlify deploy", "pulumi destroy", "pulumi up"),
-    *("railway down", "serverless remove"),
-    *("terraform apply", "terraform destroy", "terraform state rm", "terraform taint"),
-    *("tofu apply", "tofu destroy", "vercel remove"),
+    "aws * delete-*",
+    "aws * terminate-*",
+    "aws * stop-*",
+    "aws * modify-*",
+    "aws s3 rb",
+    "aws s3api put-bucket-policy",
+    "az * delete",
+    "az * * delete",
+    "docker stack rm",
+    "docker swarm leave",
+    "eb terminate",
+    "fly apps destroy",
+    "flyctl apps destroy",
+    "gcloud * delete",
+    "gcloud * * delete",
+    "gcloud * * * delete",
+    "gh repo delete",
+    "gh release delete",
+    "gsutil rb",
+    "helm delete",
+    "helm rollback",
+    "helm uninstall",
+    "helm upgrade",
+    "heroku apps:destroy",
+    "heroku pg:reset",
+    "kubectl apply",
+    "kubectl cordon",
+    "kubectl delete",
+    "kubectl drain",
+    "kubectl edit",
+    "kubectl patch",
+    "kubectl replace",
+    "kubectl rollout undo",
+    "kubectl scale",
+    "netlify deploy",
+    "pulumi destroy",
+    "pulumi up",
+    "railway down",
+    "serverless remove",
+    "terraform apply",
+    "terraform destroy",
+    "terraform state rm",
+    "terraform taint",
+    "tofu apply",
+    "tofu destroy",
+    "vercel remove",
 ]
 OPTIONS = [
     ("aws s3 rm", "--recursive"),
@@ -46,13 +81,22 @@ OPTIONS = [
 DRY_RUN = ["--dry-run", "--dryrun", "--what-if", "--check", "--help", "--diff"]
 # Clients of databases, and statements that delete or change a structure.
 DATABASES = {
-    *("clickhouse-client", "cockroach", "mariadb", "mongo", "mongosh", "mysql", "mysqladmin"),
-    *("psql", "redis-cli", "snowsql", "sqlcmd", "sqlplus", "usql"),
+    "clickhouse-client",
+    "cockroach",
+    "mariadb",
+    "mongo",
+    "mongosh",
+    "mysql",
+    "mysqladmin",
+    "psql",
+    "redis-cli",
+    "snowsql",
+    "sqlcmd",
+    "sqlplus",
+    "usql",
 }
 DELETING_WORDS = {"truncate", "dropdatabase", "flushall", "flushdb"}
-STRUCTURES = {
-    *("table", "database", "schema", "view", "index", "user", "role", "db"),
-}
+STRUCTURES = {"table", "database", "schema", "view", "index", "user", "role", "db"}
 ASK_USER = "Tell the user what you would run and what it changes, and let them run it."
 
 hooks = Hooks(on_crash="deny")
@@ -115,91 +159,150 @@ def decide(why, text):
     return ask(f"{why}, and nothing says that it is a test system.")
 
 
-for denied in (
-    "aws s3 rb s3://x; kubectl --context minikube delete pod a; kubectl delete namespace production",
-    "kubectl delete pod a --dry-run=server; kubectl delete namespace prd",
-    "kubectl delete namespace production",
-    "kubectl --context prod delete deployment api",
-    "helm uninstall api -n production",
-    "aws rds delete-db-instance --db-instance-identifier prod --skip-final-snapshot",
-    "gcloud sql instances delete prod-db",
-    "az group delete --name prod-rg --yes",
-    "aws s3 sync --delete . s3://prod-assets",
-    *("netlify deploy --prod", "vercel --prod", "gsutil rm -r gs://live-assets"),
-    "KUBECONFIG=prod.yaml kubectl apply -f app.yaml",
-    'psql -h prod-db.example.com -c "DELETE FROM orders"',
-    'psql "$PROD_DATABASE_URL" -c "DROP TABLE users"',
-    "docker -H ssh://prod.example.com rm -f api",
-    *("docker -H tcp://prod stop api", "docker -H tcp://prod kill api"),
-    "docker -H tcp://prod compose down",
-    'mysql -h live.example.com -e "UPDATE users SET admin = 1"',
-    "dropdb prod",
-):
+for denied in """
+aws s3 rb s3://x; kubectl --context minikube delete pod a; kubectl delete namespace production
+kubectl delete pod a --dry-run=server; kubectl delete namespace prd
+kubectl delete namespace production
+kubectl --context prod delete deployment api
+helm uninstall api -n production
+aws rds delete-db-instance --db-instance-identifier prod --skip-final-snapshot
+gcloud sql instances delete prod-db
+az group delete --name prod-rg --yes
+aws s3 sync --delete . s3://prod-assets
+netlify deploy --prod
+vercel --prod
+gsutil rm -r gs://live-assets
+KUBECONFIG=prod.yaml kubectl apply -f app.yaml
+psql -h prod-db.example.com -c "DELETE FROM orders"
+psql "$PROD_DATABASE_URL" -c "DROP TABLE users"
+docker -H ssh://prod.example.com rm -f api
+docker -H tcp://prod stop api
+docker -H tcp://prod kill api
+docker -H tcp://prod compose down
+mysql -h live.example.com -e "UPDATE users SET admin = 1"
+dropdb prod
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
-for asked in (
-    "terraform destroy -auto-approve",
-    "terraform apply -auto-approve",
-    "kubectl drain node-1 --force",
-    *("aws s3 rb s3://customer-uploads --force", "aws ec2 terminate-instances --instance-ids i-1"),
-    *("aws ec2 stop-instances --instance-ids i-1", "aws rds modify-db-instance --id x"),
-    "aws s3api put-bucket-policy --bucket x --policy file://p.json",
-    *("az group delete --name x", "az vm disk delete --name x", "docker stack rm shop"),
-    *("docker swarm leave --force", "eb terminate shop", "flyctl apps destroy shop"),
-    *("gcloud projects delete x", "gcloud sql instances delete x"),
-    *("gcloud compute backend-services groups delete x", "gh release delete v1 --yes"),
-    *("gsutil rb gs://x", "helm delete api", "helm rollback api 1", "helm upgrade api ./chart"),
-    *("heroku apps:destroy shop", "heroku pg:reset", "kubectl apply -f x.yaml", "kubectl cordon n"),
-    *("kubectl edit deploy api", "kubectl patch deploy api -p x", "kubectl replace -f x.yaml"),
-    *("kubectl rollout undo deploy/api", "kubectl scale deploy api --replicas=0"),
-    *("netlify deploy", "pulumi destroy", "pulumi up", "railway down", "redis-cli flushall"),
-    *("redis-cli FLUSHDB", "serverless remove", "terraform state rm x", "terraform taint x"),
-    *("tofu apply", "tofu destroy", "vercel remove shop", "kubectl $VERB pod api -n production"),
-    "aws s3 rm s3://customer-uploads --recursive",
-    "gh repo delete acme/shop --yes",
-    "fly apps destroy shop",
-    'mysql -e "TRUNCATE TABLE sessions" shop',
-    *("mysqladmin drop database shop", "clickhouse-client -q 'drop table a'", "dropdb shop"),
-    *("cockroach sql -e 'drop table a'", "mariadb -e 'alter table a add b int' shop"),
-    *("mongo shop --eval 'db.dropDatabase()'", "mongosh shop --eval 'db.orders.drop()'"),
-    *("snowsql -q 'truncate orders'", "sqlcmd -Q 'drop view a'", "sqlplus x 'drop index a'"),
-    *("usql -c 'drop schema a'", "psql -c 'drop user a' shop", "psql -c 'drop role a' shop"),
-    "redis-cli -h cache flushall",
-    "psql -c 'delete from a;' shop",
-):
+for asked in """
+terraform destroy -auto-approve
+terraform apply -auto-approve
+kubectl drain node-1 --force
+aws s3 rb s3://customer-uploads --force
+aws ec2 terminate-instances --instance-ids i-1
+aws ec2 stop-instances --instance-ids i-1
+aws rds modify-db-instance --id x
+aws s3api put-bucket-policy --bucket x --policy file://p.json
+az group delete --name x
+az vm disk delete --name x
+docker stack rm shop
+docker swarm leave --force
+eb terminate shop
+flyctl apps destroy shop
+gcloud projects delete x
+gcloud sql instances delete x
+gcloud compute backend-services groups delete x
+gh release delete v1 --yes
+gsutil rb gs://x
+helm delete api
+helm rollback api 1
+helm upgrade api ./chart
+heroku apps:destroy shop
+heroku pg:reset
+kubectl apply -f x.yaml
+kubectl cordon n
+kubectl edit deploy api
+kubectl patch deploy api -p x
+kubectl replace -f x.yaml
+kubectl rollout undo deploy/api
+kubectl scale deploy api --replicas=0
+netlify deploy
+pulumi destroy
+pulumi up
+railway down
+redis-cli flushall
+redis-cli FLUSHDB
+serverless remove
+terraform state rm x
+terraform taint x
+tofu apply
+tofu destroy
+vercel remove shop
+kubectl $VERB pod api -n production
+aws s3 rm s3://customer-uploads --recursive
+gh repo delete acme/shop --yes
+fly apps destroy shop
+mysql -e "TRUNCATE TABLE sessions" shop
+mysqladmin drop database shop
+clickhouse-client -q 'drop table a'
+dropdb shop
+cockroach sql -e 'drop table a'
+mariadb -e 'alter table a add b int' shop
+mongo shop --eval 'db.dropDatabase()'
+mongosh shop --eval 'db.orders.drop()'
+snowsql -q 'truncate orders'
+sqlcmd -Q 'drop view a'
+sqlplus x 'drop index a'
+usql -c 'drop schema a'
+psql -c 'drop user a' shop
+psql -c 'drop role a' shop
+redis-cli -h cache flushall
+psql -c 'delete from a;' shop
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
-for harmless in (
-    "terraform plan",
-    "kubectl get pods -n production",
-    "kubectl delete pod api-1 --dry-run=server",
-    "kubectl --context minikube delete pod api-1",
-    *("aws s3 rb s3://x --dryrun", "az group delete --name x --what-if", "helm upgrade x . --help"),
-    *("kubectl apply -f x.yaml --check", "helm upgrade x . --diff"),
-    *(
-        "redis-cli -h localhost flushall",
-        "redis-cli -h 127.0.0.1 flushall",
-        "redis-cli -h ::1 flushall",
-    ),
-    *("kubectl --context kind delete pod a", "kubectl --context k3d delete pod a"),
-    *("kubectl --context docker-desktop delete pod a", "helm delete a -n testing"),
-    *("kubectl --context rancher-desktop delete pod a", "helm delete a -n test"),
-    *("helm delete a -n tests", "helm delete a -n dev", "helm delete a -n development"),
-    *("helm delete a -n staging", "helm delete a -n sandbox", "helm delete a -n preview"),
-    *("helm delete a -n local", "usql :memory: -c 'drop table a'", "helm list -n prod"),
-    *("docker -H tcp://prod ps", "docker rm x", "aws s3 rm s3://x/a.txt", "aws s3 sync . s3://x"),
-    *("docker service ls", "gsutil rm gs://x/a", "vercel", "heroku pg:info", "redis-cli get a"),
-    *("psql -c 'update a set b = 1 where c = 2' shop", "mysql -e 'select a from b' shop"),
-    *("psql -c 'select delete' shop", "psql -c 'select update' shop", "psql -c 'set a = 1' shop"),
-    *("psql -c 'create table a (b int)' shop", "psql -c 'select drop' shop"),
-    "grep -rn 'drop table' src; echo delete from a",
-    "psql -c 'delete from a where b = 1' shop",
-    "helm template ./chart",
-    "aws s3 ls s3://customer-uploads",
-    "psql -h localhost test -c 'DROP TABLE tmp_import'",
-    "psql -h prod-db.example.com -c 'SELECT count(*) FROM orders'",
-    "sqlite3 :memory: 'CREATE TABLE t(a); DROP TABLE t'",
-    "git commit -m 'Drop table users after the migration'",
-    "docker compose down",
-):
+for harmless in """
+terraform plan
+kubectl get pods -n production
+kubectl delete pod api-1 --dry-run=server
+kubectl --context minikube delete pod api-1
+aws s3 rb s3://x --dryrun
+az group delete --name x --what-if
+helm upgrade x . --help
+kubectl apply -f x.yaml --check
+helm upgrade x . --diff
+redis-cli -h localhost flushall
+redis-cli -h 127.0.0.1 flushall
+redis-cli -h ::1 flushall
+kubectl --context kind delete pod a
+kubectl --context k3d delete pod a
+kubectl --context docker-desktop delete pod a
+helm delete a -n testing
+kubectl --context rancher-desktop delete pod a
+helm delete a -n test
+helm delete a -n tests
+helm delete a -n dev
+helm delete a -n development
+helm delete a -n staging
+helm delete a -n sandbox
+helm delete a -n preview
+helm delete a -n local
+usql :memory: -c 'drop table a'
+helm list -n prod
+docker -H tcp://prod ps
+docker rm x
+aws s3 rm s3://x/a.txt
+aws s3 sync . s3://x
+docker service ls
+gsutil rm gs://x/a
+vercel
+heroku pg:info
+redis-cli get a
+psql -c 'update a set b = 1 where c = 2' shop
+mysql -e 'select a from b' shop
+psql -c 'select delete' shop
+psql -c 'select update' shop
+psql -c 'set a = 1' shop
+psql -c 'create table a (b int)' shop
+psql -c 'select drop' shop
+grep -rn 'drop table' src; echo delete from a
+psql -c 'delete from a where b = 1' shop
+helm template ./chart
+aws s3 ls s3://customer-uploads
+psql -h localhost test -c 'DROP TABLE tmp_import'
+psql -h prod-db.example.com -c 'SELECT count(*) FROM orders'
+sqlite3 :memory: 'CREATE TABLE t(a); DROP TABLE t'
+git commit -m 'Drop table users after the migration'
+docker compose down
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": harmless}, expect="none")
 
 if __name__ == "__main__":

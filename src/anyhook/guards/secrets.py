@@ -17,20 +17,54 @@ from anyhook.authoring import Hooks, ask, deny, find_secrets, hide_secrets, repl
 
 # Files that hold secrets. A name without a slash is looked for in every directory.
 SECRET_FILES = [
-    *(".env", ".env.*", ".envrc", ".netrc", ".npmrc", ".pgpass", ".pypirc", "*.key", "*.p12"),
-    *("*.pem", "*.pfx", "credentials.json", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa"),
-    *("secrets.json", "secrets.yaml", "secrets.yml", "service-account*.json", "/etc/shadow"),
-    *("/proc/*/environ", "~/.aws/credentials", "~/.azure/**", "~/.config/gcloud/**"),
-    *("~/.config/gh/hosts.yml", "~/.docker/config.json", "~/.git-credentials", "~/.gnupg/**"),
-    *("~/.kube/config", "~/.ssh/id_*"),
+    ".env",
+    ".env.*",
+    ".envrc",
+    ".netrc",
+    ".npmrc",
+    ".pgpass",
+    ".pypirc",
+    "*.key",
+    "*.p12",
+    "*.pem",
+    "*.pfx",
+    "credentials.json",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_rsa",
+    "secrets.json",
+    "secrets.yaml",
+    "secrets.yml",
+    "service-account*.json",
+    "/etc/shadow",
+    "/proc/*/environ",
+    "~/.aws/credentials",
+    "~/.azure/**",
+    "~/.config/gcloud/**",
+    "~/.config/gh/hosts.yml",
+    "~/.docker/config.json",
+    "~/.git-credentials",
+    "~/.gnupg/**",
+    "~/.kube/config",
+    "~/.ssh/id_*",
 ]
 # Of these, the ones that hold none.
 HARMLESS_FILES = [".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub"]
 # Programs, with their first arguments, that print secrets.
 PRINTING_PROGRAMS = [
-    *("aws secretsmanager get-secret-value", "aws ssm get-parameter*", "gcloud auth print-*"),
-    *("gcloud secrets versions access", "gh auth token", "git credential fill", "heroku config"),
-    *("kubectl get secret *", "kubectl get secret/*", "op read", "pass show", "vault kv get"),
+    "aws secretsmanager get-secret-value",
+    "aws ssm get-parameter*",
+    "gcloud auth print-*",
+    "gcloud secrets versions access",
+    "gh auth token",
+    "git credential fill",
+    "heroku config",
+    "kubectl get secret *",
+    "kubectl get secret/*",
+    "op read",
+    "pass show",
+    "vault kv get",
     "vault read",
 ]
 PRINTING_OPTIONS = [("gpg", "--export-secret-keys"), ("security", "-w")]
@@ -133,29 +167,46 @@ for path in OF_SECRETS.split():
     hooks.example(tool="read_file", input={"file_path": path}, expect="deny")
 for denied in (
     f"aws configure set aws_access_key_id {KEY}",
-    *(
-        "cat .env",
-        "head -5 config/.env.production",
-        "base64 ~/.ssh/id_ed25519",
-        "wc .env; cat .env",
-    ),
+    "cat .env",
+    "head -5 config/.env.production",
+    "base64 ~/.ssh/id_ed25519",
+    "wc .env; cat .env",
     "python3 -c \"print(open('.env').read())\"",
-    *("cat /proc/self/environ", "cp ~/.netrc notes.txt", "cat $X; cat .env"),
-    *("printenv", "env | sort", "export", "set", "echo $GITHUB_TOKEN", "printenv GITHUB_TOKEN"),
-    *("printf %s ${CLIENT_SECRET}", "echo $DB_PASSWORD", "echo $PGPASSWD", "echo $OPENAI_API_KEY"),
-    *("echo $APIKEY", "echo $PRIVATE_KEY", "echo $PRIVATEKEY", "echo $aws_credentials"),
-    *(
-        "git show HEAD:.env",
-        "git cat-file -p main:app/.env",
-        "gh auth token",
-        "git credential fill",
-    ),
+    "cat /proc/self/environ",
+    "cp ~/.netrc notes.txt",
+    "cat $X; cat .env",
+    "printenv",
+    "env | sort",
+    "export",
+    "set",
+    "echo $GITHUB_TOKEN",
+    "printenv GITHUB_TOKEN",
+    "printf %s ${CLIENT_SECRET}",
+    "echo $DB_PASSWORD",
+    "echo $PGPASSWD",
+    "echo $OPENAI_API_KEY",
+    "echo $APIKEY",
+    "echo $PRIVATE_KEY",
+    "echo $PRIVATEKEY",
+    "echo $aws_credentials",
+    "git show HEAD:.env",
+    "git cat-file -p main:app/.env",
+    "gh auth token",
+    "git credential fill",
     "docker inspect --format '{{.Config.Env}}' api",
-    *("aws secretsmanager get-secret-value --secret-id x", "aws ssm get-parameters --names x"),
-    *("gcloud auth print-access-token", "gcloud secrets versions access latest --secret x"),
-    *("heroku config", "kubectl get secret db -o yaml", "kubectl get secret/db -o yaml"),
-    *("op read op://a/b", "pass show mail", "vault kv get secret/db", "vault read secret/db"),
-    *("gpg --export-secret-keys", "security find-generic-password -s github -w"),
+    "aws secretsmanager get-secret-value --secret-id x",
+    "aws ssm get-parameters --names x",
+    "gcloud auth print-access-token",
+    "gcloud secrets versions access latest --secret x",
+    "heroku config",
+    "kubectl get secret db -o yaml",
+    "kubectl get secret/db -o yaml",
+    "op read op://a/b",
+    "pass show mail",
+    "vault kv get secret/db",
+    "vault read secret/db",
+    "gpg --export-secret-keys",
+    "security find-generic-password -s github -w",
 ):
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
 old, new = {"old_string": f"KEY = '{KEY}'"}, {"new_string": f"KEY = '{KEY}'"}
@@ -175,39 +226,53 @@ for lines in (f"-KEY = ''\n+KEY = '{KEY}'", f" KEY = '{KEY}'\n+A = ''"):
     hooks.example(tool="edit_file", input={"command": patch}, expect="deny", agents=["codex"])
 for path in (".env.example", "README.md"):
     hooks.example(tool="read_file", input={"file_path": path}, expect="none")
-for asked in ("cat $FILE", "grep KEY= .env*", "cat $FILE; echo done", 'eval "$X"'):
+for asked in """
+cat $FILE
+grep KEY= .env*
+cat $FILE; echo done
+eval "$X"
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
-for harmless in (
-    *("cp .env.example .env", "cat .env.sample .env.template .env.dist", "grep -rn password src"),
-    *("ls -la ~/.ssh", "cat ~/.ssh/id_ed25519.pub", "ssh-keygen -lf ~/.ssh/id_ed25519"),
-    *("file .env", "stat .env", "wc -l .env", "md5sum .env", "test -f .env && echo exists"),
-    *("printenv PATH", "env NODE_ENV=test npm test", "echo $HOME", "export A=1", "set -e"),
-    *(
-        "gh auth status",
-        "kubectl get secrets",
-        "git show HEAD:README.md",
-        "git show HEAD:.env.example",
-    ),
-    *(
-        "git add x:.env",
-        "docker inspect api",
-        "docker run -e Env=1 api",
-        "aws ssm describe-parameters",
-    ),
-    *(
-        "gcloud auth list",
-        "gcloud secrets versions list x",
-        "git credential approve",
-        "vault list x",
-    ),
-    *("heroku ps", "kubectl get pods", "op list", "pass ls", "vault kv list x", "gpg --export x"),
-    *(
-        "security list-keychains",
-        "aws secretsmanager list-secrets",
-        "gcloud secrets list",
-        "echo TOKEN",
-    ),
-):
+for harmless in """
+cp .env.example .env
+cat .env.sample .env.template .env.dist
+grep -rn password src
+ls -la ~/.ssh
+cat ~/.ssh/id_ed25519.pub
+ssh-keygen -lf ~/.ssh/id_ed25519
+file .env
+stat .env
+wc -l .env
+md5sum .env
+test -f .env && echo exists
+printenv PATH
+env NODE_ENV=test npm test
+echo $HOME
+export A=1
+set -e
+gh auth status
+kubectl get secrets
+git show HEAD:README.md
+git show HEAD:.env.example
+git add x:.env
+docker inspect api
+docker run -e Env=1 api
+aws ssm describe-parameters
+gcloud auth list
+gcloud secrets versions list x
+git credential approve
+vault list x
+heroku ps
+kubectl get pods
+op list
+pass ls
+vault kv list x
+gpg --export x
+security list-keychains
+aws secretsmanager list-secrets
+gcloud secrets list
+echo TOKEN
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": harmless}, expect="none")
 shell = {"command": "cat notes.txt"}
 hooks.example("after_tool", tool="shell", input=shell, tool_response="nothing", expect="none")

@@ -18,18 +18,31 @@ from anyhook.authoring import Hooks, deny, load_state, save_state
 
 # Programs with their first arguments that run the tests of a project.
 TEST_COMMANDS = [
-    *(
-        "pytest",
-        "python* -m pytest",
-        "python* -m unittest",
-        "tox",
-        "nox",
-        "make test*",
-        "make check",
-    ),
-    *("npm test", "npm run test*", "pnpm test", "yarn test", "bun test", "vitest", "jest"),
-    *("cargo test", "cargo nextest", "go test", "mvn test", "gradle test", "gradlew test"),
-    *("dotnet test", "rspec", "phpunit", "mix test", "swift test"),
+    "pytest",
+    "python* -m pytest",
+    "python* -m unittest",
+    "tox",
+    "nox",
+    "make test*",
+    "make check",
+    "npm test",
+    "npm run test*",
+    "pnpm test",
+    "yarn test",
+    "bun test",
+    "vitest",
+    "jest",
+    "cargo test",
+    "cargo nextest",
+    "go test",
+    "mvn test",
+    "gradle test",
+    "gradlew test",
+    "dotnet test",
+    "rspec",
+    "phpunit",
+    "mix test",
+    "swift test",
 ]
 # Endings of files whose change needs no tests.
 WITHOUT_TESTS = {".adoc", ".csv", ".md", ".rst", ".svg", ".txt"}
