@@ -52,7 +52,7 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
 def replacing(path: Path) -> Iterator[Path]:
     """Yield the path of a new file that replaces another one in the end, unless there is an error.
 
-    For files that are written piece by piece. What is no regular file, like a pipe, is written
+    For files that are written piece by piece. What is not a regular file, like a pipe, is written
     itself.
 
     Args:
@@ -79,12 +79,12 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def temporary_beside(path: Path) -> Path:
-    """Return an unused name beside a file, which `remove_leftovers` recognizes."""
+    """Return an unused name next to a file, which `remove_leftovers` recognizes."""
     return path.with_name(f".{path.name}.{MARK}-{secrets.token_hex(HEX_DIGITS // 2)}")
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove what processes that were killed while they replaced a file have left beside it.
+    """Remove what processes that were killed while they replaced a file have left next to it.
 
     The caller excludes that another process replaces the file now. Files of other programs and of
     other users stay.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Outline(NamedTuple):
-    """What a list shows of an event, beside its name.
+    """What a list shows of an event, next to its name.
 
     Attributes:
         session: Identifier of the session; empty if the payload has none.

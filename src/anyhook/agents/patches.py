@@ -91,7 +91,7 @@ class _Section:
 
 
 def read_patch(text: str) -> list[FileChange]:
-    """Return what a patch does to each file, in order; empty if it is no patch.
+    """Return what a patch does to each file, in order; empty if it is not a patch.
 
     A file that is moved is changed at its old path and added at the new one.
     """
@@ -142,7 +142,7 @@ def write_patch(tool: str, arguments: Mapping[str, Any], cwd: str) -> str | None
 def _hunks(arguments: Mapping[str, Any]) -> list[str]:
     edits = arguments.get("edits")
     if not isinstance(edits, list):
-        edits = [arguments]  # a call with one edit has its members beside the path
+        edits = [arguments]  # a call with one edit has its members next to the path
     hunks: list[str] = []
     for edit in edits:
         if not isinstance(edit, dict):

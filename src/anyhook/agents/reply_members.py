@@ -102,7 +102,7 @@ def _read_not_boolean(
 def _read_false_denies(
     context: OutputContext, item: OutputField, value: Any, fields: Fields
 ) -> None:
-    """Read a member that denies if it is false; `true` is no verdict."""
+    """Read a member that denies if it is false; `true` is not a verdict."""
     if not has_kind(BOOLEAN, value):
         report_wrong_type(context, item, value, BOOLEAN.label)
     elif value is False:
@@ -121,7 +121,7 @@ def _read_stop_that_denies(
 
 
 def _read_any_input(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
-    """Read arguments; a value that is no object counts as arguments without members."""
+    """Read arguments; a value that is not an object counts as arguments without members."""
     if not isinstance(value, dict):
         name = ".".join(item.path)
         context.report("ignored-output", f"{name} must be an object, not {describe_value(value)}")
@@ -180,7 +180,7 @@ def _read_continuation(
 def _read_shown_reason(
     context: OutputContext, item: OutputField, value: Any, fields: Fields
 ) -> None:
-    """Read the reason for the user, beside one for the agent if that is there."""
+    """Read the reason for the user, next to one for the agent if that is there."""
     if not isinstance(value, str):
         report_wrong_type(context, item, value, "a string")
     elif "reason" not in fields:
@@ -270,7 +270,7 @@ def _read_denied_interrupt(
 
 
 def _read_handled(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
-    """Read a member that has an effect beside a response, which was read before it."""
+    """Read a member that has an effect next to a response, which was read before it."""
     if not has_kind(BOOLEAN, value):
         report_wrong_type(context, item, value, BOOLEAN.label)
     elif value and "extra.response_content" in fields:

@@ -252,7 +252,7 @@ def _parse_odd_line(line: bytes) -> Any:
 
 
 def describe_line(line: bytes, value: object) -> str:
-    """Return what is wrong with a line whose value is no object."""
+    """Return what is wrong with a line whose value is not an object."""
     if value is not NOT_JSON:
         return "is JSON, but not an object"
     return "is not JSON" if line.endswith(b"\n") else "is not JSON: the last line was cut"
@@ -303,7 +303,7 @@ def parse_time(text: object) -> float | None:
 
 
 def read_small_text(path: Path, limit: int = BUFFER_SIZE) -> str:
-    """Return the text of a file beside a transcript; an empty one if there is none.
+    """Return the text of a file next to a transcript; an empty one if there is none.
 
     Args:
         path: The file.
@@ -317,7 +317,7 @@ def read_small_text(path: Path, limit: int = BUFFER_SIZE) -> str:
 
 
 def read_json_file(path: Path, limit: int = BUFFER_SIZE) -> dict[str, Any]:
-    """Return the object in a file beside a transcript; an empty one if there is none."""
+    """Return the object in a file next to a transcript; an empty one if there is none."""
     try:
         value = parse_json(read_small_text(path, limit))
     except (ValueError, RecursionError):

@@ -80,7 +80,7 @@ def describe_value(value: object) -> str:
 
 
 def fault_in_object(value: object, members: Mapping[str, tuple[str, ...]]) -> str:
-    """Return why a value is no object with certain members; empty if it is one.
+    """Return why a value is not an object with certain members; empty if it is one.
 
     Args:
         value: The value.

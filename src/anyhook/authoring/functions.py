@@ -83,7 +83,7 @@ class HookFunctions:
     Args:
         name: Display name; by default the name of the file.
         on_crash: `allow` or `deny`: the verdict if a function raises, runs out of time or returns
-            something that is no answer.
+            something that is not an answer.
         unsupported: `degrade` or `refuse`: what happens to an ability that the agent lacks.
         timeout: Seconds for all functions of an event; by default 90 % of the agent's timeout.
         shadow: Run without deciding: the answer is recorded and kept from the agent.
@@ -199,7 +199,7 @@ def to_answer(function: HookFunction, result: object) -> Answer:
     """Return the result of a function as an answer.
 
     Raises:
-        TypeError: If it is no answer.
+        TypeError: If it is not an answer.
     """
     if result is None:
         return NO_OPINION

@@ -63,7 +63,7 @@ class Hooks(HookFunctions, EventDecorators):
     Args:
         name: Display name; by default the name of the file.
         on_crash: `allow` or `deny`: the verdict if a function raises, runs out of time or returns
-            something that is no answer.
+            something that is not an answer.
         unsupported: `degrade`: an ability that the agent lacks is replaced by the nearest one,
             which is reported; `refuse`: it counts as a crash.
         timeout: Seconds for all functions of an event; by default 90 % of the agent's timeout.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MARK = "anyhook.authoring"
 MAX_SIZE = 1024 * 1024
-"""Bytes; a larger file is no hook file that people have written."""
+"""Bytes; a larger file is not a hook file that people have written."""
 CALLS = {
     "deny": "deny",
     "ask": "ask",
@@ -58,7 +58,7 @@ def scan(path: Path) -> list[Use]:
     """List the functions of a hook file.
 
     Args:
-        path: A file; one that is no hook file, or no Python, has none.
+        path: A file; one that is not a hook file, or no Python, has none.
     """
     try:
         text = read_user_file(path, MAX_SIZE).decode()

@@ -26,7 +26,7 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
         path: The file.
 
     Raises:
-        UsageError: If it is no hook file, which is checked before it runs; if it cannot be
+        UsageError: If it is not a hook file, which is checked before it runs; if it cannot be
             imported; if it has no `Hooks`, or several.
     """
     file = Path(path).resolve()

@@ -94,7 +94,7 @@ def record_hook(
 def _append(directory: str, record: dict[str, Any]) -> bool:
     try:
         return append(directory, record)
-    except (TypeError, ValueError, RecursionError):  # the hook has answered what is no plain JSON
+    except (TypeError, ValueError, RecursionError):  # the answer is not plain JSON
         from anyhook.model.json import repair
 
         return append(directory, repair(record))

@@ -1,8 +1,8 @@
 """A hook file as an agent's command: it reads one event and writes one valid answer.
 
 The answer goes to the real standard output. What the functions print goes to standard error, so
-that it cannot spoil the answer. A crash, a timeout and a value that is no answer end in the answer
-that the author chose, without a traceback: the model must never read one.
+that it cannot spoil the answer. A crash, a timeout and a value that is not an answer end in
+the answer that the author chose, without a traceback: the model must never read one.
 
 It is one module because a cold hook imports all of it, and each further module costs 0.1 ms.
 """

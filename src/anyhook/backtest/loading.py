@@ -35,7 +35,7 @@ def load_hooks_of(subject: BacktestSubject, limit: float) -> Evaluator:
 
 
 def digest_of(file: Path) -> str:
-    """Return a hash of the code of a hook file and the modules beside it, of Python and anyhook."""
+    """Return a hash of the code of a hook file, the modules next to it, Python and anyhook."""
     hasher = hashlib.blake2b(f"{__version__} {sys.version}".encode(), digest_size=DIGEST_SIZE)
     source, *modules = hook_files(file)
     hasher.update(source.read_bytes())
@@ -45,7 +45,7 @@ def digest_of(file: Path) -> str:
 
 
 def hook_files(file: Path) -> list[Path]:
-    """Return a hook file, and the modules beside it that it may load."""
+    """Return a hook file, and the modules next to it that it may load."""
     follower = Follower(file.parent, file.parent, ProjectFiles())
     followed = follower.follow("", [file])
     modules = sorted(map(Path, followed.files))

@@ -42,7 +42,7 @@ _RUBY_ERROR = re.compile(r"^-:(\d+): ([^\n]*)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class ScriptText:
-    """A script that an interpreter shall read.
+    """A script that an interpreter should read.
 
     Attributes:
         text: The script.
@@ -145,7 +145,7 @@ def _check_together(argv: list[str], scripts: Sequence[ScriptText]) -> list[Synt
         answers = result.stdout.splitlines()
         reports += [_from_json(json.loads(answer)) for answer in answers if answer.endswith("}")]
         # An interpreter that ends without an error has answered for every script. A program that
-        # has not is no interpreter of that language.
+        # has not is not an interpreter of that language.
         if result.error or result.timed_out or result.exit_code == 0:
             break
         # The script behind the last answer has ended the interpreter.

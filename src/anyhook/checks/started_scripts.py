@@ -112,7 +112,7 @@ def _expand(word: Word, hook: CheckedHook, base: Path) -> str:
 
 
 def _start_of(words: Sequence[str]) -> _Start | None:
-    """Return what a simple command starts; `None` if that is no script, or not certain."""
+    """Return what a simple command starts; `None` if that is not a script, or not certain."""
     match [base_name(word) for word in words[:2]]:
         case []:
             return None

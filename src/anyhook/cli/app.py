@@ -60,7 +60,7 @@ GROUPS = {
     "history record": "Record what your agents' hooks see and decide.",
     "worker": "Warm workers, which run hook files: see, check, measure and end them.",
 }
-"""Words that are no command without a further one, to their help."""
+"""Words that are not a command without a further one, to their help."""
 PLUMBING = frozenset({"run", "serve", "dispatch", "shim", "worker", "convert", "completion"})
 """First words of commands that agents, plugins and shells start."""
 

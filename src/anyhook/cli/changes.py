@@ -67,7 +67,7 @@ def apply_changes(
     Args:
         changes: The changes.
         options: The options of the command.
-        backup: Keep the former content of each file in a file next to it.
+        backup: Keep the old content of each file in a file next to it.
         show: Shows the changes in place of their differences.
 
     Returns:

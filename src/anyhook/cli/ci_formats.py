@@ -21,7 +21,7 @@ SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def github_lines(diagnostics: Iterable[Diagnostic], *, strict: bool) -> Iterator[str]:
-    """Write diagnostics as workflow commands, which GitHub shows beside the lines of a change.
+    """Write diagnostics as workflow commands, which GitHub shows next to the lines of a change.
 
     Args:
         diagnostics: The diagnostics.

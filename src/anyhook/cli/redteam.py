@@ -131,7 +131,7 @@ def redteam(
         return INTERRUPTED
     has_escape = any(report.escapes for report in reports)
     guards = [report for report in reports if report.attempt.denied]
-    # Among all hooks of the settings there are some that are no guards.
+    # Among all hooks of the settings there are some that are not guards.
     is_missing = len(guards) < len(reports) if hooks else not guards
     return PROBLEMS if is_missing or (fail_on and has_escape) else OK
 

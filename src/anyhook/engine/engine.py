@@ -510,7 +510,7 @@ class Engine:
 
         Raises:
             UnknownNameError: If the agent has no such event.
-            UsageError: If the function cannot be called, or the matcher is no valid pattern.
+            UsageError: If the function cannot be called, or the matcher is not a valid pattern.
         """
         spec = self.agent.event(event)
         if not callable(function):
@@ -548,7 +548,7 @@ class Engine:
             A handler for each function whose event the agent has, for `unregister`.
 
         Raises:
-            UsageError: If it is no hook file, or cannot be imported.
+            UsageError: If it is not a hook file, or cannot be imported.
         """
         from anyhook.authoring.load import load_hooks as load_hook_file
         from anyhook.authoring.register import register
@@ -571,8 +571,8 @@ class Engine:
 
         Raises:
             UnknownNameError: If the agent has no such event.
-            UsageError: If the matcher is no valid pattern, or if the decorator is used without one,
-                like `@engine.on` in place of `@engine.on("before_tool")`.
+            UsageError: If the matcher is not a valid pattern, or if the decorator is used without
+                one, like `@engine.on` in place of `@engine.on("before_tool")`.
         """
         if not isinstance(event, str):
             raise UsageError(f'name the event, like @engine.on("before_tool"), not {event!r}')
@@ -624,7 +624,7 @@ class Engine:
 
         Raises:
             EngineClosedError: If the engine was closed.
-            EventError: If the argument is no event.
+            EventError: If the argument is not an event.
             RequiredHooksError: If hooks are required, and a tool escapes the hook that guards what
                 it does, because its name is not one that the agent has.
         """
@@ -825,7 +825,7 @@ def _check_matcher(spec: EventSpec, matcher: object) -> None:
     """Check a matcher that the host gives: a guard that matches nothing would never run.
 
     Raises:
-        UsageError: If it is no text or no valid pattern.
+        UsageError: If it is not text or no valid pattern.
     """
     if matcher is None:
         return

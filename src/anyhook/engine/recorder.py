@@ -96,7 +96,7 @@ class Recorder:
     def _append(self, record: dict[str, Any]) -> None:
         try:
             append(self.directory, record)
-        except (TypeError, ValueError, RecursionError):  # an event of a host is no plain JSON
+        except (TypeError, ValueError, RecursionError):  # an event of a host is not a plain JSON
             append(self.directory, repair(record))
 
     def _result(self, result: HandlerResult) -> dict[str, Any]:

@@ -262,7 +262,7 @@ class UnmatchedTools:
                         yield definition, handler
 
     def _counts(self, handler: HandlerSpec) -> bool:
-        """Return whether a hook can decide: it is no recorder, no shadow, and not switched off."""
+        """Return whether a hook can decide: not a recorder, not a shadow, and not switched off."""
         is_waited_for = not handler.background and not handler.shadow
         if not is_waited_for or is_recorder_command(handler.command or ""):
             return False

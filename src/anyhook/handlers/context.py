@@ -63,7 +63,7 @@ class HookContext:
         output_limit: Bytes of each stream of a command that are kept.
         epoch: When the dispatch began, on the clock of `time.perf_counter`.
         when: The same as a Unix timestamp.
-        services: What handlers need beside the event.
+        services: What handlers need besides the event.
         servers: The servers that the event came through, which a request names.
         session_variables: Variables that earlier hooks have set for those of the session, and that
             observers set.

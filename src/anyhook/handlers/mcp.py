@@ -76,7 +76,7 @@ def fill_arguments(value: Any, event: Any, *, is_typed: bool = False) -> Any:
             and a value that the event does not have is an error.
 
     Returns:
-        New arguments. What the event does not have is empty; a value that is no string is its JSON.
+        New arguments. What the event does not have is empty; other values than strings are JSON.
 
     Raises:
         MissingValueError: If `is_typed` is set and the event lacks a value.

@@ -51,7 +51,7 @@ class SdkClient:
 
     A server is started, or connected to, at the first call of one of its tools, and kept until the
     end. A lost connection fails the calls that were open; the next call connects again. All calls
-    have to come from the event loop that the client was entered on: enter it beside the engine.
+    have to come from the event loop that the client was entered on: enter it next to the engine.
     There is no interactive login.
 
     ```python

@@ -60,7 +60,7 @@ class McpClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What handlers need beside the event. A host sets what it has.
+    """What handlers need besides the event. A host sets what it has.
 
     Attributes:
         ask: Puts a question to a model; `None` if there is none.

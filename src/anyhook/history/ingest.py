@@ -32,7 +32,7 @@ KEPT_HOURS = 48
 """Hours for which a file of the journal is kept after it was stored, against a damaged store."""
 BATCH_BYTES = 4 * 1024 * 1024
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
-"""What a line raises that is no record."""
+"""What a line raises that is not a record."""
 MAX_NUMBER = 2**53
 """Numbers above are of no use, and SQLite stores none above 2^63."""
 _SECONDS = (int, float)
@@ -75,7 +75,7 @@ def ingest(history: History) -> Ingested:
     """Store everything that was recorded since the last time.
 
     Args:
-        history: The store; the journal is beside it.
+        history: The store; the journal is next to it.
 
     Raises:
         HistoryError: If the store cannot be written. Nothing is lost: the next call continues.

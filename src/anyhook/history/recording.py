@@ -56,9 +56,9 @@ class EditedFile:
         agent: Name of the agent.
         path: The file.
         digest: Hash of the edited text.
-        cuts: What to change for the former text, from the start of the file.
+        cuts: What to change for the old text, from the start of the file.
         was_missing: Whether the file did not exist.
-        companions: Files that were written beside it because it has hooks now.
+        companions: Files that were written next to it because it has hooks now.
     """
 
     agent: str
@@ -69,7 +69,7 @@ class EditedFile:
     companions: tuple[str, ...] = ()
 
     def restore(self, text: str) -> str | None:
-        """Return the former text; `None` if the text was changed since the edit."""
+        """Return the old text; `None` if the text was changed since the edit."""
         if digest_of(text) != self.digest:
             return None
         for cut in reversed(self.cuts):
@@ -119,7 +119,7 @@ def edited_file(
         path: The file.
         before: Its former text; `None` if it did not exist.
         after: Its text.
-        companions: Files that were written beside it.
+        companions: Files that were written next to it.
     """
     cuts = tuple(_cuts(before or "", after))
     return EditedFile(agent, str(path), digest_of(after), cuts, before is None, tuple(companions))

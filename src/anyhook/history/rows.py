@@ -25,7 +25,7 @@ MIN_COMPRESSED = 1024
 MAX_REFUSAL = 4000
 """Characters of the reason of a refusal that are stored."""
 MARKED = ("agent", "event", "tool", "verdict", "source", "session", "result")
-"""Kinds of words in the index, beside those for hooks."""
+"""Kinds of words in the index, besides those for hooks."""
 
 
 class Rows:

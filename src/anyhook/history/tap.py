@@ -166,7 +166,7 @@ class Tap:
         os._exit(code)
 
     def _fork_pump(self, stdin_write: int, out_read: int, err_read: int) -> None:
-        """Start the pump, which is no child of this process and in no group of the agent."""
+        """Start the pump, which is not a child of this process and in no group of the agent."""
         status_read, self._status = os.pipe()
         self._drained, drained_write = os.pipe()
         between = os.fork()

@@ -32,7 +32,7 @@ def complete_tapped(record: Mapping[str, Any]) -> dict[str, Any]:
         record: A line of the journal, as `anyhook.history.tap_record` writes it.
 
     Raises:
-        KeyError, TypeError, ValueError: If it is none, or its input was no event.
+        KeyError, TypeError, ValueError: If it is none, or its input was not an event.
     """
     tap = record["tap"]
     payload = record["payload"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MAX_TEXT = 1_000_000
 """Characters of an event that are indexed."""
 MIN_BINARY = 4096
-"""Characters of a string without a blank from which it is no text: an image in base64, which would
+"""Characters of a string without a blank from which it is not text: an image in base64, which would
 fill the index with words that nobody searches."""
 _BLANK = re.compile(r"\s")
 LEFT_OUT = frozenset(

@@ -48,7 +48,7 @@ HARNESS_TOOLS = Vocabulary(
     },
     mcp_name="mcp__{server}__{tool}",
 )
-"""Tools of harnesses that are no coding agents."""
+"""Tools of harnesses that are not coding agents."""
 EDITORS = frozenset({"str_replace_editor", "str_replace_based_edit_tool"})
 EDITOR_COMMANDS = {
     "view": ("read_file", {"path": "file_path"}),

@@ -142,7 +142,7 @@ class ToolReturn:
     Attributes:
         output: The result: the tool's own, or a text that replaces it.
         replaced: Whether it is not the tool's own.
-        context: Texts for the agent beside it.
+        context: Texts for the agent next to it.
         tail_call: A tool of the host, with arguments, to run next; its result replaces this one.
     """
 

@@ -71,7 +71,7 @@ def append(directory: str, record: Mapping[str, Any]) -> bool:
 
     Raises:
         OSError: If it cannot be written: a full disk, a directory without permission.
-        ValueError: If the record holds what is no JSON.
+        ValueError: If the record holds what is not JSON.
     """
     line = encode_line(record)
     path = f"{directory}/{DIRECTORY}/{file_name(time.time())}"
@@ -106,7 +106,7 @@ def encode_line(record: Mapping[str, Any]) -> bytes:
     """Return the line of a record, without secrets, and cut if it is too long.
 
     Raises:
-        ValueError: If the record holds what is no JSON.
+        ValueError: If the record holds what is not JSON.
     """
     text = _encode(record)
     if len(text) > MAX_LINE_LENGTH:

@@ -280,7 +280,7 @@ class _Judge:
         return self._facts.of_file.get(file)
 
     def _never_matches(self, definition: HookDefinition) -> Diagnostic | None:
-        """Return that a matcher hits nothing; one with a part that hits something is no fact."""
+        """Return that a matcher hits nothing; one with a part that hits something is not a fact."""
         form = self._engine.agent.form(definition.form)
         spec = form.by_canonical[definition.event]
         return check_never_matches(form, spec, definition, self._engine.guard.may_match)

@@ -55,7 +55,7 @@ class Condition:
         text: As it was written.
         tool: The tool that it names.
         pattern: What its parentheses hold; None if it covers every call of the tool.
-        problem: Why it is no rule, and what to write instead; then it covers everything.
+        problem: Why it is not a rule, and what to write instead; then it covers everything.
     """
 
     text: str

@@ -189,7 +189,7 @@ def _compile_rust_expression(text: str) -> Matcher:
 
 
 def _compile_listed(text: str) -> Matcher:
-    """Compile alternatives that are names first; what is no name is an expression.
+    """Compile alternatives that are names first; what is not a name is an expression.
 
     Source: Qwen Code 0.24.4, `hook-matcher.ts`.
     """

@@ -62,7 +62,7 @@ def covers_path(
 
 
 def _target_paths(tool: str, arguments: Mapping[str, Any], cwd: str) -> list[str]:
-    """List the paths that a call names; none if one of them is no text."""
+    """List the paths that a call names; none if one of them is not text."""
     paths = [arguments[name] for name in _PATH_FIELDS if arguments.get(name) is not None]
     is_search = tool in _SEARCH_FIELDS
     if is_search and not paths:

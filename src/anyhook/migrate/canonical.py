@@ -86,7 +86,7 @@ def _reason(answer: Answer, event: Event, agent: AgentSpec) -> str | None:
 
 
 def _context(answer: Answer, event: Event, _agent: AgentSpec) -> str | None:
-    # A prompt that is denied reaches the agent with nothing beside it.
+    # A prompt that is denied reaches the agent with nothing next to it.
     is_void = event.name == "before_prompt" and answer.outcome is Outcome.DENY
     return None if is_void else answer.context
 

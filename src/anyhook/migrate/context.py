@@ -28,7 +28,7 @@ class MigrationContext:
 
     Attributes:
         source: The agent that the hooks are written for.
-        target: The agent that they shall run under.
+        target: The agent that they should run under.
         location: The project, home and environment.
         shim: Whether commands keep the events and answers of the source.
         program: The words that start anyhook in a command line.
@@ -90,7 +90,7 @@ class HandlerMigration:
 
     @property
     def target(self) -> AgentSpec:
-        """The agent that it shall run under."""
+        """The agent that it should run under."""
         return self.context.target
 
     @property

@@ -252,7 +252,7 @@ def recorded_probes(file: Path, source: AgentSpec, target: AgentSpec, project: P
         project: Replaces the recorded working directory, which may not exist any more.
 
     Raises:
-        EventError: If the file cannot be read, or a line is no event of a known agent.
+        EventError: If the file cannot be read, or a line is not an event of a known agent.
     """
     try:
         text = file.read_text(encoding="utf-8-sig")

@@ -65,7 +65,7 @@ class Migration:
 
     Attributes:
         source: The agent that the hooks are written for.
-        target: The agent that they shall run under.
+        target: The agent that they should run under.
         scope: Whose settings: a key of `SCOPES`.
         hooks: The source's hooks of that scope.
         entries: The definitions for the target's file.
@@ -109,7 +109,7 @@ def plan_migration(
 
     Args:
         source: The agent whose settings are read.
-        target: The agent that the hooks shall run under.
+        target: The agent that the hooks should run under.
         location: The project, home and environment.
         scope: `project` or `user`.
         shim: Let commands keep the events and answers of the source. Hook files that are written

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from anyhook.migrate.plan import Migration
 
 SETTINGS, HOME = "settings", "home"
-"""Directories beside a copy: the home with the settings that count, and the hooks' home."""
+"""Directories next to a copy: the home with the settings that count, and the hooks' home."""
 XDG_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 """Variables that name directories outside of `HOME`; without them they are inside."""
 

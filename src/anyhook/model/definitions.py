@@ -24,7 +24,7 @@ MIN_MARK_LENGTH = 4
 _NOT_IN_HOSTS = re.compile(r"[\s\\]")
 """Characters that no host name has; a URL with one may be read differently by other programs."""
 LABELS = ("url", "server", "tool", "prompt")
-"""Options that name a handler which is no command."""
+"""Options that name a handler which is not a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class HandlerSpec:
         on_failure: `continue`, or `block`: a failure denies.
         background: Run it without waiting for it; it cannot decide anything.
         options: Fields of its kind (`url`, `prompt`, `server`, …), by canonical name.
-        matcher: A pattern of its own, which has to match beside that of its definition.
+        matcher: A pattern of its own, which has to match as well as that of its definition.
         form: The form of its agent that it was written for (`AgentSpec.forms`).
         path: Keys and indexes of the handler in its settings file.
         shadow: Whether it runs without deciding: its answer is recorded and does not count.

@@ -275,7 +275,7 @@ _CONTAINERS = (dict, list)
 
 def copy_json(value: Any) -> Any:
     """Copy dicts and lists; share everything else, which is immutable in JSON."""
-    # Most values are no containers: a call for each of them would take most of the time.
+    # Most values are not containers: a call for each of them would take most of the time.
     if isinstance(value, dict):
         return {
             key: copy_json(item) if isinstance(item, _CONTAINERS) else item

@@ -2,7 +2,7 @@
 
 pygal finds scales and draws axes. What it adds for files that stand alone (scripts, styles with
 random names, tooltips) is removed: the page allows neither, and its own style has a dark form. The
-numbers of each plot are a table beside it, so the plot itself is one picture with a description.
+numbers of each plot are a table next to it, so the plot itself is one picture with a description.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def decision_fields(decision: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def other_fields(answer: Mapping[str, Any]) -> list[str]:
-    """Return the names of the fields of an answer beside its verdict."""
+    """Return the names of the fields of an answer other than its verdict."""
     return [name for name in answer if name not in HEADLINE]
 
 

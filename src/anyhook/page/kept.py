@@ -1,4 +1,4 @@
-"""The results of backtests, kept beside the history, so that the page shows those of the command.
+"""The results of backtests, kept next to the history, so that the page shows those of the command.
 
 A file holds what `anyhook backtest --json` prints, when it was made, and of which events.
 """

@@ -66,7 +66,7 @@ def compile_templates() -> None:
 
 
 def asset(name: str) -> str:
-    """Return the text of a file that is served beside the page."""
+    """Return the text of a file that is served next to the page."""
     return (files("anyhook.page") / "static" / name).read_text(encoding="utf-8")
 
 

@@ -177,9 +177,9 @@ def find_problems(engine: Engine) -> Findings:
 
 
 def misplaced_files(agent: AgentSpec, engine: Engine) -> list[Path]:
-    """Return JSON files beside the settings that hold hooks of the agent, which it never reads.
+    """Return JSON files next to the settings that hold hooks of the agent, which it never reads.
 
-    People put hooks into `hooks.json` or `settings.hooks.json` beside the file that counts.
+    People put hooks into `hooks.json` or `settings.hooks.json` next to the file that counts.
     """
     known_files = {file.source.path for file in engine.hooks.files}
     misplaced: list[Path] = []

@@ -37,7 +37,7 @@ TEMPORARY = "tmp"
 VERSION_SECONDS = 30.0
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][\w.]+)?")
 OUTSIDE_PREFIXES = ("ANYHOOK_", "XDG_", "SSH_", "DBUS_", "GPG_", "npm_", "NODE_OPTIONS", "BASH_ENV")
-"""Variables that lead out of the home, or change programs beside hooks."""
+"""Variables that lead out of the home, or change other programs than hooks."""
 PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy", "no_proxy", "ftp_proxy"})
 
 

@@ -32,7 +32,7 @@ class TapRecord:
     Attributes:
         tap: Number of the command.
         time: Seconds since the epoch at its start.
-        payload: The payload on standard input; empty if it was no JSON object.
+        payload: The payload on standard input; empty if it was not a JSON object.
         stdout: Standard output.
         stderr: Standard error.
         exit_code: Its exit code; `None` if a signal or the agent ended it.

@@ -66,7 +66,7 @@ class Guard:
         file: A Python hook file; empty for a hook that is started as a command.
         places: Where the hook is in the settings: each of its entries. With a hook file, they say
             which events reach it.
-        command: A command line that is no hook of the settings; it gets every call of a tool.
+        command: A command line that is not a hook of the settings; it gets every call of a tool.
         is_trusted: Whether it may run although the user has not trusted it.
     """
 

@@ -57,7 +57,7 @@ class Act:
     Attributes:
         line: A command line for a shell.
         argv: A program with its arguments, in place of a line.
-        scratch: Files that are no part of what is compared, with what is in them before.
+        scratch: Files that are not part of what is compared, with what is in them before.
         writes: Files that a tool writes: path to content. They are what is compared.
         reads: A file that a tool reads.
     """
@@ -156,7 +156,7 @@ def prove(run: SandboxRun, scene: Scene, tasks: Sequence[Task], done: Mapping[in
         tasks: The comparisons.
         done: Numbers that are left out: they were compared, or ended this process.
     """
-    with suppress(OSError):  # lines run with the same user, and shall not read this process
+    with suppress(OSError):  # lines run with the same user, and should not read this process
         system.prctl(system.PR_SET_DUMPABLE, 0)
         system.prctl(system.PR_SET_CHILD_SUBREAPER, 1)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -156,7 +156,7 @@ PLACES = (
                 r"(?P<secret>(?!\$|[\s,:}\]]|(?i:bearer|basic) )[^\"'\\]{4,})(?P=quote)"
             ),
             rf"{_NAME}(?:{_QUOTE})?{_OPERATOR}`(?P<secret>(?!\$)[^\s\"'`\\]{{4,}})`",
-            # API_KEY='…': a dollar sign is no variable there, but '$TOKEN' is one elsewhere.
+            # API_KEY='…': a dollar sign is not a variable there, but '$TOKEN' is one elsewhere.
             (
                 rf"{_NAME}(?:{_QUOTE})?{_OPERATOR}'"
                 r"(?P<secret>(?!\$(?:[A-Z0-9_]+'|[a-z0-9_]+'|[({])|(?i:bearer|basic) )"
@@ -166,7 +166,7 @@ PLACES = (
             rf"{_NAME}\s*(?::{{0,3}}=|\?=|:)\s*(?P<secret>{_VALUE})",
             # In brackets: token=<…>, where a sample would have words.
             rf"{_NAME}\s*[=:]\s*(?:\(|<)(?P<secret>{_MIXED}[A-Za-z0-9_./+~@!%^&*=$-]{{6,}})[)>]",
-            # With a dollar sign that is no variable: PASSWORD=\$….
+            # With a dollar sign that is not a variable: PASSWORD=\$….
             rf"{_NAME}=\\+(?P<secret>\$[A-Za-z0-9_./+~@!%^&*=-]{{6,}})",
             # On the next line of YAML.
             rf"{_NAME}:{_SPACE}+(?P<secret>{_MIXED}{_VALUE})(?=\\|\s|\"|$)",

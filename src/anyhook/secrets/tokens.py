@@ -151,7 +151,7 @@ TOKENS = (
     SecretKind(
         "json-web-token",
         ("eyJ",),
-        # Where it is no token, the rest of the word is taken, too: `-eyJ-eyJ…` would be searched
+        # Where it is not a token, the rest of the word is taken, too: `-eyJ-eyJ…` would be searched
         # to its end from each of its beginnings.
         (
             (

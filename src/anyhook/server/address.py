@@ -58,7 +58,7 @@ class Address:
 
     @property
     def hosts(self) -> frozenset[str] | None:
-        """The hosts that requests may name, beside the loopback ones; `None` for any.
+        """The hosts that requests may name besides the loopback ones; `None` for any.
 
         The names of an endpoint that listens on every address are not known.
         """

@@ -72,7 +72,7 @@ def make_app(
     Args:
         responder: Decides; closed when the application ends.
         token: Requests must have the header `Authorization: Bearer TOKEN`; `None` for no token.
-        hosts: Values of `Host` that are accepted beside this machine's loopback names, without a
+        hosts: Values of `Host` that are accepted besides this machine's loopback names, without a
             port; `None` for any.
 
     Returns:

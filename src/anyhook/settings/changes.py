@@ -98,7 +98,7 @@ def write_changes(changes: Iterable[Change], *, backup: bool = False) -> Written
 
     Args:
         changes: The changes; those without effect are left out.
-        backup: Keep the former text of each file in a file next to it.
+        backup: Keep the old text of each file in a file next to it.
 
     Raises:
         SettingsError: If a file changed meanwhile, is locked or cannot be written.

@@ -1,4 +1,4 @@
-"""The files that an agent needs beside its settings to run the hooks in them (`Companion`).
+"""The files that an agent needs next to its settings to run the hooks in them (`Companion`).
 
 A companion holds a checksum of its own text, by which an edit by hand is distinguished from the
 file of an older release of anyhook.

@@ -71,7 +71,7 @@ def find_project(start: str | os.PathLike[str], home: str | os.PathLike[str] | N
     """Return the project that a directory belongs to.
 
     That is the nearest directory, upwards, that has settings of an agent; else the root of the
-    repository; else the directory itself. The user's home is no project: its settings belong to
+    repository; else the directory itself. The user's home is not a project: its settings belong to
     the user.
 
     Args:

@@ -1,4 +1,4 @@
-"""The value that a settings file shall have after an edit."""
+"""The value that a settings file should have after an edit."""
 
 from __future__ import annotations
 

@@ -298,7 +298,7 @@ class HandlerReader:
         return value, ""
 
     def _own_matcher(self, value: dict[str, Any]) -> str | None:
-        """Return the matcher that a handler has beside the one of its definition."""
+        """Return the matcher that a handler has besides the one of its definition."""
         matcher = value.get(MATCHER)
         has_own = MATCHER in self.agent.handler_fields and MATCHER not in self.definition_fields
         return matcher if has_own and isinstance(matcher, str) else None

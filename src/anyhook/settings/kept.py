@@ -1,7 +1,7 @@
 """Hooks that were taken out of a settings file and recorded, so that they can be put back.
 
 Claude Code has no switch for a single hook. `anyhook disable` takes such a hook out of its file and
-records it: for a file that a project shares in a file beside it, so that all users of the project
+records it: for a file that a project shares in a file next to it, so that all users of the project
 see what is disabled and can enable it; for a user's own file in the user's data directory.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from anyhook.settings.sources import Source
 
 SHARED_RECORD = "anyhook-disabled.json"
-"""Name of the record beside a settings file that is shared."""
+"""Name of the record next to a settings file that is shared."""
 VERSION = 1
 
 

@@ -229,7 +229,7 @@ class _FileReader(Reporter):
     # -- events and definitions
 
     def _check_misplaced(self) -> None:
-        """Report events beside the object of hooks, and an object with nearly its name."""
+        """Report events next to the object of hooks, and an object with nearly its name."""
         *parents, name = self.hooks_path
         for key, value in dict_at(self.document.value, parents).items():
             if key == name or not isinstance(value, list | dict):

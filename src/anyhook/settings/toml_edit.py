@@ -75,7 +75,7 @@ def replace_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
     """Replace the value of a member that exists, where it stands.
 
     Raises:
-        SettingsError: If the file is no TOML, there is no such member, or tomlkit would change
+        SettingsError: If the file is not TOML, there is no such member, or tomlkit would change
             more than that.
     """
     document = read_settings(text, file)

@@ -57,7 +57,7 @@ def write_atomically(
 
     Raises:
         SettingsError: If the file has another content by now, another process of anyhook or an
-            agent (`NAME.lock` beside it) is editing it, or it cannot be written. Then the file is
+            agent (`NAME.lock` next to it) is editing it, or it cannot be written. Then the file is
             unchanged.
     """
     real = Path(os.path.realpath(path))
@@ -108,7 +108,7 @@ def _replace_with_backup(path: Path, before: bytes, after: bytes) -> Path:
 
 
 def _back_up(path: Path, content: bytes) -> tuple[Path, bool]:
-    """Copy a file to an unused name beside it.
+    """Copy a file to an unused name next to it.
 
     Returns:
         The copy, and whether it is new: an older one with the same content is used again.
@@ -165,7 +165,7 @@ def _signals_blocked() -> Iterator[None]:
 
 @contextmanager
 def _locked_for_agents(real: Path, path: Path) -> Iterator[None]:
-    """Hold the directory `NAME.lock` beside the file, which is how agents lock their files.
+    """Hold the directory `NAME.lock` next to the file, which is how agents lock their files.
 
     A directory outlives a process that is killed, so a stale one is replaced. Other processes of
     anyhook cannot interfere: the caller holds the lock that excludes them.

@@ -522,7 +522,7 @@ class _Parser:
             raise UnreadableError
         spans = tuple([(first - start, end - start) for first, end in self.expansions])
         self.expansions = outer_expansions
-        # The program `[` is no pattern.
+        # The program `[` is not a pattern.
         is_vague = bool(spans) or (is_pattern and text != "[")
         return Word(text, is_vague, self.text[start : self.position], spans)
 

@@ -84,7 +84,7 @@ def _inner_start(name: str, words: list[Word], start: int) -> int | None:
             raise UnreadableError
         if name == "command" and _PRINTS_PATH.match(text):
             return None
-        # `chroot DIR CMD`: the first word that is no option belongs to the wrapper.
+        # `chroot DIR CMD`: the first word that is not an option belongs to the wrapper.
         is_operand = name in OPERAND_WRAPPERS and not text.startswith("-")
         if is_operand:
             width = 1 if lacks_operand else 0

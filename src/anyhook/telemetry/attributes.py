@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Attributes = dict[str, AttributeValue]
 
 MAX_WIDTH = 256
-"""Characters of a value that is no content; identifiers and names come from payloads."""
+"""Characters of a value that is not a content; identifiers and names come from payloads."""
 
 
 def session_of(event: Event) -> str:

@@ -82,7 +82,7 @@ def refused_advice(hooks: Hooks, denials: Iterable[PromisedDenial]) -> list[str]
 def _denies(hooks: Hooks, agent: str, command: str) -> bool:
     try:
         run = run_hook(hooks, "before_tool", agent=agent, tool="shell", input={"command": command})
-    except Exception:  # noqa: BLE001 - a crash is no denial, and examples report it
+    except Exception:  # noqa: BLE001 - a crash is not a denial, and examples report it
         return False
     return run.answer.outcome is Outcome.DENY
 

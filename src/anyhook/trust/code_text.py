@@ -224,7 +224,7 @@ class _Reader:
     def _note_program(self, program: Word, name: str, source: str) -> None:
         text = program.text
         is_computed = _EXPANSION.match(text) is not None
-        # A pattern in quotes, as guards list them in arrays, is no program.
+        # A pattern in quotes, as guards list them in arrays, is not a program.
         if is_computed or ("/" in text and _PROGRAM_PATH.fullmatch(text)):
             self.code.load(program, source)
         else:

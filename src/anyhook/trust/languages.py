@@ -215,7 +215,7 @@ FILE_OPTIONS = frozenset(
 VALUE_OPTIONS = frozenset(
     "-W -X -o -O +o +O -v -F -d -s --stack-size --max-old-space-size -ExecutionPolicy".split()
 )
-"""Options of interpreters whose value is no code."""
+"""Options of interpreters whose value is not code."""
 FILE_OPTION_PROGRAMS = frozenset("awk gawk mawk nawk sed jq".split())
 """Interpreters whose first argument is the program itself, unless an option names a file."""
 

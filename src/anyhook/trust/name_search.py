@@ -269,7 +269,7 @@ class NameSearch:
         if not code.names_file(name):
             return False
         if code.loads_file(name):
-            # Data that a module system reads is no code.
+            # Data that a module system reads is not code.
             is_data = os.path.splitext(name)[1] in DATA.suffixes
             return not (is_data and code.language is JAVASCRIPT)
         if not dot:

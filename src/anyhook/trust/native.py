@@ -1,4 +1,4 @@
-"""What the agent itself trusts, beside the trust store of anyhook.
+"""What the agent itself trusts, besides the trust store of anyhook.
 
 Some agents keep a record of their own: a hook that it does not hold does not run in the agent,
 whatever anyhook trusts. It is shown, never changed: the user trusts hooks in the agent.

@@ -57,7 +57,7 @@ _ENTRY_FILES = ("index.js", "index.mjs", "index.cjs", "__main__.py", "package.js
 """What an interpreter looks for when it gets a name without a suffix, or a directory."""
 
 MAX_WORD_LENGTH = 4096
-"""Characters; a longer word is no path."""
+"""Characters; a longer word is not a path."""
 MAX_ENTRIES = 2000
 """Directory entries that are looked at for the patterns of one command."""
 MAX_PATTERN_DEPTH = 20
@@ -128,7 +128,7 @@ def command_files(
                 directories[path] = None
         elif _names_file(word, path, scope, exists=mode != 0):
             files[path] = None
-            # A script may load what is beside it.
+            # A script may load what is next to it.
             if mode and is_script(path):
                 directories[os.path.dirname(path)] = None
         # Only a part of the path may be known: `hooks/$NAME` runs some file of `hooks`.

@@ -1,8 +1,8 @@
 """The directories that belong to hooks, with the content of every file in them.
 
-A script may load modules beside it, source files, or put the names of files together; its text does
-not show which. Trust is therefore bound to every file below the directories that hooks are in, and
-any change there asks again.
+A script may load modules next to it, source files, or put the names of files together; its text
+does not show which. Trust is therefore bound to every file below the directories that hooks are in,
+and any change there asks again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anyhook.files import FileIdentity
 
 OUTPUT_SUFFIXES = frozenset(".log .jsonl .pid .lock .tmp .swp".split())
-"""Suffixes of files that hooks write beside themselves. They are listed as not bound."""
+"""Suffixes of files that hooks write next to themselves. They are listed as not bound."""
 MAX_TREES = 8
 """Directories of one hook."""
 MAX_FILES = 500

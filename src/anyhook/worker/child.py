@@ -387,7 +387,7 @@ def connected_pair() -> Iterator[tuple[socket.socket, socket.socket]]:
         OSError: If the system has no sockets without a name.
     """
     with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as client:
-        listener.bind("")  # Linux chooses a name that is no file
+        listener.bind("")  # Linux chooses a name that is not a file
         listener.listen(1)
         client.setblocking(False)
         client.connect(listener.getsockname())

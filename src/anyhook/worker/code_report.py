@@ -38,7 +38,7 @@ class CodeReport:
         child = os.fork()
         if child == 0:
             try:
-                # A process that is no child of the server, which collects only its own.
+                # A process that is not a child of the server, which collects only its own.
                 if os.fork() == 0:
                     os.setsid()
                     os.close(LOCK_FD)

@@ -405,7 +405,7 @@ def _main_file(path: Path) -> str:
     for parent in path.parents:
         if parent.name == "subagents":
             return str(parent.parent.with_name(parent.parent.name + ".jsonl"))
-    return ""  # releases before 2.1 wrote the file beside the one of the session
+    return ""  # releases before 2.1 wrote the file next to the one of the session
 
 
 TRANSCRIPTS = TranscriptFormat(

@@ -49,7 +49,7 @@ NEWER = (
     (SPECIFIC, "permissionDecisionReason"),
     (SPECIFIC, "updatedInput"),
 )
-"""Members of PreToolUse beside which the older `decision` and `reason` have no effect."""
+"""Members of PreToolUse with which the older `decision` and `reason` have no effect."""
 
 
 def _member(

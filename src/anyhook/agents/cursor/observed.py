@@ -17,7 +17,7 @@ DOCUMENTED = RuleSet(
     exit_rules={"*": EXITS},
     accepted_decisions=ACCEPTED,
     drops_ineffective_fields=True,
-    # No output is no JSON (ljos 0.35.5; vibetime #40, 2026-09-14).
+    # No output is not JSON (ljos 0.35.5; vibetime #40, 2026-09-14).
     empty_fails=True,
     default_reason="",
 )

@@ -3,7 +3,7 @@
 Requests have the form of the SDK (`model`, `contents`, `config`) or of the REST API
 (`generationConfig`, `toolConfig` and `systemInstruction` at the top). An override is merged with
 the request that it was made for: what the stable form does not show (function calls, images, tools,
-safety settings) stays where it was, and a request without changes stays equal. The thoughts beside
+safety settings) stays where it was, and a request without changes stays equal. The thoughts next to
 a text that is replaced are removed, because they may repeat what a hook has removed.
 """
 

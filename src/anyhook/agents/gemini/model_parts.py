@@ -70,7 +70,7 @@ def with_text(parts: list[Any], texts: list[str]) -> list[Any]:
     """Put texts where the first text part was; remove the others, keep all other parts.
 
     Thoughts are removed, too: they may repeat what a hook removed from the text. The first new text
-    gets what the first text part that is no thought has beside its text, like a signature.
+    gets what the first text part that is not a thought has next to its text, like a signature.
     """
     new_parts: list[Any] = [{"text": text} for text in texts]
     if new_parts:
@@ -88,7 +88,7 @@ def _index_of_text(parts: list[Any]) -> int:
 
 
 def _first_answer_part(parts: list[Any]) -> dict[str, Any]:
-    """Return the first text part that is no thought; an empty one if there is none."""
+    """Return the first text part that is not a thought; an empty one if there is none."""
     for part in parts:
         if is_text(part) and not part.get("thought"):
             return dict(part)

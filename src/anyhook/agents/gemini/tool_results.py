@@ -128,7 +128,7 @@ def write(call: ToolCall, result: ToolResult) -> dict[str, Any]:
             "filePath": result.file_path,
             "newContent": call.arguments.get("content", call.arguments.get("new_string", "")),
         }
-    # A command with an exit code has run, so its failure is no error of the tool.
+    # A command with an exit code has run, so its failure is not an error of the tool.
     if failed and not (call.tool == "shell" and result.exit_code):
         response["error"] = {"message": result.error, "type": "execution_failed"}
     return response

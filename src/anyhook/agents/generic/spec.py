@@ -67,7 +67,7 @@ MORE = {
     "permission_request": {"tool_input"},
     "before_mcp_call": {"tool_input"},
 }
-"""What an event acts on beside the usual."""
+"""What an event acts on besides the usual."""
 DENIALS = {
     "after_tool": Denial.HIDES,
     "post_tool_use_failure": Denial.INFORMS,

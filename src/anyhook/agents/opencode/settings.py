@@ -1,4 +1,4 @@
-"""The settings of hooks of OpenCode: a file of anyhook's own, and the plugin beside it."""
+"""The settings of hooks of OpenCode: a file of anyhook's own, and the plugin next to it."""
 
 from __future__ import annotations
 

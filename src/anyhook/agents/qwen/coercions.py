@@ -43,7 +43,7 @@ DENIALS = ("block", "deny")
 
 
 def _specific(reply: Reply) -> dict[str, Any]:
-    """Return `hookSpecificOutput`; empty if it is no object."""
+    """Return `hookSpecificOutput`; empty if it is not an object."""
     value = reply.get(SPECIFIC)
     return value if isinstance(value, dict) else {}
 

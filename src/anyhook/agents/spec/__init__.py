@@ -188,7 +188,7 @@ class AgentSpec(Record):
         hook_directories: Layer to the working directory of its commands: `file` (the directory of
             their settings file), `project` or `root` (the repository that holds the project); of
             other layers it is the event's.
-        companions: Files that `add` generates beside the settings of each scope.
+        companions: Files that `add` generates next to the settings of each scope.
         settings_environment: Keys from the root of a settings file to variables for all processes
             of the agent; empty if there is no such member.
         layer_order: The order in which hooks of different layers run.

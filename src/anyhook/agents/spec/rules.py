@@ -49,7 +49,7 @@ class Denial(StrEnum):
     HIDES = "hides"
     """The action has happened; the agent gets the reason in place of the result."""
     INFORMS = "informs"
-    """The action has happened; the agent gets the reason beside the result."""
+    """The action has happened; the agent gets the reason next to the result."""
     ENDS = "ends"
     """The action has happened; the agent ends its turn, and the user gets the reason."""
     EMPTIES = "empties"
@@ -91,7 +91,7 @@ class EventSpec(Record, kw_only=False):
         matcher_style: Syntax of matchers, a key of `anyhook.matching.matchers.STYLES`.
         matches_aliases: Whether matchers on tools are applied to their aliases, too.
         effective_fields: Fields of an answer that have an effect; others are reported.
-        denial_fields: Fields of an answer that have an effect only beside a denial or a question.
+        denial_fields: Fields of an answer that have an effect only next to a denial or a question.
         outcomes: Verdicts that have an effect; `None` if all have.
         denial: The effect of a denial.
         continuation: What limits denials that continue the agent; `None` if nothing does.
@@ -229,7 +229,7 @@ class EventSpec(Record, kw_only=False):
         return value if isinstance(value, str) else None
 
     def has_effect(self, field: str, outcome: Outcome | None) -> bool:
-        """Return whether a field of an answer has an effect beside a verdict."""
+        """Return whether a field of an answer has an effect next to a verdict."""
         if field in self.effective_fields:
             return True
         return field in self.denial_fields and outcome in ("deny", "ask")
@@ -423,12 +423,12 @@ class RuleSet(Record):
         bracketed_json: Whether text is JSON if it begins with `{` or `[`, and must be an object
             then; other text is plain, also if it is JSON.
         strings_are_text: Whether a JSON string is plain text, with its quotes.
-        ignores_text_bodies: Whether an HTTP answer that is not JSON is no output; otherwise the
+        ignores_text_bodies: Whether an HTTP answer that is not JSON is not output; otherwise the
             hook has failed.
         reports_progress: Whether lines of the output that are objects with `"type": "progress"`
             are messages for the user and no part of the reply.
         values_are_text: Whether any JSON but an object is plain text.
-        broken_objects_fail: Whether text that starts with `{` and is no JSON is malformed, and not
+        broken_objects_fail: Whether text that starts with `{` and is not JSON is malformed, and not
             plain text.
         text_reason: Reason of the allowance that plain text is, if it has one.
         warning_reason: The same for a command that failed, with `{text}`.

@@ -133,7 +133,7 @@ class SettingsFile(Record, kw_only=False):
 
 
 class Companion(Record):
-    """A file that the agent needs beside a settings file to run the hooks in it.
+    """A file that the agent needs next to a settings file to run the hooks in it.
 
     `anyhook add` generates it, and `anyhook remove` removes it with the last hook.
 

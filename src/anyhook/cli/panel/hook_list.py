@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 SHOWN_RESULTS = 2
 """Last results in the details below the list."""
 MORE_RESULTS = 15
-"""Last results in the details beside the list."""
+"""Last results in the details next to the list."""
 WIDE_COLUMNS = 130
-"""Columns from which on the details stand beside the list."""
+"""Columns from which on the details stand next to the list."""
 FEW_LINES = 18
-"""Lines below which there are no details beside the list; Enter shows them."""
+"""Lines below which there are no details next to the list; Enter shows them."""
 RESULTS_DELAY = 0.1
 """Seconds that a hook is selected before the history is asked for its results."""
 

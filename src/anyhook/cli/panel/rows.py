@@ -54,7 +54,7 @@ HEALTH_WIDTH = 26
 """Columns that the name of the row and the word take before the evidence."""
 RECORD_OFF = "anyhook history record off"
 MAX_LINES = 3
-"""Lines of a command, a matcher or a description in the details beside the list."""
+"""Lines of a command, a matcher or a description in the details next to the list."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,7 +197,7 @@ def _select_declarations(tool: Any, choice: ToolConfig) -> Any:
         for declaration in declarations
         if is_tool_allowed(choice, str(declaration.name))
     ]
-    # A tool may also hold what is no function, like Google Search.
+    # A tool may also hold what is not a function, like Google Search.
     selected = tool.model_copy(update={"function_declarations": chosen or None})
     is_empty = not to_json(selected)
     return None if is_empty else selected

@@ -166,6 +166,6 @@ def error_of(result: Any) -> str | None:
 
 
 def add_context(result: Any, context: Collection[str]) -> dict[str, Any]:
-    """Return a result with the texts of hooks beside it."""
+    """Return a result with the texts of hooks next to it."""
     answer = result if isinstance(result, dict) else {"result": result}
     return {**answer, "hook_context": "\n\n".join(context)} if context else answer

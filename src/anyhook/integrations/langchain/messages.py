@@ -5,7 +5,7 @@ of tools, and every other block as it is. `anyhook.agents.gemini.model_api` find
 changed; what they left alone comes back as the same object.
 
 It is one module because requests and responses share the translation of parts, and each step back
-undoes the step beside it.
+undoes the step next to it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ THOUGHT_TYPES = ("reasoning", "thinking")
 TEXT_BOUND_MEMBERS = ("signature", "annotations", "citations")
 """Members of a block that refer to its exact words; they are removed when the words change."""
 REPEATING_MEMBERS = ("reasoning_content", "reasoning", "parsed")
-"""Members beside a message's content that may repeat what a hook removed from it."""
+"""Members next to a message's content that may repeat what a hook removed from it."""
 
 
 def notice(text: str) -> AIMessage:
@@ -278,7 +278,7 @@ def _block_from_part(
 
 
 def _rebuild_tool_message(message: ToolMessage, parts: Sequence[Any]) -> ToolMessage:
-    """Change a tool's result; texts that hooks add beside it stand before it."""
+    """Change a tool's result; texts that hooks add next to it stand before it."""
     response = None
     texts: list[str] = []
     others: list[Any] = []
@@ -392,7 +392,7 @@ def tool_name(tool: Any) -> str:
     """Return the name of a tool, also of one that runs at the provider."""
     if not isinstance(tool, dict):
         return str(tool.name)
-    # OpenAI's chat format has the name in `function`; others have it beside the type.
+    # OpenAI's chat format has the name in `function`; others have it next to the type.
     function = tool.get("function")
     members = function if isinstance(function, dict) else tool
     return str(members.get("name") or tool.get("type") or "")

@@ -6,7 +6,7 @@
 handoffs let hooks decide; the program's agents are not changed, and results hold them.
 
 Layers, from the top: `runner`, `turn`, `nested`, `copies`, then `models` (with `streams` and
-`items`) beside `tools` (with `calls`), and `state`.
+`items`) next to `tools` (with `calls`), and `state`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Messages become turns of the Gemini API, whose translator finds what a hook changed. Every part
 remembers what it was made from, so that what no hook changed is the framework's own object
 afterwards. A thought in the history is not text of its turn: it stays where it was. In a response
-hooks see thoughts, and text that is replaced removes the thoughts beside it, for they may repeat
+hooks see thoughts, and text that is replaced removes the thoughts next to it, for they may repeat
 what a hook removed; of a signed thought the signature stays, because the provider needs it.
 """
 

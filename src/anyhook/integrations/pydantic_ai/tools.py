@@ -165,7 +165,7 @@ def _merge_arguments(
 
 
 def _visible_output(result: Any) -> Any:
-    """Return what hooks see of a result; content for the model beside it is part of it."""
+    """Return what hooks see of a result; content for the model next to it is part of it."""
     if not isinstance(result, ToolReturn):
         return result
     if not result.content:
