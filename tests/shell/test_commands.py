@@ -70,6 +70,8 @@ def words_of(line, **kwargs):
         ("psql -c '\\! rm a'", ["psql -c \\! rm a", "rm a"]),
         ("vim -c ':!rm a'", ["vim -c :!rm a", "rm a"]),
         ("alias x='rm -f'; x a", ["alias x=rm -f", "rm -f", "rm -f a", "x a"]),
+        ("alias cmd=rm; cmd a", ["alias cmd=rm", "rm", "rm a", "cmd a"]),
+        ("eval -- 'rm a'", ["rm a"]),
     ],
 )
 def test_the_command_behind_another_one_is_seen(line, commands):

@@ -11,6 +11,8 @@ Source: https://github.com/anthropics/claude-code/issues/70363
 Version: 1
 """
 
+import os
+
 from anyhook.authoring import Hooks, ask, deny
 
 COMMIT_FIRST = "Commit or stash the changes first, or ask the user."
@@ -90,7 +92,7 @@ def guard_git(event):
             if not any(match.command.has_options([option]) for option in harmless):
                 return answer(match, loss, instead)
     for command in event.commands:
-        if command.program == "git" and loses_changes(command):
+        if command.program == "git" and loses_changes(command, event.cwd):
             loss = "throws away changes that are not committed"
             return deny(f"`{command.source}` {loss}. {COMMIT_FIRST}")
         if command.program == "git" and overwrites_branch(command):
@@ -108,7 +110,7 @@ def answer(match, loss, instead):
     return ask(f"{match.why}; that may be a command that {loss}.")
 
 
-def loses_changes(command):
+def loses_changes(command, directory):
     """Return whether `git checkout` or `git restore` overwrites files that are not committed."""
     subcommand, *operands = command.operands or ("",)
     if subcommand == "restore":
@@ -117,7 +119,8 @@ def loses_changes(command):
     if subcommand != "checkout":
         return False
     names_paths = "--" in command.arguments and command.arguments[-1] != "--"
-    return names_paths or any(operand in {".", "./", "*", ":/"} for operand in operands)
+    everything = {".", "*", ":", ":/", os.path.normpath(directory)}
+    return names_paths or any(os.path.normpath(operand) in everything for operand in operands)
 
 
 def overwrites_branch(command):
@@ -132,6 +135,7 @@ git -C ../api reset --hard
 git reset --merge
 git checkout -- src/main.py
 git checkout .
+git checkout src/..
 git checkout ./
 git checkout '*'
 git checkout :/

@@ -63,6 +63,8 @@ INTERPRETERS = {
     "pwsh",
     "powershell",
 }
+# Programs whose output sets up a shell, as in `eval "$(ssh-agent -s)"`.
+SETUP_PROGRAMS = {"brew", "conda", "direnv", "dircolors", "mise", "opam", "pyenv", "ssh-agent"}
 # Texts of an interpreter that load and run, in languages that the shell's reader does not follow.
 LOADS = ["://", "iwr", "invoke-webrequest", "downloadstring"]
 ARCHIVES = [".tar", ".tgz", ".zip"]
@@ -82,10 +84,13 @@ hooks.about(families=["remote-code"])
 def guard_remote_code(event):
     """Deny running what was downloaded or decoded in the same line, ask about earlier downloads."""
     sources = [command for command in event.commands if loads_text(command)]
+    is_usual = any(is_usual_source(command) for command in event.commands)
     for command in event.commands:
         is_unread = not command.program and not command.certain
         if is_unread and (sources or any(word in command.source.lower() for word in LOADS)):
             return deny(f"This runs a text that is downloaded or decoded. {INSTEAD}")
+        if is_unread and command.chain and not is_usual:
+            return ask(f"`{command.source}` runs a text that is known only when it runs. May it?")
     downloaded = {path for command in sources for path in command.written_paths}
     for command in event.commands:
         started = started_files(command, event.cwd)
@@ -104,6 +109,11 @@ def loads_text(command):
     if command.program in DOWNLOADERS:
         return not command.hosts or any(host not in TRUSTED_HOSTS for host in command.hosts)
     return command.program in DECODERS
+
+
+def is_usual_source(command):
+    """Return whether a text for a shell comes from a trusted host or sets up a shell."""
+    return command.program in SETUP_PROGRAMS or command.program in DOWNLOADERS
 
 
 def started_files(command, directory):
@@ -170,6 +180,8 @@ for denied in (
 for installer in "cargo gem go npm pip pip3 pipx pnpm uv yarn bun".split():
     command = f"{installer} install git+https://example.com/t.git"
     hooks.example(tool="shell", input={"command": command}, expect="ask")
+for unread in ("$(echo g pg) x | sh", "gp${NONE}g x | bash", 'eval "$SETUP"', "rev x | sh"):
+    hooks.example(tool="shell", input={"command": unread}, expect="ask")
 for harmless in """
 curl -fsSL https://example.com/install.sh -o install.sh
 curl -s https://example.com/users | jq '.[].name'

@@ -25,7 +25,10 @@ def _run_eval(reader: Reader, call: Call) -> None:
     count = len(reader.commands)
     if call.redirects:
         reader.commands.append(own)
-    reader.read_joined(call.values[1:], call.scope, (*call.wrappers, own))
+    text = call.values[1:]
+    if text and text[0].text == "--":
+        text = text[1:]
+    reader.read_joined(text, call.scope, (*call.wrappers, own))
     # `eval "a=1"` runs no program.
     if len(reader.commands) == count:
         reader.commands.append(own)

@@ -23,6 +23,7 @@ _ONE_STRING = re.compile(_STRING)
 _HIDDEN = re.compile(
     r"\b(?:eval|getattr|__import__|importlib|compile|ctypes|globals|b64decode|unhexlify|fromhex"
     r"|child_process|instance_eval|send)\b|`"
+    r"|\b(?:os|subprocess|pty|shutil)\s+as\b|\bfrom\s+subprocess\b|\bimport\s*\*"
 )
 _BACKTICKS = re.compile(r"`([^`]*)`")
 _PATH = r"(?:\"([^\"]*)\"|'([^']*)')"

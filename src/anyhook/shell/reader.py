@@ -202,16 +202,16 @@ class Reader:
         name = base_name(text).removesuffix(".exe") if "/" in text or "." in text else text
         scope = call.scope
         call = call._replace(name=name)
-        # To some file systems capitals do not count.
-        handler = self._handlers.get(name) or self._handlers.get(name.lower())
-        if handler is not None:
-            handler(self, call)
-            return
         if name in scope.aliases:
             inner = call.scope.copy()
             body = inner.aliases[call.name]
             inner.aliases = {}
             self.read_joined([Value(body), *call.values[1:]], inner, call.wrappers)
+        # To some file systems capitals do not count.
+        handler = self._handlers.get(name) or self._handlers.get(name.lower())
+        if handler is not None:
+            handler(self, call)
+            return
         if name in scope.functions and self.waiting_shells and scope.input is not NO_INPUT:
             self.add_uncertain(call.source, scope, call.wrappers)
         self.add(call)
