@@ -35,6 +35,11 @@ CHANGING = frozenset(
 )
 """Programs that are real where effects on files are compared."""
 NETWORK = frozenset("curl wget fetch aria2c http".split())
+"""Programs that load from other machines."""
+PRINTING = NETWORK | frozenset(
+    """base32 base64 basenc ftp gpg https lynx nc ncat netcat openssl scp sftp ssh telnet uudecode
+    w3m wget2 xxd""".split()
+)
 """Stubs that print a line which runs `fetched`, so that it shows where their output goes."""
 PRIVILEGED = frozenset("sudo doas".split())
 """Run their arguments, unless they are a stub."""
@@ -60,7 +65,7 @@ if [ -e "{STUBS}/$name" ]; then
   text=
   [ "$reads" ] && text=$({REAL}/head -c 65536)
   printf '%s\\0' "$name" "$#" "$@" "$PWD" "$text" >>{RECORDS}
-  case $name in {"|".join(sorted(NETWORK))}) printf 'fetched "%s"\\n' "$*";; esac
+  case $name in {"|".join(sorted(PRINTING))}) printf 'fetched "%s"\\n' "$*";; esac
   exit 0
 fi
 [ -e "{REAL}/$name" ] && exec "{REAL}/$name" "$@"
