@@ -30,6 +30,7 @@ _NAMES_OF_MODULES = {
         "EventError",
         "PlatformError",
         "HistoryError",
+        "MissingLibraryError",
         "RequiredHooksError",
         "RunEndedError",
         "SandboxError",

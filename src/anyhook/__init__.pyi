@@ -27,6 +27,7 @@ from anyhook.model.definitions import HookDefinition as HookDefinition
 from anyhook.manage.health import HookHealth as HookHealth
 from anyhook.model.layers import Layer as Layer
 from anyhook.model.decisions import Message as Message
+from anyhook.errors import MissingLibraryError as MissingLibraryError
 from anyhook.model.events import Notification as Notification
 from anyhook.model.answers import Outcome as Outcome
 from anyhook.model.diagnostics import Place as Place
@@ -80,6 +81,7 @@ __all__ = [
     "HookHealth",
     "Layer",
     "Message",
+    "MissingLibraryError",
     "Notification",
     "Outcome",
     "Place",

@@ -106,7 +106,7 @@ def test_fire_reads_the_event(world, run, payload, tmp_path):
     file.write_bytes(payload)
 
     code, out, err = run(
-        "fire", "--event-file", file, "--trust-once", "--exit-code", "--json", "--project", "."
+        "fire", "--event-file", str(file), "--trust-once", "--exit-code", "--json", "--project", "."
     )
 
     assert code == 2, err

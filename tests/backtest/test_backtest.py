@@ -191,10 +191,10 @@ import sys
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.sources import parts_of_history
 from anyhook.history.filters import Filter
-from anyhook.backtest.subjects import Subject
+from anyhook.backtest.subjects import BacktestSubject
 if __name__ == "__main__":
     parts = list(parts_of_history(sys.argv[1], Filter()))
-    run_backtest(Subject(sys.argv[2], "guard"), parts, jobs=1)
+    run_backtest(BacktestSubject(sys.argv[2], "guard"), parts, jobs=1)
 """
 
 

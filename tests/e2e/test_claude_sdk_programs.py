@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from anyhook.agents.program import AgentProgram, Workplace
-from anyhook.probe.models.server import Script, Turn
+from anyhook.probe.models.server import ModelScript, ModelTurn
 from anyhook.probe.start import run_program
 from tests.e2e.agents import CLAUDE, GEMINI, Agent
 from tests.e2e.drive import SECONDS
@@ -108,7 +108,7 @@ def live(project, home):
         path = project / agent.settings_path
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(agent.settings({"before_tool": GUARD})))
-        script = Script(turns, subagent_turns, MARK if subagent_turns else "")
+        script = ModelScript(turns, subagent_turns, MARK if subagent_turns else "")
         place = Workplace(home, project, {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"})
         done = run_program(agent.program, agent.start(), place, script, prompt, seconds=SECONDS)
         assert (done.exit_code, done.timed_out) == (0, False), (done.stdout, done.stderr)
@@ -128,7 +128,7 @@ def ran(done):
 def test_calls_at_once_are_decided_one_by_one_and_a_failure_is_answered(live):
     calls = [call(word) for word in ("ls", "rm", "explode", "pwd", "rm")]
 
-    done = live("look around", [Turn("", calls), Turn("That is all.")])
+    done = live("look around", [ModelTurn("", calls), ModelTurn("That is all.")])
 
     assert sorted(ran(done)) == ["explode", "ls", "pwd"]
     results = "\n".join(done.tool_results())
@@ -148,8 +148,8 @@ def test_a_subagent_is_guarded(live):
 
     done = live(
         "delegate it",
-        [Turn("", [("Agent", task)]), Turn("That is all.")],
-        [Turn("", [call("rm"), call("ls")]), Turn("I am done.")],
+        [ModelTurn("", [("Agent", task)]), ModelTurn("That is all.")],
+        [ModelTurn("", [call("rm"), call("ls")]), ModelTurn("I am done.")],
     )
 
     assert ran(done) == ["ls"]
@@ -158,7 +158,12 @@ def test_a_subagent_is_guarded(live):
 
 def test_after_an_interrupt_the_next_turn_is_guarded(live):
     done = live(
-        "wait", [Turn("", [call("wait")]), Turn("", [call("rm"), call("ls")]), Turn("Fine.")]
+        "wait",
+        [
+            ModelTurn("", [call("wait")]),
+            ModelTurn("", [call("rm"), call("ls")]),
+            ModelTurn("Fine."),
+        ],
     )
 
     assert ran(done) == ["wait", "ls"]

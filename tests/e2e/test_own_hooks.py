@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from anyhook.cli import main
-from anyhook.probe.models.server import Turn
+from anyhook.probe.models.server import ModelTurn
 from anyhook.testing import load_hooks, make_event
 from anyhook.trust.changes import changes_to_review
 from tests.e2e.agents import AGENTS, CODEX, COPILOT, OPENCODE, release_id, releases
@@ -89,8 +89,8 @@ def test_what_the_guard_denies_is_not_run(agent, project, home, guarded):
 
     for start in range(0, len(denied), CALLS_OF_A_RUN):
         tried = denied[start : start + CALLS_OF_A_RUN]
-        turns = [Turn("I do it.", tools=[call(agent, way)]) for way in tried]
-        result = run_agent(agent, project, home, [*turns, Turn("That is all.")], "do it")
+        turns = [ModelTurn("I do it.", tools=[call(agent, way)]) for way in tried]
+        result = run_agent(agent, project, home, [*turns, ModelTurn("That is all.")], "do it")
         answers = result.tool_results()
         assert len(answers) == len(tried), (result.stdout, result.stderr)
         stopped = [way for way, answer in zip(tried, answers, strict=True) if "guard" in answer]
@@ -106,7 +106,7 @@ def test_what_the_guard_asks_about_is_not_run_or_reported(agent, project, home, 
     before = guarding_files(project)
 
     for way in asked:
-        turns = [Turn("I do it.", tools=[call(agent, way)]), Turn("That is all.")]
+        turns = [ModelTurn("I do it.", tools=[call(agent, way)]), ModelTurn("That is all.")]
         run_agent(agent, project, home, turns, "do it")
 
     reported = {change.file for change in changes_to_review(project)}

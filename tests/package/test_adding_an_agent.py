@@ -32,9 +32,9 @@ EXCEPTIONS = {
     "integrations/claude_sdk/": "the SDK runs the program of this agent",
     "integrations/adk/messages.py": "model requests in the form of the agent that shows them",
     "integrations/langchain/messages.py": "model requests, likewise",
-    "integrations/pydantic_ai/messages.py": "model requests, likewise",
+    "integrations/model_api.py": "model requests, likewise",
     "cli/panel/": "the cursor of a terminal, and an editor with the name of an agent",
-    "guards/own_hooks.py": "a hook file that users read lists what it protects",
+    "guards/": "hook files that users read list what they protect, and have examples for agents",
     "probe/models/": "a model API has the name of its maker",
 }
 """File or directory that names an agent outside of docstrings and comments, and why."""

@@ -723,11 +723,11 @@ IMPATIENT = """
     import sys
     from pathlib import Path
     from anyhook.server.address import listen
-    from anyhook.server.http import Limits, make_app, run
+    from anyhook.server.http import RequestLimits, make_app, run
     from anyhook.server.responder import Responder
 
     listening, address = listen("127.0.0.1", 0, is_guarded=False)
-    limits = Limits(request_seconds=0.2)
+    limits = RequestLimits(request_seconds=0.2)
     app = make_app(Responder([Path(sys.argv[1])]))
     run(app, listening, lambda: print(address.port, flush=True), limits)
 """

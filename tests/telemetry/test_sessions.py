@@ -143,7 +143,7 @@ async def test_of_sessions_that_ended_little_is_kept(world):
         await engine.dispatch(SessionEnd(reason="other", session_id=f"s{number}"))
 
     sessions = telemetry._sessions
-    assert sessions.count() == {}
+    assert not any(sessions.count().values())
     assert len(sessions._previous) == 3
 
 
@@ -161,7 +161,7 @@ def test_an_observer_may_be_shared_by_threads(world, receiver, telemetry):
     counts = [span.attributes["anyhook.session.events"] for span in receiver.named(SESSION)]
     assert sum(counts) == 4 * 21
     assert len(receiver.named("before_tool Bash")) == 4 * 20
-    assert telemetry._sessions.count() == {}
+    assert not any(telemetry._sessions.count().values())
 
 
 async def test_an_event_that_is_decided_after_the_end_of_its_session_has_its_span(

@@ -288,13 +288,13 @@ def _definition(
 def _matcher(agent: AgentSpec, spec: EventSpec, functions: list[HookFunction]) -> str | None:
     """Return a matcher for all subjects of functions, by the agent's names."""
     is_tool_event = spec.subject == "tool_name"
+    is_expression = spec.matcher_style in EXPRESSION_STYLES
     if not spec.writes_matchers:
         return None
     if spec.subject is None or any(not function.subjects for function in functions):
         # `*` is not an expression: in some styles it does not compile, and nothing matches.
-        is_read = is_tool_event and compile_matcher("*", spec.matcher_style).problem is None
-        return "*" if is_read else None
-    is_expression = spec.matcher_style in EXPRESSION_STYLES
+        is_read = not is_expression and compile_matcher("*", spec.matcher_style).problem is None
+        return "*" if is_tool_event and is_read else None
     names: list[str] = []
     for function in functions:
         for subject in function.subjects:
