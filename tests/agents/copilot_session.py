@@ -141,7 +141,7 @@ class Session:
             await self._run_tool(tool, arguments)
 
     def _denial(self, decision):
-        if decision.reason.startswith("invalid input"):
+        if decision.reason.lower().startswith("invalid input"):
             return BAD_INPUT
         decider = next(r for r in decision.results if r.answer.outcome is Outcome.DENY)
         if not decider.failed or decider.exit_code == 2:
