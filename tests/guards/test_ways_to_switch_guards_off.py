@@ -55,7 +55,7 @@ git apply remove-hooks.patch
 ANYHOOK_WORKER=off PATH=/tmp/bin:$PATH claude -p go
 """.strip().splitlines()
 """Ways that a command line does not show: what a patch changes, and a start with other programs.
-The guard tells the user of changed files at the end of the turn; `docs/limits.md` has the rest."""
+The guard reports changed files at the end of the turn; `docs/limits.md` has the rest."""
 TOOLS = [
     ("write_file", {"file_path": ".claude/settings.json", "content": "{}"}),
     ("write_file", {"file_path": "/home/dev/.codex/config.toml", "content": ""}),

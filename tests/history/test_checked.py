@@ -53,7 +53,7 @@ def test_a_line_with_a_wrong_member_is_reported_and_costs_no_other_event(tmp_pat
         (problem,) = ingest(history).problems
         texts = [event.payload["tool_input"]["command"] for event in search(history, Filter())]
 
-    assert "a line is no event and is lost" in problem
+    assert "a line is not an event and is lost" in problem
     assert texts == ["last", "first"]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import sys
 import time
 from pathlib import Path
 
@@ -49,17 +48,7 @@ AGENTS = [name for name in CODING_AGENTS if name not in ("opencode", "codex")]
 """Agents whose settings hold commands and need no trust of the agent itself."""
 
 
-@pytest.fixture(autouse=True)
-def programs(monkeypatch):
-    """Put the programs of this installation on the PATH, as an installed release has them."""
-    directory = Path(sys.executable).parent
-    monkeypatch.setenv("PATH", f"{directory}{os.pathsep}{os.environ['PATH']}")
-
-
-@pytest.fixture
-def here(project, monkeypatch):
-    monkeypatch.chdir(project)
-    return project
+pytestmark = pytest.mark.usefixtures("programs")
 
 
 def configure(project, name, command, event="before_tool", **options):

@@ -24,7 +24,9 @@ from anyhook.page.live import Live
 from anyhook.page.page import Page
 from anyhook.settings.changes import settings_file
 from anyhook.settings.entries import add_definitions
-from tests.manage.test_health import AGENTS, DENY, fire, here, load, programs, script  # noqa: F401
+from tests.manage.test_health import AGENTS, DENY, fire, load, script
+
+pytestmark = pytest.mark.usefixtures("programs")
 
 SCRIPTS = {
     "good.sh": f"#!/bin/sh\n{DENY}\n",
@@ -63,7 +65,7 @@ def _definition(agent, commands, matcher):
 
 
 @pytest.fixture(params=AGENTS)
-def agent(request, here, run):  # noqa: F811
+def agent(request, here, run):
     """Return an agent with one guard that was seen to deny, and many that cannot work."""
     agent = get_agent(request.param)
     (here / "plain.sh").write_text(f"#!/bin/sh\n{DENY}\n")
@@ -97,7 +99,7 @@ def _page_text(project):
     return HookViews(page).show_hooks(Request(scope)).body.decode()
 
 
-def test_no_view_says_of_a_broken_hook_that_it_works(here, run, agent):  # noqa: F811
+def test_no_view_says_of_a_broken_hook_that_it_works(here, run, agent):
     name = agent.name
     listed = json.loads(run("list", "--agent", name, "--json")[1])
     code, checked, _ = run("check", "--agent", name, "--json")
@@ -128,7 +130,7 @@ def test_no_view_says_of_a_broken_hook_that_it_works(here, run, agent):  # noqa:
     assert text.count('class="health works"') == 1
 
 
-def test_the_report_of_a_session_says_the_same(here, run, agent, tmp_path):  # noqa: F811
+def test_the_report_of_a_session_says_the_same(here, run, agent, tmp_path):
     report = tmp_path / "session.html"
 
     assert run("history", "report", "last", "--agent", agent.name, "-o", str(report))[0] == 0
@@ -139,7 +141,7 @@ def test_the_report_of_a_session_says_the_same(here, run, agent, tmp_path):  # n
     assert all(cause in text for _command, cause in COMMANDS.values())
 
 
-def test_engine_integration_and_fire_name_the_causes(here, run, agent):  # noqa: F811
+def test_engine_integration_and_fire_name_the_causes(here, run, agent):
     said = []
     engine = Engine.load(here, agent=agent.name, trust_once=True, on_message=said.append)
     told = "\n".join([*said, *broken_hooks(engine)])
@@ -172,7 +174,7 @@ WORKING = (
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_none_that_can_work_is_called_broken(here, name):  # noqa: F811
+def test_none_that_can_work_is_called_broken(here, name):
     agent = get_agent(name)
     for file in ("good.sh", "a b.sh"):
         script(here, SCRIPTS["good.sh"], file)

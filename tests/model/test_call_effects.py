@@ -11,12 +11,12 @@ from tests.tables import each
 
 def shell(command, agent="claude", **fields):
     return make_event(
-        "before_tool", agent=agent, tool="shell", input={"command": command}, cwd="/work", **fields
+        "before_tool", agent=agent, tool="shell", input={"command": command}, cwd="/code", **fields
     )
 
 
 def tool(name, agent="claude", **arguments):
-    return make_event("before_tool", agent=agent, tool=name, input=arguments, cwd="/work")
+    return make_event("before_tool", agent=agent, tool=name, input=arguments, cwd="/code")
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def test_a_wrapper_runs_too_and_a_star_stands_for_anything():
         ("rm -rf SRC", "yes"),
         ("rm src/*", "yes"),
         ("cd src && rm a.py", "yes"),
-        ("cd / && rm -rf work/src", "yes"),
+        ("cd / && rm -rf code/src", "yes"),
         ("find . -name '*.py' -delete", "may"),
         ("find src -delete", "yes"),
         ("mv src /tmp/x", "yes"),
@@ -80,7 +80,7 @@ def test_a_wrapper_runs_too_and_a_star_stands_for_anything():
         ("rm *.py", "no"),
         ("rm -rf s*", "may"),
         ('rm "$FILE"', "may"),
-        ("docker run img rm -rf /work/src", "may"),
+        ("docker run img rm -rf /code/src", "may"),
         ("cat src/a.py", "no"),
     ],
 )
@@ -109,7 +109,7 @@ def test_patterns_start_where_they_say(pattern, command):
     "event, kind, expected",
     [
         (tool("write_file", file_path="src/a", content=""), "writes", "yes"),
-        (tool("write_file", file_path="/work/src/a", content=""), "writes", "yes"),
+        (tool("write_file", file_path="/code/src/a", content=""), "writes", "yes"),
         (tool("write_file", file_path="src/../a", content=""), "writes", "no"),
         (tool("write_file", file_path="src/a", content=""), "deletes", "no"),
         (tool("write_file", file_path=["src/a"], content=""), "writes", "yes"),
@@ -143,7 +143,7 @@ def test_a_patch_answers_for_each_of_its_files():
     event = BeforeTool(
         tool_name="apply_patch",
         tool_input={"command": PATCH},
-        cwd="/work",
+        cwd="/code",
         vocabulary=tool("write_file", "codex", file_path="a", content="").vocabulary,
     )
 
@@ -181,7 +181,7 @@ def test_every_agent_gives_the_same_answer(agent):
     assert match
     assert match.certain
     assert match.command.chain == ("sudo",)
-    assert match.why == "`find` deletes /work/src"
+    assert match.why == "`find` deletes /code/src"
 
 
 def test_a_command_that_is_not_a_text_is_uncertain():
@@ -216,7 +216,7 @@ def test_a_match_yields_everything_in_the_call_that_does_it_the_certain_first():
     assert [match.certain for match in matches] == [True, True, False]
     assert [match.why for match in event.deletes("*")] == []
     written = [*shell("tee a b > c").writes("*")]
-    assert [match.why for match in written] == [f"`tee` writes /work/{name}" for name in "cab"]
+    assert [match.why for match in written] == [f"`tee` writes /code/{name}" for name in "cab"]
 
 
 def test_the_directory_of_the_call_counts():
@@ -225,7 +225,7 @@ def test_the_directory_of_the_call_counts():
         agent="gemini",
         tool="shell",
         input={"command": "rm a", "directory": "src"},
-        cwd="/work",
+        cwd="/code",
     )
 
     assert event.deletes("src/a").certain

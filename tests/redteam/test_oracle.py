@@ -14,7 +14,7 @@ from anyhook.redteam.programs import installed_shells
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are those of Linux")
 
-PROJECT, HOME = "/work/project", "/home/user"
+PROJECT, HOME = "/code/project", "/home/user"
 EQUAL = [
     ("rm -rf src", "r''m -rf src"),
     ("rm -rf src", "\\rm -rf src"),

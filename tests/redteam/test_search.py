@@ -103,7 +103,7 @@ def test_an_interrupt_keeps_what_was_found(project, step):
 def test_the_same_seed_gives_the_same_spellings():
     def spellings(seed):
         plain = shell("rm -rf src && git push --force origin main")
-        variants = variants_of(plain, project="/work/project", home=HOME, seed=seed)
+        variants = variants_of(plain, project="/code/project", home=HOME, seed=seed)
         return [variant.spelling for variant in variants]
 
     assert spellings(1) == spellings(1)

@@ -14,7 +14,7 @@ def words_of(line, **kwargs):
     """Return each command of a line as words; one that is not certain ends with a question mark."""
     return [
         " ".join([command.program, *command.arguments]) + ("" if command.certain else "?")
-        for command in read_commands(line, home="/home/ada", cwd="/work", **kwargs)
+        for command in read_commands(line, home="/home/ada", cwd="/code", **kwargs)
     ]
 
 
@@ -88,7 +88,7 @@ def test_the_command_behind_another_one_is_seen(line, commands):
         ("X=ls; eval 'X=rm'; $X a", ["eval X=rm", " $X a?"]),
         ("(X=rm); $X a", [" $X a?"]),
         ("IFS=,; X=rm,a; $X", [" $X?"]),
-        ("echo $HOME ~ ~/x $PWD", ["echo /home/ada /home/ada /home/ada/x /work"]),
+        ("echo $HOME ~ ~/x $PWD", ["echo /home/ada /home/ada /home/ada/x /code"]),
         ("rm {a,b}{1..2}", ["rm a1 a2 b1 b2"]),
         ("rm 'a b' \"c d\" e\\ f", ["rm a b c d e f"]),
         ("$(which rm) a", ["which rm", "rm a"]),
@@ -129,20 +129,20 @@ def test_the_way_to_a_command_is_kept():
 @pytest.mark.parametrize(
     ("line", "directories"),
     [
-        ("cd a && x", ("/work/a",)),
-        ("cd a; x", ("/work/a", "/work")),
-        ("cd a || exit; x", ("/work/a",)),
-        ("set -e; cd a; x", ("/work/a",)),
-        ("(cd a); x", ("/work",)),
-        ("cd a | x", ("/work",)),
+        ("cd a && x", ("/code/a",)),
+        ("cd a; x", ("/code/a", "/code")),
+        ("cd a || exit; x", ("/code/a",)),
+        ("set -e; cd a; x", ("/code/a",)),
+        ("(cd a); x", ("/code",)),
+        ("cd a | x", ("/code",)),
         ('cd "$D" && x', (None,)),
-        ("if y; then cd /a; fi; x", ("/a", "/work")),
-        ("while y; do x; cd a; done", ("/work", None)),
-        ("env -C a x", ("/work/a",)),
+        ("if y; then cd /a; fi; x", ("/a", "/code")),
+        ("while y; do x; cd a; done", ("/code", None)),
+        ("env -C a x", ("/code/a",)),
     ],
 )
 def test_a_command_runs_where_cd_leads(line, directories):
-    command = next(c for c in read_commands(line, cwd="/work") if c.program == "x")
+    command = next(c for c in read_commands(line, cwd="/code") if c.program == "x")
 
     assert command.directories == directories
 
@@ -161,7 +161,7 @@ def test_zsh_finds_a_program_behind_an_equals_sign():
 
 @given(st.text(alphabet="ab rm'\"\\$(){}[]<>|&;\n`~*#=!-/x0", max_size=60))
 def test_no_text_raises(line):
-    assert isinstance(read_commands(line, home="/home/ada", cwd="/work"), tuple)
+    assert isinstance(read_commands(line, home="/home/ada", cwd="/code"), tuple)
 
 
 @pytest.mark.parametrize(

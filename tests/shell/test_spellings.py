@@ -18,7 +18,7 @@ def oracle(tmp_path_factory):
 def hides(line, command, shell):
     """Return whether neither the command nor a doubt is among the commands of a line."""
     program, *arguments = command
-    for seen in read_commands(line, home="/nonexistent", cwd="/work", shell=shell):
+    for seen in read_commands(line, home="/nonexistent", cwd="/code", shell=shell):
         is_same = seen.program == program and (
             list(seen.arguments) == arguments or seen.uncertain_arguments
         )

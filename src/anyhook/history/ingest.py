@@ -177,7 +177,7 @@ def _parse(lines: Iterable[bytes], file: Path, problems: list[str]) -> Iterator[
             yield event_of(record)
         except UNREADABLE as error:
             text = f"{type(error).__name__}: {error}"
-            problems.append(f"{file.name}: a line is no event and is lost ({shorten(text)})")
+            problems.append(f"{file.name}: a line is not an event and is lost ({shorten(text)})")
 
 
 def event_of(record: Mapping[str, Any]) -> RecordedEvent:

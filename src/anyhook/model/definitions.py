@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_LABEL_WIDTH = 60
 """Characters of a label; a longer one is cut."""
 MIN_MARK_LENGTH = 4
-"""Characters that tell hooks of one label apart."""
+"""Characters that distinguish hooks with one label."""
 _NOT_IN_HOSTS = re.compile(r"[\s\\]")
 """Characters that no host name has; a URL with one may be read differently by other programs."""
 LABELS = ("url", "server", "tool", "prompt")

@@ -462,10 +462,11 @@ def drop_mistyped(
     if isinstance(usable.get("candidates"), list):
         candidates: list[Any] = []
         for candidate in usable["candidates"]:
-            wrong = []
-            if isinstance(candidate, dict):
-                candidate, wrong = _without_mistyped(candidate, CANDIDATE_MEMBERS)  # noqa: PLW2901
-            candidates.append(candidate)
+            if not isinstance(candidate, dict):
+                candidates.append(candidate)
+                continue
+            usable_candidate, wrong = _without_mistyped(candidate, CANDIDATE_MEMBERS)
+            candidates.append(usable_candidate)
             problems += [f"candidates: {problem}" for problem in wrong]
         usable["candidates"] = candidates
     return usable, problems
