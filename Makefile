@@ -4,7 +4,7 @@ VENV   := .venv
 RUN    := $(VENV)/bin/
 STAMP  := $(VENV)/.synced
 
-.PHONY: help demo agent test test-slow test-all e2e drift test-ray differential frameworks bench check fix coverage docs guards-table stubs picture redteam-table clean
+.PHONY: help demo agent test test-slow test-again test-all e2e drift test-ray differential frameworks bench check fix coverage docs guards-table stubs picture redteam-table clean
 
 help:           ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -30,6 +30,9 @@ test: $(STAMP)  ## what a change needs, in a quarter of an hour on two cores
 
 test-slow: $(STAMP)  ## the tests that `test` leaves out
 	@$(RUN)python -m pytest -n 3 --dist worksteal -m slow
+
+test-again: $(STAMP) ## the tests that failed last time, one after the other
+	@$(RUN)python -m pytest --last-failed --last-failed-no-failures none
 
 test-ray: $(STAMP) ## backtests on a cluster of two nodes; fetches Ray
 	@VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(RUN)uv sync --quiet --frozen --active --group agents --group cluster

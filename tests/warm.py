@@ -49,6 +49,7 @@ class Warm:
             "ANYHOOK_DATA_DIR": os.environ.get("ANYHOOK_DATA_DIR", str(root / "data")),
             "ANYHOOK_WORKER": "on",
         }
+        self.started: list[subprocess.Popen[bytes]] = []
 
     def hook(self, body: str, name: str = "hook.py", *, header=HEADER, footer=FOOTER) -> Path:
         """Write a hook file."""
@@ -58,8 +59,8 @@ class Warm:
         return path
 
     def start(self, path, *arguments, env=None, cwd=None, **options) -> subprocess.Popen[bytes]:
-        """Start a client."""
-        return subprocess.Popen(
+        """Start a client, which ends with this object if the test does not end it."""
+        process = subprocess.Popen(
             [*self.client, str(path), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -68,6 +69,8 @@ class Warm:
             cwd=cwd or self.root,
             **options,
         )
+        self.started.append(process)
+        return process
 
     def run(self, path, *arguments, payload=WRITE, **options) -> tuple[int, str, str]:
         """Run a client to its end; return its exit code, standard output and standard error."""
@@ -164,8 +167,19 @@ class Warm:
         """The processes that run a hook file for an event."""
         return (self.status(path) or {"running": []})["running"]
 
+    def child(self, path) -> int:
+        """Wait until exactly one process runs a hook file; the event that woke the server ends."""
+        (only,) = until(lambda: pids if len(pids := self.running(path)) == 1 else None)
+        return only
+
     def close(self) -> None:
         """Stop the servers, and make sure that nothing is left of them."""
+        for process in self.started:  # a test that failed may have left them running
+            process.kill()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                with suppress(OSError):
+                    stream.close()
+            process.wait()
         until(self._stop, f"left: {self.processes}")
         logs = [path.read_text() for path in self.runtime.glob("*.log")]
         shutil.rmtree(self.runtime, ignore_errors=True)

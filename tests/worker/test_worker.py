@@ -140,7 +140,7 @@ def test_a_hook_that_loops_for_ever_costs_its_own_call_alone(warm):
     warm.wake(looping)
     process = warm.start(looping)
     give(process)
-    (child,) = until(lambda: warm.running(looping))
+    child = warm.child(looping)
 
     assert reason_of(warm.warm(other)) == "no"
     process.kill()
@@ -157,7 +157,7 @@ def test_a_hook_that_ignores_signals_is_ended_all_the_same(warm):
     process = warm.start(path)
     give(process)
     until((warm.root / "begun").exists)
-    (child,) = until(lambda: warm.running(path))
+    child = warm.child(path)
 
     process.kill()
     take(process)
@@ -471,7 +471,7 @@ def test_a_process_that_is_stopped_in_the_middle_of_an_event_does_not_hold_a_cli
     process = warm.start(path)
     give(process)
     until(lambda: list(warm.root.glob("begun-*")))
-    (child,) = until(lambda: warm.running(path))
+    child = warm.child(path)
 
     os.kill(child, signal.SIGSTOP)
     (warm.root / "go").touch()

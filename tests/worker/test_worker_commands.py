@@ -108,14 +108,17 @@ def answered(file, **options):
 
 
 def serve(runtime, file, **options):
-    """Fire events until the server of a file has answered one; return its status."""
+    """Fire events until the server of a file has answered one; return its status at rest."""
 
     def status():
-        answered(file, **options)
         return next((one for one in statuses(runtime) if one["hook"] == str(file)), None)
 
-    until(lambda: (status() or {"events": {"warm": 0}})["events"]["warm"], "no server started")
-    return status()
+    def has_answered():
+        answered(file, **options)
+        return (status() or {"events": {"warm": 0}})["events"]["warm"]
+
+    until(has_answered, "no server started")
+    return until(lambda: (now := status()) and not now["running"] and now, "it stays busy")
 
 
 def statuses(runtime):
