@@ -49,6 +49,8 @@ def words_of(line, **kwargs):
         ),
         ("find . | xargs -n 1 rm -f", ["find .", "rm -f {}"]),
         ("xargs -I % sh -c 'rm %'", ["rm %?"]),
+        ("xargs -I CMD sh -c CMD", [" CMD?"]),
+        ("fd -x sh -c {}", ["fd -x sh -c {}", " {}?"]),
         ("parallel rm ::: a b", ["rm {}?"]),
         ("watch -n 1 'rm a | cat'", ["rm a", "cat"]),
         ("command -v rm", ["command -v rm"]),
