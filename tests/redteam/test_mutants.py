@@ -247,6 +247,46 @@ def test_few_noticed_changes_fail_a_pipeline(mutate):
     assert "--min-killed is 1" in out
 
 
+def test_a_proposal_does_not_depend_on_what_examples_left_in_the_state(mutate):
+    """The hook asks about every call of a session after the first; nothing else decides."""
+    text = f"""{HEAD.replace("ask, deny", "ask, load_state, save_state")}
+NEVER = {{"one", "two"}}
+
+
+@hooks.before_tool("shell")
+def guard(event):
+    is_known = load_state("seen", event.session_id)
+    save_state("seen", event.session_id, {{"calls": 1}})
+    if is_known:
+        return ask("again?")
+
+
+hooks.example(tool="shell", input={{"command": "ls"}}, expect="none")
+hooks.example(tool="shell", input={{"command": "ls"}}, expect="ask")
+hooks.example(tool="shell", session_id="other", input={{"command": "ls"}}, expect="none")
+{TAIL}"""
+
+    code, out, err = mutate(text, "--json")
+
+    assert code == 0, err
+    (survivor, other) = results(out, "item-removed")
+    assert (survivor["status"], survivor["proposal"]) == ("survived", None)
+    assert (other["status"], other["proposal"]) == ("survived", None)
+
+
+def test_what_ends_after_the_tests_was_not_noticed_by_them(mutate):
+    ends = (
+        "if 'spin' in text:\n        if text:\n            return None\n        os._exit(3)\n    if"
+    )
+    text = f"import os\n{guard(chr(34) + 'force' + chr(34) + ' in text')}{BASIC}{TAIL}"
+
+    _, out, err = mutate(text.replace("if", ends, 1), "--json")
+
+    (survivor, *_) = results(out, "rule-removed", "survived")
+    assert "if False" in survivor["diff"], err
+    assert "its process ended" not in out
+
+
 @pytest.mark.parametrize(
     ("examples", "message"),
     [
