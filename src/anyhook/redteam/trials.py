@@ -324,6 +324,7 @@ def _calls_of(source: str, examples: Sequence[Example]) -> Iterator[Example]:
     tools |= dict.fromkeys(text for text in texts if text in TOOLS)
     for example in examples:
         yield from _variants(example, tools, texts)
+    yield from _with_other_items(source, examples)
     for text in texts:
         yield _call("before_tool", "shell", {"command": text})
         yield _call("before_tool", "write_file", {"file_path": text, "content": "x"})
@@ -368,6 +369,29 @@ def _variants(example: Example, tools: dict[str, None], texts: Sequence[str]) ->
         name = next(iter(TOOLS.get(other, ("text",))))
         for value in values.values():
             yield _call(example.event, other, {name: value})
+
+
+def _with_other_items(source: str, examples: Sequence[Example]) -> Iterator[Example]:
+    """Yield examples with one item of a list of the file in the place of another one."""
+    texts = [
+        (example, name, value)
+        for example in examples
+        for name, value in (example.fields.get("tool_input") or {}).items()
+        if isinstance(value, str)
+    ]
+    for node in ast.walk(ast.parse(source)):
+        parts = node.elts if isinstance(node, ast.Set | ast.List | ast.Tuple) else []
+        values = [part.value for part in parts if isinstance(part, ast.Constant)]
+        items = [value for value in values if isinstance(value, str) and value]
+        for item in items:
+            expected: set[str] = set()
+            for example, name, text in texts:
+                other = next((other for other in items if other in text), item)
+                if other == item or example.expect in expected:
+                    continue
+                expected.add(example.expect)
+                arguments = {**example.fields["tool_input"], name: text.replace(other, item)}
+                yield _call(example.event, str(example.fields["tool_name"]), arguments)
 
 
 def _near(text: str) -> tuple[str, ...]:
