@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
 
     from anyhook.manage.health import Health, HookHealth
     from anyhook.model.diagnostics import Diagnostic, Place
@@ -107,17 +107,34 @@ def print_note(out: Console, label: str, text: str, style: str = CAUTION) -> Non
     out.print(Text.assemble((label, style), f" {printable(text)}"), soft_wrap=True)
 
 
-def make_table(*headings: str, no_wrap: Collection[str] = ()) -> Table:
+def make_table(
+    *headings: str, no_wrap: Collection[str] = (), right: Collection[str] = (), title: str = ""
+) -> Table:
     """Return a table without borders.
 
     Args:
         headings: The headings of its columns.
         no_wrap: Headings of columns that keep their width in a narrow terminal.
+        right: Headings of columns of numbers, which end at the right.
+        title: The line above it.
     """
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table = Table(
+        title=title or None,
+        title_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+        header_style="dim",
+        pad_edge=False,
+    )
     for heading in headings:
-        table.add_column(heading, no_wrap=heading in no_wrap, overflow="fold")
+        justify: JustifyMethod = "right" if heading in right else "left"
+        table.add_column(heading, no_wrap=heading in no_wrap, justify=justify, overflow="fold")
     return table
+
+
+def share_text(part: int, whole: int) -> str:
+    """Return a share in percent; empty of nothing."""
+    return f"{part / whole:.2%}" if whole else ""
 
 
 # -- questions
@@ -239,6 +256,30 @@ def counts_text(counts: Mapping[str, int]) -> Text:
         if outcome != NO_VERDICT and counts.get(outcome):
             text.append(f"{'  ' if text else ''}{counts[outcome]} {outcome}", style=style)
     return text
+
+
+def rates_table(
+    outcomes: Mapping[str, int], sessions_with: Mapping[str, int], events: int, sessions: int
+) -> Table:
+    """Return how many events have each verdict, and in how many sessions it occurs.
+
+    Args:
+        outcomes: Verdict to the number of events.
+        sessions_with: Verdict to the number of sessions in which it occurs.
+        events: Number of all events.
+        sessions: Number of all sessions.
+    """
+    headings = ("decision", "events", "of all events", "sessions", "of all sessions")
+    table = make_table(*headings, right=headings[1:])
+    for outcome, number in outcomes.items():
+        table.add_row(
+            Text("no opinion", style="dim") if outcome == NO_VERDICT else outcome_text(outcome),
+            f"{number:,}",
+            share_text(number, events),
+            f"{sessions_with[outcome]:,}",
+            share_text(sessions_with[outcome], sessions),
+        )
+    return table
 
 
 def answer_text(answer: Mapping[str, Any]) -> Text:
