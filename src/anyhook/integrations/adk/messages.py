@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from anyhook.agents.gemini.model_api import response_from_api, response_to_api
-from anyhook.integrations.model_api import ShownRequest, is_tool_allowed
+from anyhook.integrations.model_api import ShownRequest, ShownResponse, is_tool_allowed
 from anyhook.model.json import dump_json
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from google.adk.workflow import BaseNode
     from pydantic import BaseModel
 
-    from anyhook.integrations.model_api import RequestChanges
+    from anyhook.integrations.model_api import RequestChanges, ResponseChanges
     from anyhook.model.llm import LLMResponse, ToolConfig
 
 SHOWN_CONFIG = {"temperature", "top_p", "top_k", "max_output_tokens", "tool_config"}
@@ -65,48 +64,32 @@ def change_request(request: LlmRequest, changes: RequestChanges) -> None:
         setattr(request.config, name, getattr(new_config, name))
 
 
-class ShownResponse:
-    """A response as hooks see it.
+def shown_response(response: LlmResponse) -> ShownResponse:
+    """Return a response as hooks see it."""
+    reason = response.finish_reason
+    return ShownResponse(
+        to_json(response.content).get("parts", []),
+        None if reason is None else reason.value,
+        to_json(response.usage_metadata),
+    )
 
-    Args:
-        response: ADK's response.
 
-    Attributes:
-        stable: The response in the stable form.
-    """
-
-    def __init__(self, response: LlmResponse) -> None:
-        self._response = response
-        candidate: dict[str, Any] = {"content": to_json(response.content), "index": 0}
-        if response.finish_reason is not None:
-            candidate["finishReason"] = response.finish_reason.value
-        self._api: dict[str, Any] = {"candidates": [candidate]}
-        if response.usage_metadata is not None:
-            self._api["usageMetadata"] = to_json(response.usage_metadata)
-        self.stable: LLMResponse = response_from_api(self._api)
-
-    def changed(self, wanted: LLMResponse) -> LlmResponse:
-        """Return ADK's response with the changes of hooks."""
-        api = response_to_api(self._api, wanted)
-        (shown,) = self._api["candidates"]
-        originals = _original_parts(shown["content"], self._response.content)
-        # A response of ADK has one candidate; without any it is empty.
-        candidates = api.get("candidates") or [{"content": {"role": "model"}}]
-        candidate = candidates[0]
-        new_content = _rebuild_content(candidate.get("content") or {}, originals)
-        update: dict[str, Any] = {"content": new_content}
-        if candidate.get("finishReason"):
-            update["finish_reason"] = types.FinishReason(candidate["finishReason"])
-        if api.get("usageMetadata") != self._api.get("usageMetadata"):
-            usage = types.GenerateContentResponseUsageMetadata
-            update["usage_metadata"] = usage.model_validate_json(dump_json(api["usageMetadata"]))
-        return self._response.model_copy(update=update)
+def changed_response(response: LlmResponse, changes: ResponseChanges) -> LlmResponse:
+    """Return a response with the changes of hooks."""
+    originals = _original_parts(to_json(response.content), response.content)
+    content = _rebuild_content({"role": "model", "parts": changes.parts}, originals)
+    update: dict[str, Any] = {"content": content}
+    if changes.finish_reason is not None:
+        update["finish_reason"] = types.FinishReason(changes.finish_reason)
+    if changes.usage is not None:
+        usage = types.GenerateContentResponseUsageMetadata
+        update["usage_metadata"] = usage.model_validate_json(dump_json(changes.usage))
+    return response.model_copy(update=update)
 
 
 def new_response(stable: LLMResponse) -> LlmResponse:
     """Return ADK's response for one that a hook wrote."""
-    api = dump_json(response_to_api(None, stable))
-    return LlmResponse.create(types.GenerateContentResponse.model_validate_json(api))
+    return changed_response(LlmResponse(), ShownResponse([]).changes(stable))
 
 
 def error_response(code: str, reason: str) -> LlmResponse:

@@ -14,9 +14,9 @@ from google.genai import types
 from anyhook.errors import StoppedError
 from anyhook.integrations.adk.compaction import HookedSummarizer, default_summarizer
 from anyhook.integrations.adk.messages import (
-    ShownResponse,
     argument_names,
     change_request,
+    changed_response,
     content_text,
     error_response,
     final_text,
@@ -24,6 +24,7 @@ from anyhook.integrations.adk.messages import (
     new_response,
     select_tools,
     shown_request,
+    shown_response,
     with_parts,
     without_calls,
 )
@@ -342,7 +343,7 @@ class AnyhookPlugin(BasePlugin):
     async def _decide_response(
         self, state: SessionState, request: LLMRequest, response: LlmResponse
     ) -> LlmResponse:
-        shown = ShownResponse(response)
+        shown = shown_response(response)
         try:
             reply = await state.session.after_model(request, shown.stable)
         except StoppedError as error:
@@ -351,7 +352,9 @@ class AnyhookPlugin(BasePlugin):
             reason = reply.denied or ""
             state.session.messages.send(reason)
             return error_response(DENIED, reason)
-        return shown.changed(reply.response) if reply.changed else response
+        if not reply.changed:
+            return response
+        return changed_response(response, shown.changes(reply.response))
 
     async def _end_turn(self, context: CallbackContext, response: LlmResponse) -> LlmResponse:
         """End the turn if a response is its last, or let the agent continue.

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 from agents import Model, ModelProvider, ModelResponse, RunErrorHandlerResult, Usage
 from anyhook.integrations.model_api import is_tool_allowed
 from anyhook.integrations.openai_agents.items import (
-    change_output,
+    changed_output,
     new_response,
     refusal_item,
-    response_from_output,
     shown_request,
+    shown_response,
     with_tool_mode,
 )
 from anyhook.integrations.openai_agents.state import current_session
@@ -174,14 +174,14 @@ async def _after_model(
     state: SessionState, request: _HookedRequest, response: ModelResponse, usage: Any
 ) -> ModelResponse:
     """Return the response that hooks leave; the same one if they change nothing."""
-    stable = response_from_output(response.output, usage)
-    reply = await state.session.after_model(request.stable, stable)
+    shown = shown_response(response.output, usage)
+    reply = await state.session.after_model(request.stable, shown.stable)
     if reply.response is None:
         refusal = _refuse(state, reply.denied or "")
         return dataclasses.replace(response, output=[refusal])
     if not reply.changed:
         return response
-    output = change_output(response.output, reply.response)
+    output = changed_output(response.output, shown.changes(reply.response))
     return dataclasses.replace(response, output=output)
 
 
