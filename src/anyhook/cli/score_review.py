@@ -10,7 +10,7 @@ from rich.text import Text
 from anyhook.cli import OK
 from anyhook.cli.colors import QUIET
 from anyhook.cli.open_history import open_history
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import (
     count_of,
     outcome_text,
@@ -126,9 +126,8 @@ def _review_json(guard: Guard, review: CallReview) -> dict[str, Any]:
         "stopped": review.stopped,
         "groups": [
             {
-                "outcome": group.outcome,
+                **members(group, "outcome", "number"),
                 "reason": group.reason or None,
-                "number": group.number,
                 "calls": [
                     {"call": call, "number": len(events), "events": [e.ref for e in events]}
                     for call, events in group.ordered()
