@@ -238,7 +238,7 @@ def _tables(outcomes: Sequence[Outcome]) -> str:
 
 
 def _table(rows: Iterable[Sequence[str]]) -> str:
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    return "".join(f"|{'|'.join(row)}|\n" for row in rows)
 
 
 if __name__ == "__main__":
