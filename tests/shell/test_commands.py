@@ -56,6 +56,8 @@ def words_of(line, **kwargs):
         ("crontab - <<E\n# x\n@daily rm a\nE", ["crontab -", "rm a"]),
         ("crontab -l", ["crontab -l"]),
         ("xargs -I % sh -c 'rm %'", ["rm %?"]),
+        ("xargs -I CMD sh -c CMD", [" CMD?"]),
+        ("fd -x sh -c {}", ["fd -x sh -c {}", " {}?"]),
         ("parallel rm ::: a b", ["rm {}?"]),
         ("watch -n 1 'rm a | cat'", ["rm a", "cat"]),
         ("command -v rm", ["command -v rm"]),

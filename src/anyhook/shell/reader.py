@@ -192,7 +192,8 @@ class Reader:
                 self.commands.append(self.make(call._replace(name="")))
             return
         head = values[0]
-        if head.kind != LITERAL or len(call.wrappers) >= _MAX_DEPTH:
+        is_known = head.kind == LITERAL and call.scope.placeholder not in head.text
+        if not is_known or len(call.wrappers) >= _MAX_DEPTH:
             unknown = call._replace(name="")
             self.commands.append(self.make(unknown, values, certain=False))
             return

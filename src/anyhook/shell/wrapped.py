@@ -163,8 +163,8 @@ def _run_words(reader: Reader, inner: Call, own: Command) -> None:
     scope = inner.scope
     program = own.program
     if program in {"xargs", "gxargs"}:
-        words = _with_input(own, words, scope)
         scope = scope.copy()
+        words = _with_input(own, words, scope)
         scope.input = NO_INPUT
     elif program == "parallel":
         _run_parallel(reader, inner)
@@ -190,13 +190,13 @@ def _run_parallel(reader: Reader, inner: Call) -> None:
 
 
 def _with_input(xargs: Command, words: list[Value], scope: Scope) -> list[Value]:
-    """Return the words of a command with those that `xargs` adds."""
+    """Return the words of a command with those that `xargs` adds; note its placeholder."""
     options = xargs.read.options
     placeholders = [value.text for value in options.get("-I", ())]
     if "--replace" in options:
         placeholders += [value.text for value in options["--replace"]] or ["{}"]
     if placeholders:
-        placeholder = placeholders[-1]
+        placeholder = scope.placeholder = placeholders[-1]
         return [
             value._replace(kind=VAGUE, may_split=False) if placeholder in value.text else value
             for value in words
