@@ -239,12 +239,18 @@ _ROW_CHANGES: dict[str, Callable[[Subject, str], str]] = {
         ("gzip", "gunzip"),
         lambda subject, row: "R.." if subject.has("--stdout", "--list", "--test") else row,
     ),
+    "wipefs": lambda subject, row: row if subject.has("--all", "--offset") else "R..",
     "ssh-keygen": lambda subject, row: "_.. -f=R" if subject.has("-l", "-y") else row,
     "git": _change_git,
 }
 """Program to the function that changes its row as its options demand."""
 
 # --- effects that no row describes ---------------------------------------------------------------
+
+
+def _dd(finder: _Finder) -> Iterator[Effect]:
+    """Yield what `dd $@` may write."""
+    yield from finder.paths("writes", [word for word in finder.read.operands if word.kind == VAGUE])
 
 
 def _find(finder: _Finder) -> Iterator[Effect]:
@@ -315,9 +321,14 @@ def _downloads(finder: _Finder, directories: Sequence[Value]) -> Iterator[Effect
 
 def _rsync(finder: _Finder) -> Iterator[Effect]:
     operands = finder.read.operands
-    if any(name.startswith("--del") for name in finder.read.options):
+    if finder.subject.has("--dry-run"):
+        return
+    deletes = any(name.startswith("--del") for name in finder.read.options)
+    # A third word is an option.
+    may_delete = finder.read.may_have_more and [it.kind for it in operands].count(LITERAL) > 1
+    if deletes or may_delete:
         targets = [value for value in operands[-1:] if not _is_remote(value.text)]
-        yield from finder.paths("deletes", targets, is_recursive=True)
+        yield from finder.paths("deletes", targets, is_recursive=True, is_likely=not deletes)
     if finder.subject.has("--remove-source-files"):
         yield from finder.paths("deletes", operands[:-1], is_recursive=True)
 
@@ -374,6 +385,7 @@ def _code(finder: _Finder) -> Iterator[Effect]:
 
 
 _FURTHER: dict[str, Callable[[_Finder], Iterator[Effect]]] = {
+    "dd": _dd,
     "find": _find,
     "git": _git,
     "curl": _curl,

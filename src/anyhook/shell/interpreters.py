@@ -11,7 +11,7 @@ from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.options import canonical_program
 from anyhook.shell.programs import SHELLS
 from anyhook.shell.runners import CODE_OPTIONS
-from anyhook.shell.scope import NO_INPUT
+from anyhook.shell.scope import NO_INPUT, Input
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _OWN_SYNTAX = frozenset("fish csh tcsh pwsh powershell nu elvish xonsh posh cmd".split())
 """Shells whose texts the parser does not read."""
 _FLAGS = re.compile(r"[-+][abcefhiklmnoprstuvxBCDEGHIJLOPTXY]+")
+_CRON_TIME = re.compile(r"^\s*(?:@\w+|(?:[\w*/,-]+\s+){4}[\w*/,-]+)\s", re.MULTILINE)
 _VALUED = frozenset({"--rcfile", "--init-file"})
 _PRINTS = frozenset({"--version", "--help"})
 _MAX_POSITIONAL = 10
@@ -188,6 +189,17 @@ def _run_client(reader: Reader, call: Call) -> None:
             reader.read_text(line, call.scope, (*call.wrappers, own))
 
 
+def _run_crontab(reader: Reader, call: Call) -> None:
+    """Add `crontab`, and what the lines of its input run."""
+    own = reader.add(call)
+    if not OPEN_INPUT.isdisjoint([value.text for value in call.values]):
+        received = call.scope.input
+        inner = call.scope.copy()
+        text = received.text and _CRON_TIME.sub("", received.text)
+        inner.input = Input(text, is_certain=received.is_certain)
+        reader.read_input(inner, (*call.wrappers, own), call.source)
+
+
 def _run_later(reader: Reader, call: Call) -> None:
     """Add `at` or `batch`, and what they run later."""
     own = reader.add(call)
@@ -204,5 +216,6 @@ INTERPRETER_HANDLERS: dict[str, Callable[[Reader, Call], None]] = {
     **dict.fromkeys(("vi", "vim", "nvim", "view", "ex", "gvim", "rvim"), _run_editor),
     **dict.fromkeys(_CLIENTS, _run_client),
     **dict.fromkeys(("at", "batch"), _run_later),
+    "crontab": _run_crontab,
 }
 """Program to the function that adds what it runs."""

@@ -239,6 +239,13 @@ class Reader:
         if program in {"git", "npm"}:
             keys += [f"{program} {value.text}" for value in command.read.operands[:1]]
         wrappers = (*command.wrappers, command)
+        operands = command.read.operands
+        if program == "git" and len(operands) == 3 and operands[0].text == "config":
+            setting = operands[2]._replace(text=f"{operands[1].text}={operands[2].text}")
+            text = _text_of_option("git", setting)
+            # It runs when git is used, if at all.
+            if text:
+                self.read_value(Value(text, VAGUE), scope, wrappers)
         for key in keys:
             for option in TEXT_OPTIONS.get(key, ()):
                 for value in (options or command.read.options).get(option, ()):

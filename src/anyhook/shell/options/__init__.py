@@ -345,6 +345,7 @@ class _Reader:
                 self.commands.append(self._take_command())
             elif text[:1] == "-" and len(text) > 1:
                 starts = starts and text in {"-H", "-L", "-P", "-D"}
+                self.may_have_more = self.may_have_more or value.kind == VAGUE
                 self._add(text)
                 for _ in range(_FIND_VALUES.get(text, 0)):
                     argument = self._next()
