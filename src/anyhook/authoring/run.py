@@ -18,7 +18,7 @@ from _thread import allocate_lock
 
 from anyhook._compat import discard_write_signals, hold_write_signals
 from anyhook.agents import get_agent, recognize
-from anyhook.agents.replies import reply_bytes
+from anyhook.agents.encode import reply_bytes
 from anyhook.authoring.functions import MAX_TIMEOUT, describe_crash
 from anyhook.authoring.process_exit import (
     BLOCKED,

@@ -444,7 +444,7 @@ class _Shim:
         return answer.reason or f"blocked by {self.label}"
 
     def _reply(self, answer: Answer, exchange: _Exchange) -> int:
-        from anyhook.agents.replies import reply_bytes
+        from anyhook.agents.encode import reply_bytes
 
         host, host_spec = exchange.host, exchange.host_spec
         if answer is NO_OPINION:

@@ -14,7 +14,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.capabilities import shows_stderr, stderr_message
 from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.payloads import decode_event
-from anyhook.agents.replies import encode_answer
+from anyhook.agents.encode import encode_answer
 from anyhook.agents.spec.rules import REFUSED_INPUT
 from anyhook.authoring.degrade import fit
 from anyhook.authoring.hooks import Hooks

@@ -89,7 +89,8 @@ class OutputField(Record, kw_only=False):
     Attributes:
         path: Keys from the root of the reply.
         field: Field of `Answer`; `extra.NAME` for an entry of `extra`.
-        kind: How it is read and written, a key of `anyhook.agents.reply_members.MEMBER_READERS`.
+        kind: How it is read and written: a key of `anyhook.agents.values.VALUE_KINDS`, or the name
+            of a method of `anyhook.agents.decode`: `decision` for `read_decision`.
         events: Canonical names of the events whose replies have it; `None` for all.
         words: For a decision: word (or `true`, `false`) to the verdict and whether it approves.
         legacy: Whether it is read but never written.
