@@ -135,3 +135,11 @@ def test_a_claude_project_belongs_to_claude_alone(tmp_path):
     agents = agents_with_hooks(tmp_path, home=tmp_path / "home", environ={})
 
     assert [settings.agent for settings in agents] == ["claude"]
+
+
+def test_settings_that_cannot_be_looked_at_count_as_hooks(tmp_path):
+    (tmp_path / ".gemini").symlink_to(".gemini")
+
+    agents = agents_with_hooks(tmp_path, home=tmp_path / "home", environ={})
+
+    assert "gemini" in [settings.agent for settings in agents]

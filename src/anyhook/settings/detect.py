@@ -15,7 +15,7 @@ from anyhook.model.record import Record
 from anyhook.settings.directories import is_pattern, list_files
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.jsonc import value_at
-from anyhook.settings.sources import Location
+from anyhook.settings.sources import Location, has_own_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -144,9 +144,10 @@ def agents_with_hooks(
         location = Location.of(
             project, home=home, environ=environ, home_variable=agent.home_variable
         )
-        settings = _find_settings(agent, location)
-        if settings.files:
-            agents.append(settings)
+        if has_own_places(agent, location):
+            settings = _find_settings(agent, location)
+            if settings.files:
+                agents.append(settings)
     return tuple(agents)
 
 

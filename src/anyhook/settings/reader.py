@@ -382,6 +382,8 @@ class _FileReader(Reporter):
         self, agent: AgentSpec, value: dict[str, Any], path: JsonPath
     ) -> None:
         known = agent.definition_fields
+        if value.keys() <= known:
+            return
         of_hooks = self.agent.handler_fields | COMMAND_FIELDS
         for handler_type in self.agent.handler_types.values():
             of_hooks |= handler_type.fields.keys()

@@ -56,7 +56,7 @@ class Reporter:
             path: Path of the object.
             of_hooks: Names of members that belong to the hooks inside it.
         """
-        unknown = sorted(value.keys() - set(known))
+        unknown = sorted([key for key in value if key not in known])
         for key in unknown[:MAX_REPORTED_KEYS]:
             is_of_hook = key in of_hooks
             inside = 'move it inside "hooks": [ … ]' if is_of_hook else "it is ignored"
