@@ -83,13 +83,9 @@ def find_project(start: str | os.PathLike[str], home: str | os.PathLike[str] | N
     for directory in (first, *first.parents):
         if Path(os.path.realpath(directory)) == user_home:
             break
-        if _has_settings(directory) or _is_repository(directory):
+        if any(path.exists() for path in project_files(directory)) or _is_repository(directory):
             return directory
     return first
-
-
-def _has_settings(directory: Path) -> bool:
-    return any(path.exists() for path in project_files(directory))
 
 
 def _is_repository(directory: Path) -> bool:

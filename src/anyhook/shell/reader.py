@@ -46,7 +46,7 @@ _SSH_RUNS = re.compile(
 )
 
 
-class Call(NamedTuple):
+class ExpandedCall(NamedTuple):
     """A simple command after the expansions, before its wrappers are taken off.
 
     Attributes:
@@ -86,7 +86,7 @@ class Reader:
         self,
         length: int,
         walk: Callable[[Reader, Scope, tuple[Command, ...], Sequence[Step]], None],
-        handlers: Mapping[str, Callable[[Reader, Call], None]],
+        handlers: Mapping[str, Callable[[Reader, ExpandedCall], None]],
         *,
         reads_zsh: bool,
     ) -> None:
@@ -152,10 +152,12 @@ class Reader:
 
     def add_uncertain(self, source: str, scope: Scope, wrappers: tuple[Command, ...]) -> None:
         """Add a command of which nothing is certain."""
-        self.commands.append(self.make(Call("", (), scope, wrappers, source), certain=False))
+        self.commands.append(
+            self.make(ExpandedCall("", (), scope, wrappers, source), certain=False)
+        )
 
     def make(
-        self, call: Call, values: Sequence[Value] | None = None, *, certain: bool = True
+        self, call: ExpandedCall, values: Sequence[Value] | None = None, *, certain: bool = True
     ) -> Command:
         """Return the command of a call.
 
@@ -177,14 +179,14 @@ class Reader:
             is_remote=self.remotes > 0,
         )
 
-    def add(self, call: Call) -> Command:
+    def add(self, call: ExpandedCall) -> Command:
         """Add the command of a call, and those that its options hold."""
         command = self.make(call)
         self.commands.append(command)
         self.read_options(command, call.scope)
         return command
 
-    def run(self, call: Call) -> None:
+    def run(self, call: ExpandedCall) -> None:
         """Add what a simple command runs; its name is not known yet."""
         values = call.values
         if not values:

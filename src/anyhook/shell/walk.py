@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.shell.builtins import SHARED
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
-from anyhook.shell.reader import Call, Reader
+from anyhook.shell.reader import ExpandedCall, Reader
 from anyhook.shell.scope import UNKNOWN_INPUT, Input, Scope
 from anyhook.shell.subject import Redirect
 
@@ -242,7 +242,7 @@ class _Walk:
             return
         redirects, line.redirects = tuple(line.redirects), []
         received, line.input = line.input, None
-        self.reader.run(Call("", (), self.scope, self.wrappers, "", redirects))
+        self.reader.run(ExpandedCall("", (), self.scope, self.wrappers, "", redirects))
         # A shell in the compound reads the input that it is given at its end.
         if received is not None and self.reader.waiting_shells:
             self.reader.add_uncertain("", self.scope, self.wrappers)
@@ -278,7 +278,7 @@ class _Walk:
             scope.input = inner.input
             inner = scope
         before = (scope.directory, *scope.other_directories)
-        self.reader.run(Call("", values, inner, self.wrappers, step.source, redirects))
+        self.reader.run(ExpandedCall("", values, inner, self.wrappers, step.source, redirects))
         if program in _CHANGES_DIRECTORY:
             line.moved = ((scope.directory, *scope.other_directories), before)
         line.last_program = program
