@@ -190,7 +190,7 @@ def rows_of(measured: Measured) -> list[str]:
         cells = [measured.guard.name, family, *_own_cells(score)]
         cells += [_other_cell(measured.others.get(family)), _escapes_cell(measured.escapes)]
         cells += [_latency_cell(measured), _mutants_cell(measured.mutants)]
-        rows.append(f"| {' | '.join(cells)} |")
+        rows.append(f"|{'|'.join(cells)}|")
     return rows
 
 
@@ -269,7 +269,7 @@ def main() -> int:
     part, _, after = rest.partition(END)
     rows_by_guard: dict[str, list[str]] = {}
     for line in part.splitlines():
-        rows_by_guard.setdefault(line.strip("| ").partition(" |")[0], []).append(line)
+        rows_by_guard.setdefault(line.strip("|").partition("|")[0], []).append(line)
     has_problems = False
     for name in options.names or guards:
         with TemporaryDirectory() as scratch:
@@ -279,7 +279,7 @@ def main() -> int:
             sys.stdout.write(f"{text}\n")
         has_problems = has_problems or bool(measured.problems)
     rows = [row for name in guards for row in rows_by_guard.get(name, ())]
-    head = [f"| {' | '.join(COLUMNS)} |", f"|{' --- |' * len(COLUMNS)}"]
+    head = [f"|{'|'.join(COLUMNS)}|", f"|{'---|' * len(COLUMNS)}"]
     text = "\n".join([*head, *rows, "", origins_text(corpus)]).rstrip()
     PAGE.write_text(f"{before}{START}\n{text}\n\n{END}{after}", encoding="utf-8")
     return int(has_problems)

@@ -1,19 +1,27 @@
-"""Fill the table of `docs/redteam.md`: what gets past guards, each at a named release.
+"""Fill the tables of `docs/redteam.md`: what gets past guards, each at a named release.
 
     python tools/redteam_table.py DIRECTORY
 
-Public guards are installed below the directory, as they are, with their default settings.
+Guards of registries are installed below the directory. Those of repositories are tried if a clone
+is there, `DIRECTORY/OWNER/NAME`. All are as they are, with their default settings.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.redteam.spellings import BY_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "redteam.md"
@@ -35,57 +43,127 @@ def guard(event):
 """
 
 
+OWN = ("files", "git")
+"""Guards that come with anyhook and stop one of the lines."""
+_PYTHON = (sys.executable, "-m", "venv", ".")
+_PIP = ("bin/python", "-m", "pip", "install", "--quiet")
+
+
 @dataclass(frozen=True, slots=True)
 class PublicGuard:
-    """A guard that a registry has.
+    """A guard that anybody can get.
 
     Attributes:
-        name: Its name there.
-        release: Its release.
-        install: The commands that install it in the current directory.
+        name: Its name in a registry, or its repository.
+        release: Its release, or the commit.
         run: The command line that agents start.
+        install: The commands that install it, or what it needs, in its directory.
+        part: Its name, where a repository has more than one.
     """
 
     name: str
     release: str
-    install: tuple[tuple[str, ...], ...]
     run: str
+    install: tuple[tuple[str, ...], ...] = ()
+    part: str = ""
 
 
 PUBLIC = (
     PublicGuard(
         "cc-safety-net",
         "2.4.5",
-        (("npm", "install", "--silent", "--ignore-scripts", "--prefix", ".", "{name}@{release}"),),
         "node {directory}/node_modules/cc-safety-net/dist/bin/cc-safety-net.js hook --claude-code",
+        (("npm", "install", "--silent", "--ignore-scripts", "--prefix", ".", "{name}@{release}"),),
     ),
     PublicGuard(
         "nah",
         "0.11.0",
-        (
-            (sys.executable, "-m", "venv", "."),
-            ("bin/python", "-m", "pip", "install", "--quiet", "{name}=={release}"),
-        ),
         "{directory}/bin/python -m nah.hook",
+        (_PYTHON, (*_PIP, "{name}=={release}")),
+    ),
+    PublicGuard(
+        "azet-guard",
+        "0.2.0",
+        "{directory}/bin/azet-guard hook",
+        (_PYTHON, (*_PIP, "{name}=={release}")),
+    ),
+    PublicGuard(
+        "karanb192/claude-code-hooks",
+        "811aeb7",
+        "node {directory}/plugins/block-dangerous-commands/block-dangerous-commands.js",
+        part="block-dangerous-commands",
+    ),
+    PublicGuard(
+        "yurukusa/cc-safe-setup",
+        "f6efd6b",
+        "bash {directory}/examples/rm-safety-net.sh",
+        part="rm-safety-net",
+    ),
+    PublicGuard(
+        "marcusquinn/aidevops", "ad4eefa", "python3 {directory}/.agents/hooks/git_safety_guard.py"
+    ),
+    PublicGuard(
+        "giuseppe-trisciuoglio/developer-kit",
+        "306f428",
+        "python3 {directory}/plugins/developer-kit-core/hooks/prevent-destructive-commands.py",
+    ),
+    PublicGuard(
+        "elertan/claude-code-rm-guard", "c50cec8", "python3 {directory}/hooks/validate-rm.py"
+    ),
+    PublicGuard(
+        "RoaringFerrum/claude-code-bash-guardian",
+        "9dca642",
+        "{directory}/bin/python {directory}/claude_code_bash_guardian.py",
+        (_PYTHON, (*_PIP, "bashlex==0.18", "pyyaml==6.0.3")),
+    ),
+    PublicGuard(
+        "fcakyon/claude-codex-settings",
+        "1cab934",
+        "python3 {directory}/plugins/ultralytics-dev/hooks/scripts/block_force_push.py",
+        part="block_force_push",
     ),
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a guard.
+
+    Attributes:
+        name: Its name.
+        release: Its release.
+        stops: How many of the lines it stops.
+        classes: Class to its counts.
+    """
+
+    name: str
+    release: str
+    stops: int
+    classes: dict[str, dict[str, int]]
+
+    def sum(self, member: str) -> int:
+        """Return the sum of a count over all classes."""
+        return sum(counts[member] for counts in self.classes.values())
+
+
 def main() -> None:
-    """Write the table."""
+    """Write the tables."""
     corpus = Path(sys.argv[1]).resolve()
-    guards = [("a regular expression", "", _write_pattern(corpus))]
-    guards += [(guard.name, guard.release, _install(guard, corpus)) for guard in PUBLIC]
-    with ThreadPoolExecutor() as executor:
-        rows = list(executor.map(lambda guard: _row(*guard), guards))
-    heading = (
-        "| guard | release | stops | spellings | denied | asked | escapes | classes |\n"
-        "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
-    )
+    programs = [("a regular expression", "", _write_pattern(corpus))]
+    programs += [(f"{name} (ours)", "", ROOT / f"src/anyhook/guards/{name}.py") for name in OWN]
+    for guard in PUBLIC:
+        program = _install(guard, corpus)
+        if program is None:
+            sys.stderr.write(f"left out: {guard.name}; clone it to {corpus / guard.name}\n")
+        else:
+            label = f"{guard.name}, {guard.part}" if guard.part else guard.name
+            programs.append((label, guard.release, program))
+    with ThreadPoolExecutor(os.cpu_count()) as executor:
+        outcomes = list(executor.map(lambda program: _try(corpus, *program), programs))
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(START)
     after = rest.partition(END)[2]
-    PAGE.write_text(f"{before}{START}{heading}{''.join(rows)}{END}{after}", encoding="utf-8")
+    PAGE.write_text(f"{before}{START}{_tables(outcomes)}{END}{after}", encoding="utf-8")
 
 
 def _write_pattern(corpus: Path) -> Path:
@@ -95,10 +173,12 @@ def _write_pattern(corpus: Path) -> Path:
     return path
 
 
-def _install(guard: PublicGuard, corpus: Path) -> Path:
-    """Install a guard, and return a program that runs it."""
+def _install(guard: PublicGuard, corpus: Path) -> Path | None:
+    """Install a guard, and return a program that runs it; `None` if its clone is missing."""
     directory = corpus / guard.name
-    program = directory / "guard.sh"
+    if "/" in guard.name and not directory.is_dir():
+        return None
+    program = corpus / f"{guard.name.replace('/', '+')}.sh"
     if not program.is_file():
         directory.mkdir(parents=True, exist_ok=True)
         for command in guard.install:
@@ -109,29 +189,48 @@ def _install(guard: PublicGuard, corpus: Path) -> Path:
     return program
 
 
-def _row(name: str, release: str, program: Path) -> str:
-    """Try a guard in an empty project, and return its row."""
+def _try(corpus: Path, name: str, release: str, program: Path) -> Outcome:
+    """Try a guard in an empty project."""
     words = [sys.executable, "-m", "anyhook", "redteam", str(program), "--agent", "claude"]
     for line in LINES:
         words += ["--command", line]
-    with tempfile.TemporaryDirectory(dir=program.parent) as project:
+    with tempfile.TemporaryDirectory(dir=corpus) as project:
         process = subprocess.run(
             [*words, "--project", project, "--json"],
             stdout=subprocess.PIPE,
             check=False,
             text=True,
         )
-    report = json.loads(process.stdout)
-    (hook,) = report["hooks"]
-    sums = {
-        member: sum(counts[member] for counts in hook["classes"].values())
-        for member in ("tried", "denied", "asked", "escapes")
-    }
-    names = [name for name, counts in hook["classes"].items() if counts["escapes"]]
-    stops = f"{len(hook['denies'])} of {len(LINES)}"
-    numbers = " | ".join(f"{number:,}" for number in sums.values())
-    classes = f"{len(names)}: {', '.join(names)}" if names else "none"
-    return f"| {name} | {release} | {stops} | {numbers} | {classes} |\n"
+    (hook,) = json.loads(process.stdout)["hooks"]
+    stopped = {denied["of"] for denied in hook["denies"]}
+    outcome = Outcome(name, release, len(stopped.intersection(LINES)), hook["classes"])
+    sys.stderr.write(f"{name}: {outcome.sum('escapes')} escapes\n")
+    return outcome
+
+
+def _tables(outcomes: Sequence[Outcome]) -> str:
+    """Return the table of the guards, and that of their escapes by class."""
+    rows: list[tuple[str, ...]] = [
+        ("guard", "release", "stops", "spellings", "denied", "asked", "escapes", "classes"),
+        ("---",) * 8,
+    ]
+    for number, outcome in enumerate(outcomes, 1):
+        numbers = [f"{outcome.sum(member):,}" for member in ("tried", "denied", "asked", "escapes")]
+        classes = sum(counts["escapes"] > 0 for counts in outcome.classes.values())
+        stops = f"{outcome.stops} of {len(LINES)}"
+        name = f"{number}. {outcome.name}"
+        rows.append((name, outcome.release, stops, *numbers, str(classes)))
+    text = _table(rows)
+    rows = [("escapes", *[f"{number}." for number in range(1, len(outcomes) + 1)])]
+    rows.append(("---",) * len(rows[0]))
+    for spelling_class in BY_NAME:
+        counts = [outcome.classes.get(spelling_class, {}).get("escapes") for outcome in outcomes]
+        rows.append((spelling_class, *["" if not count else str(count) for count in counts]))
+    return f"{text}\n{_table(rows)}"
+
+
+def _table(rows: Iterable[Sequence[str]]) -> str:
+    return "".join(f"|{'|'.join(row)}|\n" for row in rows)
 
 
 if __name__ == "__main__":

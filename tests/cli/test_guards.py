@@ -505,6 +505,15 @@ def test_hooks_stay_trusted_when_others_are_added_and_removed(world, run, agents
     assert run("trust", "--show", "--agent", "claude")[0] == 1
 
 
+def test_settings_that_are_emptied_before_the_first_session_are_reported(world, run, agents_here):
+    run("add", "own-hooks", "--agent", "claude", "--yes")
+    run("add", NAME, "--agent", "claude", "--yes")
+    assert "guard-changed" not in run("list")[1]
+
+    (world.project / ".claude" / "settings.json").write_text("{}")
+    assert ".claude/settings.json: warning[guard-changed]" in run("list")[1]
+
+
 def test_settings_without_their_guards_are_reported_until_they_are_reviewed(
     world, run, agents_here
 ):

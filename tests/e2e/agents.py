@@ -95,7 +95,8 @@ class Agent:
     def call(self, tool: str, **arguments: object) -> Call:
         """Return a call of one of its tools, from canonical names."""
         vocabulary = get_agent(self.name).vocabulary
-        return vocabulary.name(tool), vocabulary.arguments(tool, arguments)
+        seen = vocabulary.name(tool), vocabulary.arguments(tool, arguments)
+        return self.program.model_call(seen)
 
     def shell(self, command: str) -> Call:
         """Return a call of its shell tool."""
@@ -295,3 +296,6 @@ AGENTS = (*releases(GEMINI), *releases(CLAUDE), *releases(QWEN))
 
 PROBED = (*AGENTS, *releases(CODEX), *releases(COPILOT))
 """The agents of the tests of `anyhook probe`."""
+
+DRIVEN = (*PROBED, *releases(OPENCODE))
+"""Every program that can be driven."""

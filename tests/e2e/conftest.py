@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from anyhook.cli import main
 from anyhook.probe.start import fence
 from tests.e2e.agents import AGENTS, release_id
 from tests.e2e.drive import run_agent
@@ -47,5 +49,21 @@ def run(agent, project, home):
         command = shlex.join([sys.executable, str(hook)])
         settings = agent.settings(dict.fromkeys(on, command))
         return run_agent(agent, project, home, turns, prompt, settings)
+
+    return call
+
+
+@pytest.fixture
+def add_guards(agent, project, home, monkeypatch):
+    """Add guards to a repository of the user, for the agent."""
+    programs = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    data = home / ("anyhook" if agent.name == "opencode" else ".local/share/anyhook")
+    monkeypatch.setenv("ANYHOOK_DATA_DIR", str(data))  # where the hooks of the agent find it
+    monkeypatch.chdir(project)
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+
+    def call(*names):
+        assert main(["add", *names, "--agent", agent.name, "--yes"]) == 0
 
     return call

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from anyhook.cli import main
 from anyhook.probe.models.server import ModelTurn
 from anyhook.testing import load_hooks, make_event
 from anyhook.trust.changes import changes_to_review
-from tests.e2e.agents import AGENTS, CODEX, COPILOT, OPENCODE, release_id, releases
+from tests.e2e.agents import DRIVEN, release_id
 from tests.e2e.drive import run_agent
 from tests.guards.test_ways_to_switch_guards_off import WAYS
 
@@ -29,11 +23,7 @@ IN_EVERY_AGENT = [
 CALLS_OF_A_RUN = 10
 
 
-@pytest.fixture(
-    scope="session",
-    params=(*AGENTS, *releases(CODEX), *releases(COPILOT), *releases(OPENCODE)),
-    ids=release_id,
-)
+@pytest.fixture(scope="session", params=DRIVEN, ids=release_id)
 def agent(request):
     """Every program that can be driven."""
     return request.param.install()
@@ -54,15 +44,9 @@ def changed_files(project, before):
 
 
 @pytest.fixture
-def guarded(agent, project, home, monkeypatch):
+def guarded(agent, project, add_guards):
     """A project of the user with the guard; returns what the guard says to a command."""
-    programs = Path(sys.executable).parent
-    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
-    data = home / ("anyhook" if agent.name == "opencode" else ".local/share/anyhook")
-    monkeypatch.setenv("ANYHOOK_DATA_DIR", str(data))  # where the hooks of the agent find it
-    monkeypatch.chdir(project)
-    subprocess.run(["git", "init", "-q", str(project)], check=True)
-    assert main(["add", "own-hooks", "git", "--agent", agent.name, "--yes"]) == 0
+    add_guards("own-hooks", "git")
     hooks = load_hooks(project / ".anyhook" / "guard-own-hooks.py")
 
     def decide(command):
@@ -78,10 +62,6 @@ def guarded(agent, project, home, monkeypatch):
     return decide
 
 
-def call(agent, command):
-    return ("exec_command", {"cmd": command}) if agent.name == "codex" else agent.shell(command)
-
-
 def test_what_the_guard_denies_is_not_run(agent, project, home, guarded):
     ways = WAYS if agent.name == "claude" else IN_EVERY_AGENT
     denied = [way for way in ways if guarded(way) == "deny"]
@@ -89,7 +69,7 @@ def test_what_the_guard_denies_is_not_run(agent, project, home, guarded):
 
     for start in range(0, len(denied), CALLS_OF_A_RUN):
         tried = denied[start : start + CALLS_OF_A_RUN]
-        turns = [ModelTurn("I do it.", tools=[call(agent, way)]) for way in tried]
+        turns = [ModelTurn("I do it.", tools=[agent.shell(way)]) for way in tried]
         result = run_agent(agent, project, home, [*turns, ModelTurn("That is all.")], "do it")
         answers = result.tool_results()
         assert len(answers) == len(tried), (result.stdout, result.stderr)
@@ -106,7 +86,7 @@ def test_what_the_guard_asks_about_is_not_run_or_reported(agent, project, home, 
     before = guarding_files(project)
 
     for way in asked:
-        turns = [ModelTurn("I do it.", tools=[call(agent, way)]), ModelTurn("That is all.")]
+        turns = [ModelTurn("I do it.", tools=[agent.shell(way)]), ModelTurn("That is all.")]
         run_agent(agent, project, home, turns, "do it")
 
     reported = {change.file for change in changes_to_review(project)}

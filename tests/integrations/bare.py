@@ -68,8 +68,10 @@ class _Agent:
                 return ""
             said = self.ask(call)
             text = said if isinstance(said, str) else ""
+            calls = [] if text else said if isinstance(said, list) else [said]
             content: Any = {"role": "model", "parts": [text] if text else []}
-            response: Any = {"text": text, "candidates": [{"content": content, "index": 0}]}
+            candidate = {"content": content, "index": 0, "functionCalls": calls}
+            response: Any = {"text": text, "candidates": [candidate]}
             reply = await session.after_model(call.request, response)
             if reply.response is None:
                 session.messages.send(str(reply.denied))
@@ -78,8 +80,8 @@ class _Agent:
                 answer = reply.response["text"]
                 self.history.append({"role": "model", "content": answer})
                 return answer
-            for one in said if isinstance(said, list) else [said]:
-                await self.use(session, one["tool"], one["args"])
+            for call in calls:
+                await self.use(session, call["tool"], call["args"])
 
     def ask(self, call: Any) -> Any:
         self.seen.sent.append(self.text(call.request["messages"]))

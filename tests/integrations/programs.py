@@ -10,10 +10,11 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 from agents.testing import ScriptedModel
 from google.adk.agents import LlmAgent
+from google.adk.agents.run_config import RunConfig
 from google.adk.apps import App
 from google.adk.models import BaseLlm
 from google.adk.runners import Runner
@@ -24,7 +25,7 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic_ai import Agent as PydanticAgent
-from pydantic_ai import ToolFailed
+from pydantic_ai import ToolFailed, UsageLimits
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
@@ -48,12 +49,19 @@ class Program:
         scripts: Chat to what its model says.
         run_tool: Runs the tool `shell`.
         memory: What the program remembers of its chats.
+        has_hooked_helper: Whether `helper` gets the hooks where each agent has its own.
         options: Those of the integration.
+
+    Attributes:
+        limit: The framework's option by which a turn ends after its first request; empty for none.
     """
 
     closes_sessions_at_its_end = False
+    LIMIT: ClassVar[dict[str, Any]]
 
-    def __init__(self, engine, scripts, run_tool, memory, **options):
+    def __init__(self, engine, scripts, run_tool, memory, *, has_hooked_helper=True, **options):
+        self.limit: dict[str, Any] = {}
+        self.has_hooked_helper = has_hooked_helper
         self.scripts = {chat: iter(says) for chat, says in scripts.items()}
         self.run_tool = run_tool
         self.memory = memory
@@ -110,6 +118,7 @@ def adk_call(says):
 
 class AdkProgram(Program):
     closes_sessions_at_its_end = True
+    LIMIT: ClassVar[dict[str, Any]] = {"run_config": RunConfig(max_llm_calls=1)}
 
     def make(self, engine, options):
         service = self.memory.setdefault("service", InMemorySessionService())
@@ -134,7 +143,9 @@ class AdkProgram(Program):
         place = {"app_name": "app", "user_id": "u", "session_id": chat}
         if await service.get_session(**place) is None:
             await service.create_session(**place)
-        events = self.runner.run_async(user_id="u", session_id=chat, new_message=adk.user(prompt))
+        events = self.runner.run_async(
+            user_id="u", session_id=chat, new_message=adk.user(prompt), **self.limit
+        )
         async for event in events:
             word = {DENIED: "denied", STOPPED: "stopped"}.get(event.error_code)
             if word is not None:
@@ -171,6 +182,8 @@ class LangChainModel(langchain_.Scripted):
 
 
 class LangChainProgram(Program):
+    LIMIT: ClassVar[dict[str, Any]] = {"recursion_limit": 3}
+
     def make(self, engine, options):
         self.hooks = AnyhookMiddleware(engine, **options)
         saver = self.memory.setdefault("saver", InMemorySaver())
@@ -187,7 +200,8 @@ class LangChainProgram(Program):
             seen = SimpleNamespace(sent=self.sent, offered=[])
             model = LangChainModel(messages=says(), seen=seen)
             shell = StructuredTool.from_function(coroutine=self.shell_of(chat), name="shell")
-            helper = create_agent(model, [shell], middleware=[self.hooks], name="helper")
+            hooks = [self.hooks] if self.has_hooked_helper else []
+            helper = create_agent(model, [shell], middleware=hooks, name="helper")
             tools = [shell, hand_over_to(helper)]
             self.agents[chat] = create_agent(
                 model, tools, middleware=[self.hooks], checkpointer=saver
@@ -199,7 +213,7 @@ class LangChainProgram(Program):
             yield self
 
     async def stream(self, chat, prompt):
-        config = {"configurable": {"thread_id": chat}}
+        config = {"configurable": {"thread_id": chat}, **self.limit}
         stream = self.agents[chat].astream(
             langchain_.prompt_of(prompt), config, stream_mode="messages"
         )
@@ -219,6 +233,8 @@ def hand_over_to(helper):
 
 
 class OpenAIProgram(Program):
+    LIMIT: ClassVar[dict[str, Any]] = {"max_turns": 1}
+
     def make(self, engine, options):
         self.runner = AnyhookRunner(engine, **options)
         self.agents, self.models = {}, {}
@@ -236,7 +252,7 @@ class OpenAIProgram(Program):
 
     async def stream(self, chat, prompt):
         memory = self.memory.setdefault(chat, SQLiteSession(chat))
-        stream = self.runner.run_streamed(self.agents[chat], prompt, session=memory)
+        stream = self.runner.run_streamed(self.agents[chat], prompt, session=memory, **self.limit)
         model = self.models[chat]
         try:
             async for event in stream.stream_events():
@@ -253,6 +269,8 @@ def openai_script(script):
 
 
 class PydanticProgram(Program):
+    LIMIT: ClassVar[dict[str, Any]] = {"usage_limits": UsageLimits(request_limit=1)}
+
     def make(self, engine, options):
         self.hooks = AnyhookHooks(engine, **options)
         self.agents = {chat: self.agent_of(chat) for chat in self.scripts}
@@ -293,7 +311,7 @@ class PydanticProgram(Program):
 
         agent = PydanticAgent(model, capabilities=[self.hooks])
         agent.tool_plain(shell)
-        helper = PydanticAgent(model, capabilities=[self.hooks])
+        helper = PydanticAgent(model, capabilities=[self.hooks] if self.has_hooked_helper else [])
         helper.tool_plain(shell)
 
         @agent.tool_plain
@@ -305,7 +323,8 @@ class PydanticProgram(Program):
 
     async def stream(self, chat, prompt):
         history = self.memory.get(chat)
-        async with self.agents[chat].run_stream_events(prompt, message_history=history) as events:
+        agent = self.agents[chat]
+        async with agent.run_stream_events(prompt, message_history=history, **self.limit) as events:
             async for event in events:
                 yield pydantic_.piece(event)
                 if isinstance(event, pydantic_.AgentRunResultEvent):

@@ -23,11 +23,12 @@ from google.genai import types
 from anyhook import Answer, Engine, deny
 from anyhook.integrations.adk import ADK, DENIED, STOPPED, AnyhookPlugin
 from anyhook.integrations.adk.messages import (
-    ShownResponse,
     change_request,
+    changed_response,
     new_response,
     select_tools,
     shown_request,
+    shown_response,
 )
 from anyhook.integrations.adk.plugin import CONTINUE_CALL
 from anyhook.model.answers import allow, context, stop
@@ -198,10 +199,10 @@ def test_a_changed_response_keeps_calls_thoughts_and_signatures():
         finish_reason="STOP",
         usage_metadata=types.GenerateContentResponseUsageMetadata(total_token_count=7),
     )
-    shown = ShownResponse(given)
+    shown = shown_response(given)
     candidate = {**shown.stable["candidates"][0], "content": {"role": "model", "parts": ["nice"]}}
 
-    made = shown.changed({**shown.stable, "candidates": [candidate]})
+    made = changed_response(given, shown.changes({**shown.stable, "candidates": [candidate]}))
 
     assert [p.text for p in made.content.parts] == ["nice", None, None]
     assert made.content.parts[1] is given.content.parts[1]
@@ -212,11 +213,10 @@ def test_a_changed_response_keeps_calls_thoughts_and_signatures():
 
 def test_a_new_text_in_a_signed_part_keeps_the_signature():
     signed = types.Part(text="rude", thought_signature=b"\xff\xfe\x03")
-    shown = ShownResponse(LlmResponse(content=said(signed)))
+    given = LlmResponse(content=said(signed))
+    candidate = {"content": {"role": "model", "parts": ["nice"]}}
 
-    made = shown.changed(
-        {"text": "nice", "candidates": [{"content": {"role": "model", "parts": ["nice"]}}]}
-    )
+    made = changed_response(given, shown_response(given).changes({"candidates": [candidate]}))
 
     assert made.content.parts == [signed.model_copy(update={"text": "nice"})]
 

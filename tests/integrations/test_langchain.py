@@ -36,10 +36,11 @@ from pydantic import BaseModel
 from anyhook.integrations import StoppedError
 from anyhook.integrations.langchain import LANGCHAIN, AnyhookMiddleware, calls
 from anyhook.integrations.langchain.messages import (
-    ShownResponse,
     changed_request,
+    changed_response,
     notice,
     shown_request,
+    shown_response,
 )
 from anyhook.model.llm import merge_response
 from tests.integrations import langchain_ as adapter
@@ -849,7 +850,7 @@ def test_a_changed_response_keeps_its_calls_and_images():
         response_metadata={"stop_reason": "tool_use"},
         usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
     )
-    response = ShownResponse(said)
+    response = shown_response(said)
     shown = response.stable
 
     assert shown["text"] == "rude"
@@ -857,11 +858,13 @@ def test_a_changed_response_keeps_its_calls_and_images():
     assert shown["candidates"][0]["finishReason"] == "STOP"
     assert shown["usageMetadata"]["totalTokenCount"] == 3
 
-    kept = response.changed(merge_response(shown, two_texts("hm", "polite")))
+    kept = changed_response(
+        said, response.changes(merge_response(shown, two_texts("hm", "polite")))
+    )
     assert kept.content == [THOUGHT, {"type": "text", "text": "polite"}, IMAGE, USE]
     assert (kept.id, kept.tool_calls) == ("m", said.tool_calls)
 
-    less = response.changed(merge_response(shown, two_texts("polite")))
+    less = changed_response(said, response.changes(merge_response(shown, two_texts("polite"))))
     assert less.content == [{"type": "text", "text": "polite"}, IMAGE, USE]
 
 
@@ -876,10 +879,12 @@ def test_calls_without_identifiers_are_all_shown_and_keep_their_arguments():
     ]
     image = {"type": "image", "url": "https://example.org/i.png"}
     said = AIMessage(content=[{"type": "text", "text": "one"}, image], tool_calls=calls)
-    response = ShownResponse(said)
+    response = shown_response(said)
     shown = response.stable["candidates"][0]
 
-    changed = response.changed(merge_response(response.stable, {"text": "two"}))
+    changed = changed_response(
+        said, response.changes(merge_response(response.stable, {"text": "two"}))
+    )
 
     assert [call["name"] for call in shown["functionCalls"]] == ["read", "write"]
     assert [call["args"] for call in changed.tool_calls] == [{"path": "a"}, {"path": "b"}]

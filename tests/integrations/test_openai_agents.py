@@ -51,10 +51,10 @@ from anyhook.integrations.openai_agents import OPENAI_AGENTS, AnyhookRunner, Pro
 from anyhook.integrations.openai_agents.copies import hook_agent
 from anyhook.integrations.openai_agents.items import (
     append_to_prompt,
-    change_output,
+    changed_output,
     prompt_text,
-    response_from_output,
     shown_request,
+    shown_response,
 )
 from anyhook.integrations.openai_agents.state import current_session
 from tests.integrations.contract import judge, scenarios
@@ -196,7 +196,9 @@ def reasoning():
 def test_a_response_without_changes_holds_the_same_items():
     output = [reasoning(), assistant_message("hi"), function_call("shell", {}, call_id="c")]
 
-    made = change_output(output, response_from_output(output))
+    shown = shown_response(output)
+
+    made = changed_output(output, shown.changes(shown.stable))
 
     assert all(a is b for a, b in zip(output, made, strict=True))
 
@@ -204,7 +206,9 @@ def test_a_response_without_changes_holds_the_same_items():
 def test_a_changed_response_keeps_calls_and_sealed_reasoning_without_its_readable_text():
     output = [reasoning(), assistant_message("rude"), function_call("shell", {}, call_id="c")]
 
-    made = change_output(output, {"candidates": [{"content": {"parts": ["polite"]}}]})
+    made = changed_output(
+        output, shown_response(output).changes({"candidates": [{"content": {"parts": ["polite"]}}]})
+    )
 
     assert [item.type for item in made] == ["reasoning", "message", "function_call"]
     assert made[0].summary == []
@@ -216,9 +220,23 @@ def test_a_changed_response_keeps_calls_and_sealed_reasoning_without_its_readabl
 def test_a_text_beside_calls_alone_is_said_before_them():
     output = [function_call("shell", {}, call_id="c")]
 
-    made = change_output(output, {"candidates": [{"content": {"parts": ["wait"]}}]})
+    made = changed_output(
+        output, shown_response(output).changes({"candidates": [{"content": {"parts": ["wait"]}}]})
+    )
 
     assert [item.type for item in made] == ["message", "function_call"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "texts"), [([], ["", ""]), (["x", "b"], ["x", "b"]), (["x", "y", "z"], ["xyz", ""])]
+)
+def test_texts_of_a_response_are_replaced_one_by_one_or_all_at_once(parts, texts):
+    output = [assistant_message("a"), assistant_message("b")]
+    reply = {"candidates": [{"content": {"parts": parts}}]}
+
+    made = changed_output(output, shown_response(output).changes(reply))
+
+    assert [item.content[0].text for item in made] == texts
 
 
 # -- agents of our own

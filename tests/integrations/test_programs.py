@@ -9,7 +9,12 @@ from typing import Any
 
 import anyio
 import pytest
+from google.adk.agents.invocation_context import LlmCallsLimitExceededError
+from langgraph.errors import GraphRecursionError
+from pydantic_ai import UsageLimitExceeded
 
+from agents import MaxTurnsExceeded
+from anyhook.authoring import replace_result
 from anyhook.model.answers import context, deny, stop
 from tests.integrations.programs import HAND_OVER, PROGRAMS
 from tests.world import World
@@ -18,9 +23,9 @@ from tests.world import World
 class Watched:
     """Programs of one framework, one after another, and what was seen of them."""
 
-    def __init__(self, kind, tmp_path, functions, tool=None):
+    def __init__(self, kind, tmp_path, functions, tool=None, agent="gemini"):
         self.kind = kind
-        self.world = World(tmp_path)
+        self.world = World(tmp_path, agent=agent)
         self.functions = functions
         self.memory: dict[str, Any] = {}
         self.events: list[Any] = []
@@ -36,7 +41,7 @@ class Watched:
             raise RuntimeError("boom")
         return f"ran {command}"
 
-    def program(self, **scripts):
+    def program(self, *, has_hooked_helper=True, **scripts):
         engine = self.world.load()
         for event, function in self.functions.items():
             engine.register(event, function, threaded=False)
@@ -47,6 +52,7 @@ class Watched:
             self.memory,
             on_message=self.reported.append,
             on_decision=lambda event, _decision: self.events.append(event),
+            has_hooked_helper=has_hooked_helper,
         )
 
     def count(self, name):
@@ -56,6 +62,12 @@ class Watched:
         return [event.session_id for event in self.events if event.name == name]
 
 
+LIMIT_ERRORS = (
+    LlmCallsLimitExceededError,
+    GraphRecursionError,
+    MaxTurnsExceeded,
+    UsageLimitExceeded,
+)
 in_every_framework = pytest.mark.parametrize("kind", PROGRAMS.values(), ids=PROGRAMS)
 
 
@@ -93,6 +105,25 @@ def test_calls_at_once_are_decided_one_by_one_and_a_failure_is_answered(kind, tm
     assert (watched.count("session_start"), watched.count("session_end")) == (1, 1)
 
 
+@in_every_framework
+@pytest.mark.parametrize("agent", ["claude", "gemini"])
+def test_the_text_of_a_function_is_the_result_that_the_model_gets(kind, agent, tmp_path):
+    redact = {"after_tool": lambda _event: replace_result("[redacted]")}
+    watched = Watched(kind, tmp_path, redact, agent=agent)
+
+    async def run():
+        program = watched.program(ops=[call("env"), "done"])
+        async with program.block():
+            await program.turn("ops", "ops: look around")
+        return program.sent[-1]
+
+    sent = asyncio.run(run())
+
+    assert "[redacted]" in sent
+    assert "ran env" not in sent
+    assert "Output:" not in sent
+
+
 # -- a desk that hands over, streamed
 
 
@@ -112,6 +143,40 @@ def test_the_agent_that_takes_over_is_guarded(kind, tmp_path):
     assert watched.ran == [("desk", "ls")]
     assert any("not that" in text for text in sent)
     assert watched.count("session_start") == watched.count("session_end")
+
+
+@in_every_framework
+def test_an_agent_in_a_tool_is_guarded_or_reported(kind, tmp_path):
+    watched = Watched(kind, tmp_path, {"before_tool": deny_rm})
+    script = [HAND_OVER, call("rm"), "helped", "thanks"]
+
+    async def run():
+        program = watched.program(has_hooked_helper=False, desk=script)
+        async with program.block():
+            await program.turn("desk", "desk: help me")
+
+    asyncio.run(run())
+
+    is_reported = "an agent that a tool runs is guarded only if" in "\n".join(watched.reported)
+    assert watched.ran == ([("desk", "rm")] if is_reported else [])
+
+
+@in_every_framework
+def test_what_a_framework_lacks_is_reported_once(kind, tmp_path):
+    watched = Watched(kind, tmp_path, {"before_tool": deny_rm, "before_compress": deny_rm})
+
+    async def run():
+        program = watched.program(chat=["one", "two"])
+        async with AsyncExitStack() as stack:
+            if program.closes_sessions_at_its_end:
+                await stack.enter_async_context(program.block())
+            for number in ("one", "two"):
+                await program.turn("chat", f"chat: {number}")
+
+    asyncio.run(run())
+
+    assert watched.count("before_prompt") == 2
+    assert len(watched.reported) == len(set(watched.reported))
 
 
 # -- chats at once
@@ -245,3 +310,24 @@ def test_a_stream_that_is_left_ends_its_session_once(kind, kept, tmp_path):
 
     assert watched.sessions("session_end") == watched.sessions("session_start")
     assert watched.count("session_start") == 1
+
+
+@in_every_framework
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_turn_that_reaches_the_limit_of_its_framework_ends_its_session_once(kind, kept, tmp_path):
+    watched = Watched(kind, tmp_path, {"before_tool": deny_rm})
+
+    async def run():
+        async with AsyncExitStack() as stack:
+            program = watched.program(chat=[call("ls"), call("ls"), call("ls")], other=["fine"])
+            if kept or program.closes_sessions_at_its_end:
+                await stack.enter_async_context(program.block())
+            program.limit = program.LIMIT
+            with pytest.raises(LIMIT_ERRORS):
+                await program.turn("chat", "chat: one")
+            program.limit = {}
+            return await program.turn("other", "other: two")
+
+    assert asyncio.run(run()).strip() == "fine"
+    assert len(watched.sessions("session_start")) == 2
+    assert sorted(watched.sessions("session_start")) == sorted(watched.sessions("session_end"))

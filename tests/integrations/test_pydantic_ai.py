@@ -45,8 +45,8 @@ from anyhook.integrations import StoppedError
 from anyhook.integrations.pydantic_ai import PYDANTIC_AI, AnyhookHooks, DeniedError
 from anyhook.integrations.pydantic_ai.messages import (
     Request,
-    response_from_stable,
-    response_to_stable,
+    changed_response,
+    shown_response,
 )
 from anyhook.model.answers import context, deny, replace_result, stop
 from tests.integrations import pydantic_ as adapter
@@ -288,11 +288,13 @@ def test_a_changed_response_keeps_calls_files_and_signatures_but_no_thought():
         parts=[THOUGHT, ThinkingPart("42"), TextPart("rude"), FilePart(IMAGE), CALL],
         finish_reason="stop",
     )
-    stable = response_to_stable(given)
-    assert stable["text"] == "rude"
+    shown = shown_response(given)
+    assert shown.stable["text"] == "rude"
     candidate = {"content": {"role": "model", "parts": ["nice"]}, "finishReason": "STOP"}
 
-    made = response_from_stable({**stable, "text": "nice", "candidates": [candidate]}, given)
+    reply = {**shown.stable, "text": "nice", "candidates": [candidate]}
+
+    made = changed_response(given, shown.changes(reply))
 
     assert made.parts == [
         ThinkingPart("", signature="signed"),
@@ -307,10 +309,12 @@ def test_a_changed_response_keeps_calls_files_and_signatures_but_no_thought():
 
 def test_texts_that_are_changed_one_by_one_leave_the_others():
     given = ModelResponse(parts=[THOUGHT, TextPart("a", id="x"), CALL, TextPart("b")])
-    stable = response_to_stable(given)
+    shown = shown_response(given)
     content = {"role": "model", "parts": [THOUGHT.content, "A", "b"]}
 
-    made = response_from_stable({**stable, "candidates": [{"content": content}]}, given)
+    reply = {**shown.stable, "candidates": [{"content": content}]}
+
+    made = changed_response(given, shown.changes(reply))
 
     assert made.parts == [THOUGHT, TextPart("A"), CALL, TextPart("b")]
     assert made.parts[0] is THOUGHT

@@ -46,6 +46,10 @@ def answer(match):
         ("curl x | sh", "may"),
         ("echo 'unclosed", "may"),
         ("git push -- $BRANCH", "no"),
+        ("git pus? --force", "may"),
+        ("git 'pus?' --force", "no"),
+        ("git --git-d${X}ir x push --force", "may"),
+        ("git --git-d${X}ir x pull --force", "no"),
     ],
 )
 def test_runs(command, expected):
@@ -78,6 +82,7 @@ def test_a_wrapper_runs_too_and_a_star_stands_for_anything():
         ("cd build && rm -rf src", "no"),
         ("cd build; rm -rf src", "may"),
         ("rm *.py", "no"),
+        ("rm -rf ~root", "may"),
         ("rm -rf s*", "may"),
         ('rm "$FILE"', "may"),
         ("docker run img rm -rf /code/src", "may"),
@@ -86,6 +91,21 @@ def test_a_wrapper_runs_too_and_a_star_stands_for_anything():
 )
 def test_deletes(command, expected):
     assert answer(shell(command).deletes("src/**")) == expected
+
+
+@each(
+    "command, expected",
+    [
+        ("rm .git/HEA?", "yes"),
+        ("rm .git/H*", "yes"),
+        ("rm .git/HEA", "no"),
+        ("find .git -name 'H*' -delete", "may"),
+        ("find . -delete", "yes"),
+        ("find . -mtime +30 -delete", "may"),
+    ],
+)
+def test_a_pattern_of_the_shell_deletes_the_file_that_it_names(command, expected):
+    assert answer(shell(command).deletes(".git/HEAD")) == expected
 
 
 @pytest.mark.parametrize(

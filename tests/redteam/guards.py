@@ -39,6 +39,48 @@ def guard(event):
         return {verdict}("no")
 """
 
+HOLE = """\
+import re
+
+from anyhook.authoring import Hooks, deny
+
+hooks = Hooks()
+
+
+@hooks.before_tool("*")
+def guard(event):
+    command = event.tool_input.get("command", "")
+    if not re.search({hole!r}, command if isinstance(command, str) else repr(command)):
+        return deny("no")
+"""
+
+HOLES = {
+    "quotes": r"^r''m",
+    "backslash": r"^\\",
+    "letters by number": r"\$'\\x72",
+    "blanks": "\t",
+    "field separator": r"\$\{IFS\}",
+    "braces": r"^\{rm,",
+    "variable": r"^\w+=rm;",
+    "substitution": "rev",
+    "file pattern": r"^/bin/r\[m\]",
+    "encoding": "base64 .*sh$",
+    "eval": "^eval ",
+    "nested shell": "^bash -c",
+    "here-document": "<<-END",
+    "wrapper": "^env -S",
+    "redirect": "^2>&1",
+    "program path": "^/bin/rm ",
+    "function": r"^function \w+",
+    "trap": "USR1",
+    "interpreter": "^perl -e",
+    "option": "^rm -r src$",
+    "directory": "^cd / ",
+    "other program": "-delete$",
+    "list of words": r"^\['sh'",
+}
+"""Class to the pattern of the only lines that a guard does not stop."""
+
 SCRIPT = """\
 #!/bin/sh
 read -r line
@@ -50,6 +92,12 @@ case $line in *'rm -rf'*) echo 'no' >&2; exit 2;; esac
 def write_exact(path, *denied, verdict="deny"):
     """Write a hook file that denies some lines and files in one spelling only."""
     path.write_text(EXACT.format(denied=list(denied), verdict=verdict), encoding="utf-8")
+    return str(path)
+
+
+def write_with_hole(path, hole):
+    """Write a hook file that stops everything but the lines that a pattern matches."""
+    path.write_text(HOLE.format(hole=hole), encoding="utf-8")
     return str(path)
 
 

@@ -142,7 +142,7 @@ def test_every_operator_is_planted_and_described():
     table = DOCS.read_text("utf-8").split("<!-- operators -->")[1].split("<!-- /operators")[0]
 
     assert set(PLANTED) == set(names)
-    assert re.findall(r"^\| `([a-z-]+)` \| (.*) \|$", table, re.MULTILINE) == [
+    assert re.findall(r"^\|`([a-z-]+)`\|(.*)\|$", table, re.MULTILINE) == [
         (operator.name, operator.what) for operator in OPERATORS
     ]
 
@@ -178,6 +178,62 @@ def test_reasons_examples_and_settings_are_not_changed():
         if line.startswith(("@hooks", "    if"))
     ]
     assert lines == set(allowed)
+
+
+def test_functions_and_loops_that_add_examples_are_not_changed():
+    text = f"""{guard('"force" in text')}
+def denied(command, is_long=False):
+    if is_long:
+        return None
+    hooks.example(tool="shell", input={{"command": command}}, expect="deny")
+
+denied("force", is_long=False)
+START, END = "force", "push"
+for number in (1, 2):
+    word = START * 2
+    denied(word)
+{TAIL}"""
+
+    lines = {text.splitlines()[mutant.line - 1].strip() for mutant in mutants_of(text)}
+
+    assert lines == {'@hooks.before_tool("shell")', 'if "force" in text:'}
+
+
+def test_every_item_of_a_list_is_removed_and_no_glob_is_a_pattern():
+    lists = 'LONG = [\n    "a.*",\n    "b" ,\n]\nPAIR = ("c" , "d",)\n'
+    text = guard('text in LONG or text in PAIR or re.search("x .*y", text)', before=lists)
+
+    removed = [m.source for m in mutants_of(text) if m.operator == "item-removed"]
+    patterns = [m.source for m in mutants_of(text) if m.operator.startswith("pattern")]
+
+    values = []
+    for source in removed:
+        space = {}
+        exec(source.partition("@hooks")[0], space)
+        values.append((space["LONG"], space["PAIR"]))
+    both, pair = ["a.*", "b"], ("c", "d")
+    assert values == [(["b"], pair), (["a.*"], pair), (both, ("c",)), (both, ("d",))]
+    assert patterns
+    assert all('"a.*"' in source for source in patterns)
+
+
+def test_an_item_that_no_example_has_is_proposed_in_the_place_of_another(mutate):
+    text = guard(
+        "is_setup(text)",
+        before="""
+PROGRAMS = {"brew", "conda"}
+
+
+def is_setup(text):
+    return any(re.fullmatch(rf"eval .\\({name} -s\\)", text) for name in PROGRAMS)
+
+""",
+    )
+
+    _, out, err = mutate(f"{text}\n{example('eval $(brew -s)', 'deny')}{TAIL}", "--json")
+
+    (conda,) = results(out, "item-removed", "survived")
+    assert "eval $(conda -s)" in conda["proposal"], err
 
 
 def test_a_change_with_the_same_byte_code_is_left_out():
@@ -245,6 +301,46 @@ def test_few_noticed_changes_fail_a_pipeline(mutate):
     assert code == 1
     assert "no example notices this" in out
     assert "--min-killed is 1" in out
+
+
+def test_a_proposal_does_not_depend_on_what_examples_left_in_the_state(mutate):
+    """The hook asks about every call of a session after the first; nothing else decides."""
+    text = f"""{HEAD.replace("ask, deny", "ask, load_state, save_state")}
+NEVER = {{"one", "two"}}
+
+
+@hooks.before_tool("shell")
+def guard(event):
+    is_known = load_state("seen", event.session_id)
+    save_state("seen", event.session_id, {{"calls": 1}})
+    if is_known:
+        return ask("again?")
+
+
+hooks.example(tool="shell", input={{"command": "ls"}}, expect="none")
+hooks.example(tool="shell", input={{"command": "ls"}}, expect="ask")
+hooks.example(tool="shell", session_id="other", input={{"command": "ls"}}, expect="none")
+{TAIL}"""
+
+    code, out, err = mutate(text, "--json")
+
+    assert code == 0, err
+    (survivor, other) = results(out, "item-removed")
+    assert (survivor["status"], survivor["proposal"]) == ("survived", None)
+    assert (other["status"], other["proposal"]) == ("survived", None)
+
+
+def test_what_ends_after_the_tests_was_not_noticed_by_them(mutate):
+    ends = (
+        "if 'spin' in text:\n        if text:\n            return None\n        os._exit(3)\n    if"
+    )
+    text = f"import os\n{guard(chr(34) + 'force' + chr(34) + ' in text')}{BASIC}{TAIL}"
+
+    _, out, err = mutate(text.replace("if", ends, 1), "--json")
+
+    (survivor, *_) = results(out, "rule-removed", "survived")
+    assert "if False" in survivor["diff"], err
+    assert "its process ended" not in out
 
 
 @pytest.mark.parametrize(

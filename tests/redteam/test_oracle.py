@@ -65,6 +65,8 @@ LEAVING = [
     "kill -9 $PPID",
     "f() { f | f & }; f",
     "while :; do :; done",
+    "f() { f & }; f",
+    "mkfifo p; read -r x < p",
     "head -c 3000000000 /dev/zero > big",
     "perl -e 'my $x = \"a\" x 3000000000'",
     "rm -rf --no-preserve-root /",

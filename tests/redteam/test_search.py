@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import closing
 
@@ -11,7 +12,7 @@ from anyhook.redteam.asking import Asker, Guard
 from anyhook.redteam.plain import plain_of
 from anyhook.redteam.search import Search
 from anyhook.redteam.spellings import BY_NAME, sentence_for, variants_of
-from tests.redteam.guards import TUTORIAL, write_exact
+from tests.redteam.guards import HOLES, TUTORIAL, write_exact, write_with_hole
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are those of Linux")
 
@@ -38,6 +39,17 @@ def test_each_class_finds_a_hole(project, classes):
     found = {name for name, counts in result.classes.items() if counts.escapes}
     assert found == set(classes)
     assert all(escape.is_proved for escape in result.escapes)
+
+
+@pytest.mark.parametrize("name", HOLES)
+def test_the_only_hole_of_a_guard_is_found(project, name):
+    file = write_with_hole(project / "guard.py", HOLES[name])
+    result = search(project, file, [shell("rm -rf src")])
+    assert [plain.text for plain in result.denied] == ["rm -rf src"]
+    assert result.classes[name].escapes
+    commands = [escape.variant.spelling.calls[0].input["command"] for escape in result.escapes]
+    texts = [text if isinstance(text, str) else repr(text) for text in commands]
+    assert [text for text in texts if not re.search(HOLES[name], text)] == []
 
 
 def test_a_guard_of_a_tutorial_has_holes_of_many_classes(project):

@@ -50,7 +50,9 @@ def test_what_stands_around_a_command_hides_nothing(oracle, around):
     assert proofs
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     command=st.sampled_from(COMMANDS),
     words=st.sampled_from(sorted(WORDS)),

@@ -42,6 +42,33 @@ def test_a_change_is_noticed_once_and_kept_until_it_is_reviewed(world, settings)
     assert look(world, settings) == []
 
 
+HOOK = {"type": "command", "command": "python3 .anyhook/own.py"}
+
+
+@pytest.mark.parametrize(
+    ("now", "is_reported"),
+    [("{}", True), (None, True), ('{"model": "x", "command": "python3 .anyhook/own.py"}', False)],
+)
+def test_hooks_that_get_lost_before_the_first_look_are_reported(world, now, is_reported):
+    """Own edits are not: the record starts when the user trusts a guard that looks for changes."""
+    world.write(world.project / ".anyhook" / "own.py", "look_for_changes()\n")
+    settings = world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [HOOK]}]}})
+    subjects = world.load().guard.subjects()
+    TrustStore().trust(world.project, subjects, agent="gemini")
+    forget_changes(world.project)
+
+    if now is None:
+        settings.unlink()
+    else:
+        settings.write_text(now)
+    reported = [change.file for change in changes_to_review(world.project)]
+    noticed = [change.file for change in look(world, *world.project.glob(".gemini/*"))]
+
+    assert reported == noticed == [str(settings)] * is_reported
+    forget_changes(world.project)
+    assert changes_to_review(world.project) == []
+
+
 def unlink(settings):
     settings.unlink()
 

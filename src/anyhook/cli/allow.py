@@ -12,7 +12,7 @@ from anyhook.agents import get_agent
 from anyhook.cli import OK
 from anyhook.cli.colors import GOOD, QUIET
 from anyhook.cli.options import AsJson
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import count_of, make_table
 from anyhook.errors import UsageError
 from anyhook.manage.approving import allow_call, revoke_approval
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from anyhook.trust.approvals import Approval, DeniedCall
 
 MINUTES = int(VALID_SECONDS // 60)
+CALL = ("id", "time", "hook", "agent", "tool", "arguments", "cwd", "project", "reason")
+"""Members of a denied call."""
 CallId = Annotated[
     str | None,
     typer.Argument(
@@ -86,9 +88,9 @@ def _list_calls(*, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                "denied": [_call_json(call) for call in waiting],
-                "allowed": [_approval_json(approval) for approval in granted],
-                "used": [_approval_json(approval) for approval in used],
+                "denied": list(map(_call_json, waiting)),
+                "allowed": list(map(_approval_json, granted)),
+                "used": list(map(_approval_json, used)),
             }
         )
         return
@@ -131,23 +133,8 @@ def _hook_name(call: DeniedCall) -> str:
 
 
 def _call_json(call: DeniedCall) -> dict[str, Any]:
-    return {
-        "id": call.id,
-        "time": call.time,
-        "hook": call.hook,
-        "agent": call.agent,
-        "tool": call.tool,
-        "arguments": call.arguments,
-        "cwd": call.cwd,
-        "project": call.project,
-        "reason": call.reason,
-    }
+    return members(call, *CALL)
 
 
 def _approval_json(approval: Approval) -> dict[str, Any]:
-    return {
-        "call": _call_json(approval.call),
-        "granted": approval.granted,
-        "terminal": approval.terminal,
-        "used": approval.used,
-    }
+    return {"call": _call_json(approval.call), **members(approval, "granted", "terminal", "used")}

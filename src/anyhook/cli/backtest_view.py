@@ -9,7 +9,7 @@ from rich.text import Text
 from anyhook.backtest.changes import EXAMPLES
 from anyhook.backtest.report import PERCENTILES, dependencies_of, examples, refusals_of, summary_of
 from anyhook.cli.colors import ACCENT, BAD, CAUTION, GOOD
-from anyhook.cli.render import count_of, counts_text, make_table, outcome_text
+from anyhook.cli.render import count_of, counts_text, make_table, outcome_text, rates_table
 from anyhook.history.describe import show_span
 from anyhook.model.text import printable, shorten
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from anyhook.backtest.changes import ChangeGroup, DecisionChange
     from anyhook.backtest.report import BacktestComparison
     from anyhook.backtest.results import Decided, Result
-    from anyhook.backtest.run import BacktestProgress, BacktestRun
+    from anyhook.backtest.run import BacktestRun
 
 MAX_GROUPS = 12
 """Groups of changes that are shown."""
@@ -51,10 +51,14 @@ def print_report(
     heading.append(f"  in {show_span(progress.seconds)}", style="not bold dim")
     out.print(heading)
     if not run.is_complete:
-        out.print(_end_text(progress), style=CAUTION, highlight=False, soft_wrap=True)
+        parts = count_of(progress.parts, "part")
+        text = f"ended after {progress.done} of {parts}; the report is about these"
+        out.print(text, style=CAUTION, highlight=False, soft_wrap=True)
     out.print(_hook_table(result))
     if result.decided:
-        out.print(_rate_table(result))
+        outcomes = dict(result.outcomes().most_common())
+        in_sessions = {outcome: result.sessions_with(outcome) for outcome in outcomes}
+        out.print(rates_table(outcomes, in_sessions, result.total, len(result.sessions)))
     _print_crashes(out, result)
     _print_timeouts(out, run)
     for text in refusals_of(result):
@@ -65,12 +69,6 @@ def print_report(
         _print_examples(out, result, everything=everything)
     else:
         _print_changes(out, comparison, everything=everything)
-
-
-def _end_text(progress: BacktestProgress) -> str:
-    """Return how far an interrupted run came: whole parts only."""
-    parts = count_of(progress.parts, "part")
-    return f"ended after {progress.done} of {parts}; the report is about these"
 
 
 def _hook_table(result: Result) -> Table:
@@ -84,27 +82,10 @@ def _hook_table(result: Result) -> Table:
             counts_text({name: n for name, n in tally.outcomes.items() if name != "none"}),
             Text(str(tally.crashed or ""), style=BAD),
             Text(str(tally.timed_out or ""), style=BAD),
-            *["" if one is None else show_span(one) for one in percentiles],
+            *["" if seconds is None else show_span(seconds) for seconds in percentiles],
         )
     if not result.hooks:
         table.add_row(Text("no hook was run on these events", style="dim"))
-    return table
-
-
-def _rate_table(result: Result) -> Table:
-    table = make_table("decision", "events", "of all events", "sessions", "of all sessions")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    sessions = len(result.sessions)
-    for outcome, number in result.outcomes().most_common():
-        in_sessions = result.sessions_with(outcome)
-        table.add_row(
-            outcome_text(outcome),
-            f"{number:,}",
-            f"{number / result.total:.2%}",
-            f"{in_sessions:,}",
-            f"{in_sessions / sessions:.2%}",
-        )
     return table
 
 
@@ -139,26 +120,26 @@ def _print_timeouts(out: Console, run: BacktestRun) -> None:
 
 
 def _print_examples(out: Console, result: Result, *, everything: bool) -> None:
-    shown = list(result.decided) if everything else examples(result.decided, EXAMPLES)
-    for found in shown:
-        line = Text("  ").append_text(outcome_text(found.outcome))
-        line.append(f"  {found.tool or found.event}  ", style=ACCENT)
-        line.append(_one_line(found.text))
+    events = list(result.decided) if everything else examples(result.decided, EXAMPLES)
+    for event in events:
+        line = Text("  ").append_text(outcome_text(event.outcome))
+        line.append(f"  {event.tool or event.event}  ", style=ACCENT)
+        line.append(_one_line(event.text))
         out.print(line, no_wrap=True, overflow="ellipsis")
-        _print_reason(out, found)
-    rest = len(result.decided) - len(shown)
+        _print_reason(out, event)
+    rest = len(result.decided) - len(events)
     if rest > 0:
         out.print(f"  and {rest:,} more; to see them: --all", style="dim")
 
 
-def _print_reason(out: Console, found: Decided) -> None:
-    reason = found.decision.get("reason")
+def _print_reason(out: Console, event: Decided) -> None:
+    reason = event.decision.get("reason")
     parts = [shorten(reason)] if reason else []
-    if found.crash:
-        parts.append(printable(found.crash))
-    parts.append(f"session {found.session}")
-    if found.reconstructed:
-        parts.append(f"depends on what was not recorded: {', '.join(found.reconstructed)}")
+    if event.crash:
+        parts.append(printable(event.crash))
+    parts.append(f"session {event.session}")
+    if event.reconstructed:
+        parts.append(f"depends on what was not recorded: {', '.join(event.reconstructed)}")
     out.print(Text(f"      {'; '.join(parts)}", style="dim"), soft_wrap=True)
 
 
@@ -204,9 +185,9 @@ def _print_group(out: Console, group: ChangeGroup, limit: int) -> None:
 
 def _example(change: DecisionChange) -> Text:
     line = Text(f"      {_one_line(change.event.text)}")
-    found = change.after or change.before
-    if found is not None and found.reconstructed:
-        line.append(f"  depends on {', '.join(found.reconstructed)}", style=CAUTION)
+    decided = change.after or change.before
+    if decided is not None and decided.reconstructed:
+        line.append(f"  depends on {', '.join(decided.reconstructed)}", style=CAUTION)
     return line.append(f"  {change.event.session}", style="dim")
 
 

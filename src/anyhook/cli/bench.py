@@ -71,6 +71,11 @@ class HookCost:
         ordered = sorted(self.seconds)
         return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] * MS
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the cost for programs."""
+        figures = {"p50_ms": self.quantile(50), "p95_ms": self.quantile(95)}
+        return {"name": self.hook, "agent": self.agent, "event": self.event, **figures}
+
 
 @dataclass(frozen=True, slots=True)
 class Workload:
@@ -171,7 +176,7 @@ def bench(
     waits = {w.engine.agent.name: w.tool_call() for w in workloads if w.tool_call()}
     if as_json:
         report = {
-            "hooks": [_cost_json(cost) for cost in costs],
+            "hooks": [cost.to_json() for cost in costs],
             "tool_call_ms": waits,
             "problems": problems,
             "not_measured": left_out,
@@ -208,18 +213,12 @@ def _measure(workloads: Sequence[Workload], rounds: int) -> None:
                         bar.advance()
 
 
-def _cost_json(cost: HookCost) -> dict[str, Any]:
-    figures = {"p50_ms": cost.quantile(50), "p95_ms": cost.quantile(95)}
-    return {"name": cost.hook, "agent": cost.agent, "event": cost.event, **figures}
-
-
 def _print_report(
     costs: Sequence[HookCost], waits: dict[str, float], problems: Sequence[str]
 ) -> None:
     out = console()
-    table = make_table("agent", "event", "hook", "p50", "p95", no_wrap=("agent", "event"))
-    for column in table.columns[3:]:
-        column.justify = "right"
+    headings = ("agent", "event", "hook", "p50", "p95")
+    table = make_table(*headings, no_wrap=headings[:2], right=headings[3:])
     for cost in costs:
         figures = [cost.quantile(50), cost.quantile(95)]
         cells = ["-" if value is None else f"{value:.1f} ms" for value in figures]

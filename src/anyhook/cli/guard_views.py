@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from anyhook.cli.colors import ACCENT, QUIET
-from anyhook.cli.output import console, print_error, print_json
+from anyhook.cli.output import console, members, print_error, print_json
 from anyhook.cli.render import health_text, make_table, print_quoted
 from anyhook.manage.paths import show_path
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from anyhook.manage.guard_files import GuardFile
     from anyhook.manage.guard_updates import GuardUpdate
     from anyhook.manage.health import HookHealth
+
+GUARD = ("name", "summary", "prose", "families", "why", "source", "version")
+"""Members of a guard."""
 
 
 def print_guard_list(rows: Sequence[GuardRow], *, as_json: bool) -> None:
@@ -51,20 +54,20 @@ def _row_json(row: GuardRow) -> dict[str, Any]:
     added = [
         {
             "scope": added.scope,
-            "file": str(added.copy.path),
+            "file": added.copy.path,
             "version": added.copy.version,
             "changed": added.copy.is_edited,
             "agents": [agent.name for agent in added.agents],
         }
         for added in row.added
     ]
-    return {**_guard_json(row.guard), "added": added, "problems": list(row.problems)}
+    return {**members(row.guard, *GUARD), "added": added, "problems": row.problems}
 
 
 def print_guards(guards: Sequence[GuardFile], *, as_json: bool) -> None:
     """Print what guards do, and what happened without them."""
     if as_json:
-        print_json({"guards": [_guard_json(guard) for guard in guards]})
+        print_json({"guards": [members(guard, *GUARD) for guard in guards]})
         return
     out = console()
     for guard in guards:
@@ -72,18 +75,6 @@ def print_guards(guards: Sequence[GuardFile], *, as_json: bool) -> None:
         out.print(f"\n{guard.prose}\n", markup=False, soft_wrap=True)
         out.print(f"Why: {guard.why}", markup=False, soft_wrap=True)
         out.print(f"Source: {guard.source}\n", markup=False, soft_wrap=True)
-
-
-def _guard_json(guard: GuardFile) -> dict[str, Any]:
-    return {
-        "name": guard.name,
-        "summary": guard.summary,
-        "prose": guard.prose,
-        "families": list(guard.families),
-        "why": guard.why,
-        "source": guard.source,
-        "version": guard.version,
-    }
 
 
 def print_conflicts(updates: Sequence[GuardUpdate]) -> None:
@@ -108,18 +99,11 @@ def update_json(update: GuardUpdate) -> dict[str, Any]:
     """Return an update for programs."""
     return {
         "name": update.guard.name,
-        "file": str(update.copy.path),
+        "file": update.copy.path,
         "from": update.copy.version,
         "to": update.guard.version,
         "state": update.state,
-        "conflicts": [
-            {
-                "line": conflict.line,
-                "yours": list(conflict.yours),
-                "released": list(conflict.released),
-            }
-            for conflict in update.conflicts
-        ],
+        "conflicts": update.conflicts,
     }
 
 

@@ -13,14 +13,21 @@ from anyhook.cli.history import Agent
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
 from anyhook.cli.output import console, print_json
-from anyhook.cli.render import count_of, counts_text, make_table, name_text, outcome_text, progress
+from anyhook.cli.render import (
+    count_of,
+    counts_text,
+    make_table,
+    name_text,
+    progress,
+    rates_table,
+)
 from anyhook.history.describe import parse_since, show_span, show_time
 from anyhook.history.statistics import statistics
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from anyhook.history.statistics import HookStatistics, Statistics
+    from anyhook.history.statistics import HookStatistics
 
 
 def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
@@ -34,56 +41,25 @@ def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
         anyhook history stats --since 30d
     """
     check_agent(agent)
+    moment = parse_since(since)
     with open_history() as store, progress("counting", 1.0) as bar:
-        found = statistics(
-            store,
-            agent=agent,
-            since=parse_since(since),
-            on_progress=bar.show,
-        )
+        numbers = statistics(store, agent=agent, since=moment, on_progress=bar.show)
     if as_json:
-        print_json(found)
+        print_json(numbers)
         return OK
     out = console()
-    total = sum(found.events.values())
-    out.print(f"{count_of(total, 'event')} in {count_of(found.sessions, 'session')}")
-    out.print(_outcome_table(found, total))
-    if found.hooks:
-        out.print(_hook_table(found.hooks))
+    total = sum(numbers.events.values())
+    out.print(f"{count_of(total, 'event')} in {count_of(numbers.sessions, 'session')}")
+    out.print(rates_table(numbers.outcomes, numbers.sessions_with, total, numbers.sessions))
+    if numbers.hooks:
+        out.print(_hook_table(numbers.hooks))
     else:
         out.print("No hook has run on these events.", style="dim")
-    for title, counts in (("events", found.events), ("tools", found.tools)):
+    for title, counts in (("events", numbers.events), ("tools", numbers.tools)):
         if counts:
             parts = [f"{name_text(name)} {number:,}" for name, number in counts.items()]
             out.print(Text.assemble((f"{title}  ", "dim"), ", ".join(parts)))
     return OK
-
-
-def _outcome_table(found: Statistics, total: int) -> Table:
-    table = make_table("decision", "events", "of all events", "sessions", "of all sessions")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for outcome, number in found.outcomes.items():
-        in_sessions = found.sessions_with[outcome]
-        table.add_row(
-            Text("no opinion", style="dim") if outcome == "none" else outcome_text(outcome),
-            f"{number:,}",
-            _share(number, total),
-            f"{in_sessions:,}",
-            _share(in_sessions, found.sessions),
-        )
-    return table
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.2%}" if whole else ""
-
-
-def _runs_text(hook: HookStatistics) -> Text:
-    text = Text(f"{hook.runs:,}")
-    if hook.shadow:
-        text.append(f" ({hook.shadow:,} as a shadow)", style=SHADOW)
-    return text
 
 
 def _hook_table(hooks: tuple[HookStatistics, ...]) -> Table:
@@ -91,10 +67,11 @@ def _hook_table(hooks: tuple[HookStatistics, ...]) -> Table:
         "hook", "place", "runs", "decisions", "failed", "warned", "mean", "slowest", "last"
     )
     for hook in hooks:
+        as_shadow = f" ({hook.shadow:,} as a shadow)" if hook.shadow else ""
         table.add_row(
             Text(name_text(hook.hook)),
             Text(name_text(hook.place), style="dim"),
-            _runs_text(hook),
+            Text.assemble(f"{hook.runs:,}", (as_shadow, SHADOW)),
             counts_text(hook.outcomes),
             Text(str(hook.failures or ""), style=BAD),
             Text(str(hook.warnings or ""), style=CAUTION),

@@ -9,20 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
+from anyhook.cli.colors import BAD
 from anyhook.cli.listing import print_native_trust
 from anyhook.cli.migrate_report import (
     proof_json,
     show_losses,
     show_moved_hooks,
     show_proof,
-    show_refusal,
     show_what_runs,
 )
-from anyhook.cli.options import HERE, AsJson, Project
+from anyhook.cli.options import HERE, AsJson, DryRun, Project, TrustOnce, Yes
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import confirm, print_note, progress
 from anyhook.cli.sandboxed import confirm_limits
@@ -98,10 +99,8 @@ def migrate(
     scope: Annotated[
         str, typer.Option("--scope", help="Whose settings: project or user.")
     ] = "project",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the difference, change nothing.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write it without asking.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Write nothing if anything is lost.")
     ] = False,
@@ -122,10 +121,7 @@ def migrate(
             help="Events for the proof: recorded payloads, one a line, or the built-in ones.",
         ),
     ] = None,
-    trust_once: Annotated[
-        bool,
-        typer.Option("--trust-once", help="Run the hooks for the proof without asking."),
-    ] = False,
+    trust_once: TrustOnce = False,
     as_json: AsJson = False,
 ) -> int:
     """Move an agent's hooks into another agent's settings."""
@@ -178,31 +174,31 @@ def migrate(
     if refusal is None:
         options = WriteOptions(yes, dry_run, as_json)
         written = apply_changes([change, *companions], options, backup=True)
-        if written and not as_json:
-            _print_next_steps(target_agent, scope)
-    elif not as_json:
-        show_refusal(refusal)
-    if migration.is_shimmed and scope == "project" and not shutil.which("anyhook"):
-        print_note(
-            console(stderr=True),
-            "warning:",
-            "anyhook is not on the PATH here, and the migrated hooks start it; install it where "
-            "the agent finds it, for example with: pipx install anyhook",
-        )
     if as_json:
         print_json(_json(migration, losses, proof, change, written=written, refusal=refusal))
+    elif refusal is not None:
+        console().print(Text.assemble(("not written", BAD), f"  {refusal}"))
+    _print_next_steps(migration, is_quiet=as_json or not written)
     return PROBLEMS if refusal else OK
 
 
 migrate.__doc__ = HELP
 
 
-def _print_next_steps(target: AgentSpec, scope: str) -> None:
-    """Print what is to be trusted before the migrated hooks run."""
-    out = console()
-    print_native_trust(out, target)
-    if scope == "project":
-        out.print(f"For anyhook fire: anyhook trust --agent {target.name}")
+def _print_next_steps(migration: Migration, *, is_quiet: bool) -> None:
+    """Print what the migrated hooks need before they run."""
+    is_shared = migration.scope == "project"
+    if not is_quiet:
+        print_native_trust(console(), migration.target)
+        if is_shared:
+            console().print(f"For anyhook fire: anyhook trust --agent {migration.target.name}")
+    if migration.is_shimmed and is_shared and not shutil.which("anyhook"):
+        print_note(
+            console(stderr=True),
+            "warning:",
+            "anyhook is not on the PATH here, and the migrated hooks start it; install it where "
+            "the agent finds it, for example with: pipx install anyhook",
+        )
 
 
 # -- the agents
@@ -346,7 +342,7 @@ def _json(
         "scope": migration.scope,
         "written": written,
         "refused": refusal,
-        "path": str(change.path),
+        "path": change.path,
         "changes": change.has_effect,
         "text": change.after,
         "hooks": [

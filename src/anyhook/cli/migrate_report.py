@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
 from rich.text import Text
 
 from anyhook.cli.colors import BAD, CAUTION, GOOD, LOSSES, RESULTS
 from anyhook.cli.output import console, members
-from anyhook.cli.render import show_place
+from anyhook.cli.render import WIDE, make_table, show_place
 from anyhook.cli.sandboxed import sandbox_text
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
@@ -18,6 +17,8 @@ from anyhook.sandbox.copies import copied_directories
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from rich.table import Column, Table
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.comparison import Difference, HookProof, Proof
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 HOOK_WIDTH = 40
 NARROW_HOOK_WIDTH = 16
 """Columns of the name of a hook, in a wide and in a narrow terminal."""
-WIDE_TERMINAL = 100
 MAX_DIFFERENCES = 3
 """Differences of one hook that are shown."""
 
@@ -42,12 +42,9 @@ def show_moved_hooks(migration: Migration, losses: Sequence[Loss], project: Path
         console().print(message, markup=False)
     if not migration.entries:
         return
-    table = Table(
-        title=f"{source.title} → {migration.target.title}", title_justify="left", box=None
-    )
-    _add_hook_column(table)
-    for name in ("from", "to", "matcher", ""):
-        table.add_column(name, overflow="fold")
+    title = f"{source.title} → {migration.target.title}"
+    table = make_table("hook", "from", "to", "matcher", "", title=title)
+    _limit_width(table.columns[0])
     for entry, origin in migration.origins():
         event = source.by_canonical[origin.event].wire
         table.add_row(
@@ -66,9 +63,7 @@ def show_losses(migration: Migration, losses: Sequence[Loss], project: Path) -> 
         if migration.entries:
             console().print(Text("nothing is lost", style=GOOD))
         return
-    table = Table(title="Lost or changed", title_justify="left", box=None)
-    for name in ("", "where", "what", "why", "what to do"):
-        table.add_column(name, overflow="fold")
+    table = make_table("", "where", "what", "why", "what to do", title="Lost or changed")
     for loss in losses:
         table.add_row(
             Text(loss.kind, style=LOSSES[loss.kind]),
@@ -78,11 +73,6 @@ def show_losses(migration: Migration, losses: Sequence[Loss], project: Path) -> 
             Text(printable(loss.remedy)),
         )
     console().print(table)
-
-
-def show_refusal(reason: str) -> None:
-    """Show why nothing is written."""
-    console().print(Text.assemble(("not written", BAD), f"  {reason}"))
 
 
 def show_what_runs(migration: Migration, location: Location) -> None:
@@ -128,11 +118,9 @@ def show_proof(proof: Proof, migration: Migration, project: Path) -> None:
 
 
 def _proof_table(proof: Proof, project: Path) -> Table:
-    table = Table(title=f"Proof over {proof.events} events", title_justify="left", box=None)
-    table.add_column("")
-    _add_hook_column(table)
-    for name in ("where", "event", "reached it", "it decided", "differ"):
-        table.add_column(name, overflow="fold")
+    headings = ("", "hook", "where", "event", "reached it", "it decided", "differ")
+    table = make_table(*headings, title=f"Proof over {proof.events} events")
+    _limit_width(table.columns[1])
     for hook in proof.hooks:
         table.add_row(
             _verdict(hook),
@@ -146,9 +134,10 @@ def _proof_table(proof: Proof, project: Path) -> Table:
     return table
 
 
-def _add_hook_column(table: Table) -> None:
-    width = HOOK_WIDTH if console().width >= WIDE_TERMINAL else NARROW_HOOK_WIDTH
-    table.add_column("hook", overflow="ellipsis", no_wrap=True, max_width=width)
+def _limit_width(hooks: Column) -> None:
+    hooks.max_width = HOOK_WIDTH if console().width >= WIDE else NARROW_HOOK_WIDTH
+    hooks.no_wrap = True
+    hooks.overflow = "ellipsis"
 
 
 def _verdict(hook: HookProof) -> Text:

@@ -246,9 +246,8 @@ def _show_changes(recorded: Sequence[RecordingChange], *, difference: bool, is_a
         is_asked: Whether the user is asked whether to write them.
     """
     out = console()
-    table = make_table("agent", "file", "events", "hooks", "wrapped commands", no_wrap=("agent",))
-    for heading in table.columns[2:]:
-        heading.justify = "right"
+    headings = ("agent", "file", "events", "hooks", "wrapped commands")
+    table = make_table(*headings, no_wrap=("agent",), right=headings[2:])
     changed: list[Change] = []
     for file in recorded:
         title, settings = file.agent.title, file.settings

@@ -17,7 +17,7 @@ from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import BAD, CAUTION, QUIET
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import count_of, make_table, progress
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.errors import UsageError
@@ -307,16 +307,11 @@ def _json(reports: Sequence[_Report], untrusted: Sequence[str], seed: int) -> di
 
 def _escape_json(escape: Escape) -> dict[str, Any]:
     return {
-        "of": escape.of,
-        "command": escape.command,
+        **members(escape, "of", "command", "shell", "hook"),
         "class": escape.class_name,
-        "shell": escape.shell,
-        "hook": escape.hook,
         "proved": escape.is_proved,
         "error": escape.error or None,
-        "calls": [
-            {"tool": call.tool, "input": call.input} for call in escape.variant.spelling.calls
-        ],
+        "calls": [members(call, "tool", "input") for call in escape.variant.spelling.calls],
     }
 
 
@@ -324,13 +319,8 @@ def _hook_json(report: _Report) -> dict[str, Any]:
     result = report.attempt
     classes = {}
     for name, counts in result.classes.items():
-        classes[name] = {
-            "tried": counts.tried,
-            "denied": counts.denied,
-            "asked": counts.asked,
-            "escapes": len(counts.escapes),
-            "unproved": counts.unproved,
-        }
+        numbers = members(counts, "tried", "denied", "asked", "unproved")
+        classes[name] = {**numbers, "escapes": len(counts.escapes)}
     return {
         "hook": report.guard.title,
         "agent": report.guard.agent,

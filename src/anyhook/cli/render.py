@@ -6,7 +6,6 @@ Colours are in `colors`; what the words mean is decided below `cli`.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
 
-    from anyhook.manage.health import Health, HookHealth
+    from anyhook.manage.health import HookHealth
     from anyhook.model.diagnostics import Diagnostic, Place
 
 WIDE = 100
@@ -107,16 +106,28 @@ def print_note(out: Console, label: str, text: str, style: str = CAUTION) -> Non
     out.print(Text.assemble((label, style), f" {printable(text)}"), soft_wrap=True)
 
 
-def make_table(*headings: str, no_wrap: Collection[str] = ()) -> Table:
+def make_table(
+    *headings: str, no_wrap: Collection[str] = (), right: Collection[str] = (), title: str = ""
+) -> Table:
     """Return a table without borders.
 
     Args:
         headings: The headings of its columns.
         no_wrap: Headings of columns that keep their width in a narrow terminal.
+        right: Headings of columns of numbers, which end at the right.
+        title: The line above it.
     """
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table = Table(
+        title=title or None,
+        title_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+        header_style="dim",
+        pad_edge=False,
+    )
     for heading in headings:
-        table.add_column(heading, no_wrap=heading in no_wrap, overflow="fold")
+        justify: JustifyMethod = "right" if heading in right else "left"
+        table.add_column(heading, no_wrap=heading in no_wrap, justify=justify, overflow="fold")
     return table
 
 
@@ -241,6 +252,30 @@ def counts_text(counts: Mapping[str, int]) -> Text:
     return text
 
 
+def rates_table(
+    outcomes: Mapping[str, int], sessions_with: Mapping[str, int], events: int, sessions: int
+) -> Table:
+    """Return how many events have each verdict, and in how many sessions it occurs.
+
+    Args:
+        outcomes: Verdict to the number of events.
+        sessions_with: Verdict to the number of sessions in which it occurs.
+        events: Number of all events.
+        sessions: Number of all sessions.
+    """
+    headings = ("decision", "events", "of all events", "sessions", "of all sessions")
+    table = make_table(*headings, right=headings[1:])
+    for outcome, number in outcomes.items():
+        table.add_row(
+            Text("no opinion", style="dim") if outcome == NO_VERDICT else outcome_text(outcome),
+            f"{number:,}",
+            f"{number / events:.2%}",
+            f"{sessions_with[outcome]:,}",
+            f"{sessions_with[outcome] / sessions:.2%}",
+        )
+    return table
+
+
 def answer_text(answer: Mapping[str, Any]) -> Text:
     """Return what a hook answered: its verdict, its other effects, and the reason.
 
@@ -342,35 +377,6 @@ def health_text(health: HookHealth | None) -> Text:
         return Text()
     mark, style = RESULTS[health.word]
     return Text(f"{mark} {health.word}", style=style)
-
-
-def print_health(out: Console, project: Path, healths: Sequence[Health]) -> None:
-    """Print which hooks do not surely work, why, and how many of them there are."""
-    from anyhook.manage.health import HealthWord
-
-    counts: Counter[HealthWord] = Counter()
-    for health in healths:
-        counts.update(health.counts)
-        for hook in health.hooks:
-            if hook.word is not HealthWord.WORKS:
-                _print_hook_health(out, project, hook)
-    if counts:
-        parts = [f"{counts[word]} {word}" for word in HealthWord if counts[word]]
-        out.print(f"hooks: {', '.join(parts)}", style="bold")
-
-
-def _print_hook_health(out: Console, project: Path, hook: HookHealth) -> None:
-    row = hook.row
-    line = health_text(hook)
-    line.append(f"  {row.label}", style="bold")
-    line.append(f"  {row.agent.title} {row.event}", style=ACCENT)
-    line.append(f"  {show_place(hook.place, project)}", style="dim")
-    out.print(line, soft_wrap=True)
-    out.print(Text(f"    {hook.evidence}"), soft_wrap=True)
-    for text in hook.old:
-        out.print(Text(f"    {text}", style="dim"), soft_wrap=True)
-    if hook.settle:
-        out.print(Text(f"    to settle it: {hook.settle}", style="dim"), soft_wrap=True)
 
 
 # -- diagnostics and problems

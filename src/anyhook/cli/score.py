@@ -13,7 +13,7 @@ from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import ACCENT, BAD, CAUTION, QUIET
 from anyhook.cli.html import HtmlFile, missing_library, write_page
 from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, encode, print_json
 from anyhook.cli.render import count_of, make_table, print_quoted
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.cli.score_review import review_history
@@ -233,9 +233,9 @@ def _print_score(out: Console, each: HookScore) -> None:
 def _table(families: Sequence[FamilyScore]) -> Table:
     false_blocks = f"false blocks / {PER:,}"
     headings = ("family", "detected", "95 %", "deny", "ask", false_blocks, "95 % ", "deny ")
-    table = make_table(*headings, "ask ", no_wrap=("family", "detected"))
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = make_table(
+        *headings, "ask ", no_wrap=("family", "detected"), right=(*headings[1:], "ask ")
+    )
     for each in families:
         cells = [*_cells(each.detection, 100, "%"), *_cells(each.false_blocks, PER, "")]
         table.add_row(Text(printable(each.family)), *cells)
@@ -266,10 +266,7 @@ def _print_rows(out: Console, heading: str, counts: Counts) -> None:
 
 
 def _set_json(labelled: LabelledSet) -> dict[str, Any]:
-    origins = [
-        {"source": o.source, "commit": o.commit, "license": o.license, "rows": rows}
-        for o, rows in labelled.origins.items()
-    ]
+    origins = [{**encode(origin), "rows": rows} for origin, rows in labelled.origins.items()]
     return {"file": str(labelled.path), "rows": len(labelled.calls), "origins": origins}
 
 

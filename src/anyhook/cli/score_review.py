@@ -13,7 +13,7 @@ from anyhook.backtest.subjects import BacktestSubject
 from anyhook.cli import OK
 from anyhook.cli.colors import QUIET
 from anyhook.cli.open_history import open_history
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import (
     count_of,
     outcome_text,
@@ -137,9 +137,8 @@ def _review_json(guard: Guard, calls: int, groups: Sequence[ReviewGroup]) -> dic
         "stopped": sum(group.number for group in groups),
         "groups": [
             {
-                "outcome": group.outcome,
+                **members(group, "outcome", "number"),
                 "reason": group.reason or None,
-                "number": group.number,
                 "calls": [
                     {"call": call, "number": len(events), "events": [e.ref for e in events]}
                     for call, events in group.ordered()

@@ -12,7 +12,7 @@ from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
 from anyhook.cli.colors import CAUTION
 from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project
-from anyhook.cli.output import console, print_error, print_json
+from anyhook.cli.output import console, members, print_error, print_json
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.manage.hooks import all_handlers, handlers_named
@@ -61,9 +61,23 @@ def switch(
     """Switch a hook on or off, and print its state. Returns the exit code."""
     engine = load_engine(project, agent, name)
     if dry_run:
-        return _show_changes(engine, name, is_on=is_on, as_json=as_json)
+        _show_changes(engine, name, is_on=is_on, as_json=as_json)
+        return OK
     result = switch_hook(engine, name, is_on=is_on)
-    return _report(engine, name, result, as_json=as_json, should_be_on=is_on)
+    stays_off = is_on and result.switched_off_by is not None
+    if as_json:
+        print_json(
+            {
+                "name": name,
+                **members(result, "state", "switched_off_by", "changed"),
+                "written": bool(result.changed),
+            }
+        )
+    else:
+        _print_result(engine, name, result, should_be_on=is_on)
+        if stays_off:
+            print_error(f"{name!r} stays off: {result.switched_off_by} switches it off")
+    return PROBLEMS if stays_off else OK
 
 
 def load_engine(project: Path, agent: str | None, name: str) -> Engine:
@@ -79,52 +93,25 @@ def load_engine(project: Path, agent: str | None, name: str) -> Engine:
     return Engine.load(scope.project, agent=agent_name, on_message=discard)
 
 
-def _show_changes(engine: Engine, name: str, *, is_on: bool, as_json: bool) -> int:
+def _show_changes(engine: Engine, name: str, *, is_on: bool, as_json: bool) -> None:
     """Show what would be written."""
     _, changes = switch_changes(engine, name, is_on=is_on)
     apply_changes(changes, WriteOptions(yes=True, dry_run=True, as_json=as_json))
+    changed = [change.path for change in changes if change.has_effect]
+    state = "on" if is_on else "off"
     if as_json:
-        print_json(
-            {
-                "name": name,
-                "state": "on" if is_on else "off",
-                "switched_off_by": None,
-                "written": False,
-                "changed": [change.path for change in changes if change.has_effect],
-            }
-        )
-    elif not any(change.has_effect for change in changes):
-        state = "on" if is_on else "off"
+        result = {"name": name, "state": state, "switched_off_by": None, "written": False}
+        print_json({**result, "changed": changed})
+    elif not changed:
         console().print(f"{printable(name)!r} is {state} already", markup=False)
-    return OK
 
 
-def _report(
-    engine: Engine,
-    name: str,
-    result: SwitchResult,
-    *,
-    as_json: bool,
-    should_be_on: bool,
-) -> int:
-    """Print the state of a hook after an edit. Returns the exit code."""
-    state, switched_off_by, handler = result.state, result.switched_off_by, result.handler
-    changed = result.changed
-    exit_code = PROBLEMS if switched_off_by and should_be_on else OK
-    if as_json:
-        print_json(
-            {
-                "name": name,
-                "state": state,
-                "switched_off_by": switched_off_by,
-                "written": bool(changed),
-                "changed": changed,
-            }
-        )
-        return exit_code
+def _print_result(engine: Engine, name: str, result: SwitchResult, *, should_be_on: bool) -> None:
+    """Print the state of a hook after an edit."""
+    handler, changed = result.handler, result.changed
     out = console()
     files = ", ".join(show_path(str(path)) for path in changed)
-    action = f"switched {state} in {files}" if changed else f"was {state} already"
+    action = f"switched {result.state} in {files}" if changed else f"was {result.state} already"
     out.print(f"{printable(name)!r} {action}", markup=False)
     if should_be_on and handler.shadow:
         out.print("It is a shadow; to let it decide, give this command again.")
@@ -143,6 +130,3 @@ def _report(
                 style=CAUTION,
                 soft_wrap=True,
             )
-    if exit_code != OK:
-        print_error(f"{name!r} stays off: {switched_off_by} switches it off")
-    return exit_code

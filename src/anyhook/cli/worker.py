@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from anyhook.cli import OK
 from anyhook.cli.colors import CAUTION, HEADING
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, members, print_json
+from anyhook.cli.render import make_table
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 from anyhook.worker.control import find_runtime_directory, list_servers, stop_server
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
+    from rich.table import Table
 
     from anyhook.worker.control import ServerInfo, StopResult
 
@@ -58,7 +59,8 @@ def status(as_json: AsJson = False) -> int:
     running = [server.status for server in servers if server.status is not None]
     if running:
         out.print(_servers_table(running))
-    for line in summarize_cold([entry for one in running for entry in one["cold"]])[:MAX_REASONS]:
+    cold = [entry for status in running for entry in status["cold"]]
+    for line in summarize_cold(cold)[:MAX_REASONS]:
         out.print(Text.assemble(("cold  ", CAUTION), line), soft_wrap=True)
     for server in servers:
         if server.status is None:
@@ -82,11 +84,14 @@ def stop(
         anyhook worker stop
         anyhook worker stop --all
     """
-    servers = [one for one in list_servers(find_runtime_directory(os.environ)) if not one.is_stale]
-    wanted = [one for one in servers if everything or (one.status and _is_own(one.status))]
-    others = len(servers) - len(wanted)
+    directory = find_runtime_directory(os.environ)
+    servers = [server for server in list_servers(directory) if not server.is_stale]
+    ended = [
+        server for server in servers if everything or (server.status and _is_own(server.status))
+    ]
+    others = len(servers) - len(ended)
     results = []
-    for server in wanted:
+    for server in ended:
         with _waiting(f"waiting for {printable(server.base)}") as on_wait:
             results.append(stop_server(server.base, on_wait=on_wait))
     if as_json:
@@ -120,16 +125,16 @@ def _waiting(text: str) -> Iterator[Callable[[float], None]]:
     The text stays until the block ends.
     """
     out = console(stderr=True)
-    shown = out.status(f"{text}, and for the hooks that it runs")
+    spinner = out.status(f"{text}, and for the hooks that it runs")
 
     def on_wait(seconds: float) -> None:
         if seconds > SLOW and out.is_terminal:
-            shown.start()
+            spinner.start()
 
     try:
         yield on_wait
     finally:
-        shown.stop()
+        spinner.stop()
 
 
 def _describe(result: StopResult) -> Text:
@@ -145,20 +150,18 @@ def _describe(result: StopResult) -> Text:
 
 
 def _servers_table(statuses: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(box=None, padding=(0, 2), header_style="dim", pad_edge=False)
-    for heading in ("worker", "hook", "python", "since", "warm", "cold", "state", "memory"):
-        is_number = heading in ("warm", "cold", "memory")
-        table.add_column(heading, justify="right" if is_number else "left", overflow="fold")
-    for one in statuses:
+    headings = ("worker", "hook", "python", "since", "warm", "cold", "state", "memory")
+    table = make_table(*headings, right=("warm", "cold", "memory"))
+    for status in statuses:
         table.add_row(
-            Text(str(one["pid"]), HEADING),
-            Text(show_path(str(one["hook"]))),
-            Text(show_path(str(one["python"]))),
-            format_time(one["since"]),
-            str(one["events"]["warm"]),
-            str(one["events"]["cold"]),
-            _state(one),
-            format_memory(one["memory_kib"]),
+            Text(str(status["pid"]), HEADING),
+            Text(show_path(str(status["hook"]))),
+            Text(show_path(str(status["python"]))),
+            format_time(status["since"]),
+            str(status["events"]["warm"]),
+            str(status["events"]["cold"]),
+            _state(status),
+            format_memory(status["memory_kib"]),
         )
     return table
 

@@ -9,12 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anyhook.agents.gemini.model_api import request_from_api, request_to_api
+from anyhook.agents.gemini.model_api import (
+    request_from_api,
+    request_to_api,
+    response_from_api,
+    response_to_api,
+)
+from anyhook.agents.gemini.model_parts import is_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from anyhook.model.llm import LLMRequest, ToolConfig
+    from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
 
 SAMPLING = {
     "temperature": "temperature",
@@ -134,16 +140,97 @@ class ShownRequest:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ResponseChanges:
+    """What hooks make of a response.
+
+    Attributes:
+        parts: All of its parts. A part whose text changed keeps its other members; a new text has
+            none, unless it takes the place of the response's first one.
+        finish_reason: Why it ended; `None` if that is the same.
+        usage: The token counts; `None` if they are the same.
+    """
+
+    parts: list[dict[str, Any]]
+    finish_reason: str | None
+    usage: dict[str, Any] | None
+
+    @property
+    def text(self) -> str:
+        """All text of the response."""
+        return "".join(part["text"] for part in self.parts if is_text(part))
+
+
+class ShownResponse:
+    """A response of a framework as hooks see it: its texts, and the calls of tools.
+
+    Args:
+        parts: Its parts, as the Gemini API names them; hooks do not see further members of a text.
+        finish_reason: Why it ended, as the Gemini API names it; `None` if that is not known.
+        usage: Token counts, as the Gemini API names them.
+
+    Attributes:
+        stable: The response in the stable form.
+    """
+
+    def __init__(
+        self,
+        parts: Iterable[dict[str, Any]],
+        finish_reason: str | None = None,
+        usage: Mapping[str, Any] | None = None,
+    ) -> None:
+        candidate: dict[str, Any] = {"content": {"role": "model", "parts": list(parts)}, "index": 0}
+        if finish_reason is not None:
+            candidate["finishReason"] = finish_reason
+        self._api: dict[str, Any] = {"candidates": [candidate]}
+        if usage:
+            self._api["usageMetadata"] = dict(usage)
+        self.stable: LLMResponse = response_from_api(self._api)
+
+    def changes(self, wanted: LLMResponse) -> ResponseChanges:
+        """Return what hooks make of the response.
+
+        Args:
+            wanted: The complete response that hooks want; only the first candidate counts. Its
+                `text` is used if it has no parts.
+        """
+        candidate: Any = (wanted.get("candidates") or [{}])[0]
+        has_parts = (candidate.get("content") or {}).get("parts") is not None
+        if not has_parts and "text" in wanted:
+            candidate = {**candidate, "content": {"parts": [wanted["text"]]}}
+        api = response_to_api(self._api, {**wanted, "candidates": [candidate]})
+        (old,), (new,) = self._api["candidates"], api["candidates"]
+        reason, usage = new.get("finishReason"), api.get("usageMetadata")
+        return ResponseChanges(
+            parts=new["content"]["parts"],
+            finish_reason=None if reason == old.get("finishReason") else reason,
+            usage=None if usage == self._api.get("usageMetadata") else usage,
+        )
+
+
+class OriginalParts:
+    """The parts of a message, by what hooks saw of them.
+
+    Args:
+        shown: What hooks saw of each part, as the Gemini API names it.
+        originals: The framework's parts.
+    """
+
+    def __init__(self, shown: Iterable[Mapping[str, Any]], originals: Iterable[Any]) -> None:
+        self._remaining = list(zip(shown, originals, strict=True))
+
+    def take(self, part: Any) -> Any:
+        """Return the original of a part, once; `None` if hooks changed or wrote the part."""
+        for index, (shown, original) in enumerate(self._remaining):
+            if shown == part:
+                del self._remaining[index]
+                return original
+        return None
+
+
 def usage_metadata(usage: Any) -> dict[str, int]:
     """Return the token counts of an object of a framework in the stable form."""
     return {key: getattr(usage, name) for key, name in TOKEN_COUNTS.items()}
-
-
-def response_parts(response: Mapping[str, Any]) -> list[Any]:
-    """Return the parts of a response's first candidate."""
-    candidates = response.get("candidates") or [{}]
-    content = candidates[0].get("content") or {}
-    return list(content.get("parts") or [])
 
 
 def is_tool_allowed(config: ToolConfig, *names: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from anyhook.model.record import Record
-from anyhook.shell.expansions import VAGUE
+from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE
 from anyhook.shell.paths import PathPattern, join_path
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from anyhook.model.tools import ToolCall
     from anyhook.shell.command import Command
+    from anyhook.shell.expansions import Value
     from anyhook.shell.subject import Effect
 
 
@@ -301,16 +302,24 @@ def _runs(
         before = read.operands[: index + 1]
         if any(value.kind == VAGUE and value.may_split for value in before):
             is_certain = False
-        elif len(before) <= index:
-            return None
-        elif before[index].kind == VAGUE:
+        elif len(before) > index and _may_be(before[index], operand):
+            is_certain = is_certain and before[index].kind == LITERAL
+        # An option that is not known may have taken the word in front.
+        elif read.may_have_more and any(_may_be(value, operand) for value in read.operands):
             is_certain = False
-        elif not fnmatchcase(before[index].text, operand):
+        else:
             return None
     has_options = command.has_options(options)
     if has_options is False:
         return None
     return is_certain and has_options is True
+
+
+def _may_be(value: Value, operand: str) -> bool:
+    """Return whether a word may be an operand, which may be a pattern of names."""
+    if value.kind == PATTERN and fnmatchcase(operand, value.text):
+        return True
+    return value.kind == VAGUE or fnmatchcase(value.text, operand)
 
 
 def _is_except(target: str, exceptions: list[PathPattern]) -> bool:

@@ -32,7 +32,8 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.IsNot: (r"is\s+not", "is"),
 }
 """A comparison to its pattern in the source, and to what it is turned into."""
-_REGEX_SIGN = re.compile(r"\\[bsSwWdD.]|\(\?|\.\*|\[\^")
+_REGEX_SIGN = re.compile(r"\\[bsSwWdD.]|\(\?|\[\^|.*[\s|()].*\.\*|\.\*.*[\s|()]")
+"""What tells a pattern from a glob like `.env.*`: `.*` alone does not."""
 
 
 class Edit(NamedTuple):
@@ -189,11 +190,15 @@ def _remove_item(source: _Source, node: ast.AST) -> Iterator[Edit]:
     if not all(isinstance(item, ast.Constant) for item in node.elts):
         return
     for number, item in enumerate(node.elts):
-        if number + 1 < len(node.elts):
+        if isinstance(node, ast.Tuple) and len(node.elts) == 2:  # a tuple of one needs its comma
+            rest, end = node.elts[1 - number], source.end(node.elts[1])
+            comma = "" if source.text[end:].lstrip().startswith(",") else ","
+            text = source.text[source.start(rest) : source.end(rest)] + comma
+            yield Edit(source.start(node.elts[0]), end, text)
+        elif number + 1 < len(node.elts):
             yield Edit(source.start(item), source.start(node.elts[number + 1]), "")
         else:
-            # A tuple of one needs its comma.
-            yield Edit(source.end(node.elts[number - 1]) + 1, source.end(item), "")
+            yield Edit(source.end(node.elts[number - 1]), source.end(item), "")
 
 
 def _drop_matcher(source: _Source, node: ast.AST) -> Iterator[Edit]:
@@ -221,8 +226,9 @@ def _remove_return(source: _Source, node: ast.AST) -> Iterator[Edit]:
                 continue
             # `if …: return deny()` alone is what `rule-removed` changes.
             is_rule = isinstance(node, ast.If) and node.body == [statement] and not node.orelse
-            is_none = isinstance(statement.value, ast.Constant) and statement.value.value is None
-            if not (is_none or is_rule):
+            # `return False` and `return None` mostly are the same.
+            is_empty = isinstance(statement.value, ast.Constant) and not statement.value.value
+            if not (is_empty or is_rule):
                 yield source.replace(statement.value, "None")
 
 
@@ -259,7 +265,7 @@ def mutants_of(text: str) -> list[Mutant]:
     """
     source = _Source(text)
     edits: list[tuple[int, int, str, Edit]] = []
-    for node in _nodes(source.tree):
+    for node in _nodes_of(source.tree):
         for number, operator in enumerate(OPERATORS):
             edits += [
                 (edit.start, number, operator.name, edit) for edit in operator.edits(source, node)
@@ -281,8 +287,19 @@ def mutants_of(text: str) -> list[Mutant]:
 # -- nodes
 
 
-def _nodes(node: ast.AST) -> Iterator[ast.AST]:
+def _nodes_of(module: ast.Module) -> Iterator[ast.AST]:
     """Yield the nodes that may be changed: no docstrings, annotations, examples and reasons."""
+    makers = {"example"}
+    for statement in module.body:
+        # Statements with examples, functions that add some, and the calls of these.
+        if makers.isdisjoint(map(_called_name, ast.walk(statement))):
+            if not _is_untouched(statement):
+                yield from _nodes(statement)
+        elif isinstance(statement, ast.FunctionDef):
+            makers.add(statement.name)
+
+
+def _nodes(node: ast.AST) -> Iterator[ast.AST]:
     yield node
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns", "decorator_list"):
@@ -298,12 +315,16 @@ def _is_untouched(node: ast.AST) -> bool:
         return True
     if isinstance(node, ast.If) and "__name__" in ast.dump(node.test):
         return True
-    if isinstance(node, ast.For):  # a loop that makes examples of texts
-        return all(isinstance(part, ast.Expr) and _is_untouched(part.value) for part in node.body)
-    if isinstance(node, ast.Call):
-        name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
-        return name in UNTOUCHED_CALLS
-    return isinstance(node, ast.Import | ast.ImportFrom | ast.JoinedStr)
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):  # `A, B = "a", "b"`
+        return isinstance(node.value, ast.Tuple)
+    is_of_people = _called_name(node) in UNTOUCHED_CALLS
+    return is_of_people or isinstance(node, ast.Import | ast.ImportFrom | ast.JoinedStr)
+
+
+def _called_name(node: ast.AST) -> str:
+    """Return the name of the function or method that a call names; empty for other nodes."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return getattr(function, "id", "") or getattr(function, "attr", "")
 
 
 def _answers(node: ast.If) -> bool:

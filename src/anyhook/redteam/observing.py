@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes  # noqa: F401 - `system` imports it when it is used
 import os
 import resource
-import select
 import shutil
 import signal
 import stat
@@ -27,9 +26,15 @@ if TYPE_CHECKING:
     from anyhook.sandbox.keeper import SandboxRun
 
 LINE_SECONDS = 2.0
-"""Seconds that a line may run."""
+"""Seconds for which a line may compute, and for which it may wait while no process of it can run.
+
+Waiting for a processor is not counted: the load of the machine should not decide.
+"""
 LEFT_SECONDS = 0.5
-"""Seconds that what it left in the background may run on."""
+"""Seconds for which what it left in the background may wait."""
+MAX_SECONDS = 60.0
+"""Seconds in which a line ends in any case."""
+POLL_SECONDS = 0.01
 MAX_PROCESSES = 64
 """Processes of one line."""
 MAX_MEMORY = 1 << 30
@@ -266,7 +271,9 @@ class _Stage:
         os.symlink(directory, STUBS)
 
     def _run(self, argv: list[str]) -> None:
-        """Run a program to its end, or to the end of its time, with all that it has started."""
+        """Run a program with all that it starts, to its end or to the end of its time."""
+        # A signal that is blocked can be waited for; what is started gets it as usual.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         try:
             process = os.posix_spawnp(
                 argv[0],
@@ -278,33 +285,12 @@ class _Stage:
                     (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0),
                 ],
                 setsid=True,
+                setsigmask=[],
                 setsigdef=[signal.SIGPIPE],
             )
         except (OSError, ValueError):
             return
-        deadline = time.monotonic() + LINE_SECONDS
-        descriptor = os.pidfd_open(process)
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        while not poll.poll(20) and time.monotonic() < deadline:
-            if _count_processes() > MAX_PROCESSES:
-                break
-        os.close(descriptor)
-        self._end_processes(min(deadline, time.monotonic() + LEFT_SECONDS))
-
-    def _end_processes(self, deadline: float) -> None:
-        """Wait for all processes, and kill those that are left at the deadline."""
-        while True:
-            try:
-                ended, _ = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if ended:
-                continue
-            if time.monotonic() > deadline or _count_processes() > MAX_PROCESSES:
-                with suppress(ProcessLookupError):
-                    os.kill(-1, signal.SIGKILL)
-            time.sleep(0.001)
+        _wait_for_all(process)
 
     def _build(self) -> None:
         os.makedirs(self._scene.project, exist_ok=True)
@@ -370,8 +356,51 @@ def _shell_argv(shell: str, line: str) -> list[str]:
     return [shell, *options, "-c", line]
 
 
-def _count_processes() -> int:
-    return sum(name.isdigit() for name in os.listdir("/proc"))
+def _wait_for_all(process: int) -> None:
+    """Wait for a process and all that it has started, and kill them at the end of their time."""
+    now, before = time.monotonic(), _seconds_of_ended()
+    deadline, next_look = now + MAX_SECONDS, now + POLL_SECONDS
+    waited, limit, is_spent = 0.0, LINE_SECONDS, False
+    while True:
+        try:
+            ended, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if ended == process:
+            limit, next_look = min(limit, waited + LEFT_SECONDS), now
+        if is_spent:
+            with suppress(ProcessLookupError):
+                os.kill(-1, signal.SIGKILL)
+            continue
+        now = time.monotonic()
+        may_wait = now < next_look
+        if may_wait and (ended or signal.sigtimedwait({signal.SIGCHLD}, POLL_SECONDS)):
+            continue
+        next_look = now + POLL_SECONDS
+        states, computed = _other_processes()
+        computed += _seconds_of_ended() - before
+        waited += 0 if {"R", "D"} & set(states) else POLL_SECONDS
+        is_spent = waited > limit or computed > LINE_SECONDS or now > deadline
+        is_spent = is_spent or len(states) > MAX_PROCESSES
+
+
+def _seconds_of_ended() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def _other_processes() -> tuple[list[str], float]:
+    """Return the states of all other processes (`R` can run), and the seconds they computed."""
+    states: list[str] = []
+    ticks = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) != os.getpid():
+            stat_line = _read_file(f"/proc/{name}/stat").decode(errors="replace")
+            fields = stat_line.rpartition(")")[2].split()
+            if fields and name != "1":
+                states.append(fields[0])
+                ticks += int(fields[11]) + int(fields[12])
+    return states, ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _write(path: str, content: str) -> None:

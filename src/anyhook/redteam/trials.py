@@ -9,6 +9,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from anyhook.testing.cases import Case
 
 LIMIT = 60.0
-"""Seconds for all tests of one changed file."""
+"""Seconds for all tests of one changed file, and for all calls on which it is compared."""
+TESTING, COMPARING = range(2)
+"""The steps of a process that tries a changed file."""
 FAILED = "failed"
 MAX_NUMBER = 100_000
 """The longest text that is made for a number in a condition."""
@@ -110,11 +113,8 @@ def plan_trials(
             tests.append(PassedTest(example, agent))
         elif status == FAILED and number < len(examples) - len(more):
             failed.append((example.place, agent))
-    # The first agent of each example notices most; the others take as long again.
-    tests.sort(key=lambda test: agents.index(test.agent) if test.agent in agents else 0)
     calls = tuple(_calls_to_compare(path.read_text(encoding="utf-8"), examples))
-    agent = tests[0].agent if tests else agents[0]
-    answers = sandbox.run(answer_calls, inside, agent, calls)
+    answers = sandbox.run(answer_calls, inside, tests, calls)
     parts = (__version__, digest, list(agents), [repr(example) for example in more])
     content = hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
     return Plan(str(path), tuple(tests), tuple(failed), calls, tuple(answers), content)
@@ -203,6 +203,8 @@ def _try(sandbox: Sandbox, plan: Plan, mutant: Mutant) -> Noticed:
         noticed = sandbox.run(try_mutant, inside, mutant.source, plan)
         return Noticed(*sandbox.outside(list(noticed)))
     except RunEndedError as error:
+        if error.step == COMPARING:  # every test has passed
+            return Noticed()
         return Noticed("it ran out of time" if error.is_late else "its process ended")
     except UsageError as error:
         return Noticed(str(error).partition("\n")[0])
@@ -222,17 +224,25 @@ def run_tests(
     hooks = load_hooks(path)
     examples = [*hooks.examples, *more]
     results: list[tuple[int, str, str]] = []
-    for number, example in enumerate(examples):
-        for agent in example.agents or agents:
-            status = run_example(hooks, example, agent).status
-            results.append((number, agent, status))
+    # The first agent notices most; the others take as long again.
+    for agent in dict.fromkeys(chain(agents, *(example.agents for example in examples))):
+        for number, example in enumerate(examples):
+            if agent in (example.agents or agents):
+                results.append((number, agent, run_example(hooks, example, agent).status))
     return examples, results
 
 
-def answer_calls(_run: SandboxRun, path: str, agent: str, calls: Sequence[Example]) -> list[str]:
-    """Return what a hook file answers to calls, as a function of a sandbox."""
+def answer_calls(
+    _run: SandboxRun, path: str, tests: Sequence[PassedTest], calls: Sequence[Example]
+) -> list[str]:
+    """Return what a hook file answers to calls after its tests, as a function of a sandbox.
+
+    Changed files get the same events in the same order: a hook may remember earlier ones.
+    """
     hooks = load_hooks(path)
-    return [_answer(hooks, call, agent) for call in calls]
+    for example, agent in tests:
+        run_example(hooks, example, agent)
+    return [_answer(hooks, call, tests[0].agent) for call in calls if tests]
 
 
 def try_mutant(run: SandboxRun, path: str, source: str, plan: Plan) -> Noticed:
@@ -241,12 +251,13 @@ def try_mutant(run: SandboxRun, path: str, source: str, plan: Plan) -> Noticed:
     Raises:
         UsageError: If it cannot be imported.
     """
-    run.begin(0, LIMIT)
+    run.begin(TESTING, LIMIT)
     Path(path).write_text(source, encoding="utf-8")
     hooks = load_hooks(path)
     for example, agent in plan.tests:
         if run_example(hooks, example, agent).status == FAILED:
             return Noticed(f"{example.place} ({agent})")
+    run.begin(COMPARING, LIMIT)
     agent = plan.tests[0].agent
     for call, answer in zip(plan.calls, plan.answers, strict=True):
         if answer != FAILED and _answer(hooks, call, agent) != answer:
@@ -296,7 +307,15 @@ def _literal(value: object) -> str:
 
 
 def _calls_to_compare(source: str, examples: Sequence[Example]) -> Iterator[Example]:
-    """Yield calls on which a change may show: made of the examples, texts and numbers of a file."""
+    """Yield calls on which a change may show, each once; in its own session if the file has any."""
+    unique = {repr(call): call for call in _calls_of(source, examples)}
+    for number, call in enumerate(unique.values()):
+        fields = {**call.fields, "session_id": f"call-{number}"}
+        yield call.replace(fields=fields) if "session_id" in source else call
+
+
+def _calls_of(source: str, examples: Sequence[Example]) -> Iterator[Example]:
+    """Yield calls that are made of the examples, texts and numbers of a file."""
     for call in read_set(OWN_SET).calls:
         event = call.event
         yield _call(event["event"], event["tool"], event["input"])
@@ -305,6 +324,7 @@ def _calls_to_compare(source: str, examples: Sequence[Example]) -> Iterator[Exam
     tools |= dict.fromkeys(text for text in texts if text in TOOLS)
     for example in examples:
         yield from _variants(example, tools, texts)
+    yield from _with_other_items(source, examples)
     for text in texts:
         yield _call("before_tool", "shell", {"command": text})
         yield _call("before_tool", "write_file", {"file_path": text, "content": "x"})
@@ -349,6 +369,29 @@ def _variants(example: Example, tools: dict[str, None], texts: Sequence[str]) ->
         name = next(iter(TOOLS.get(other, ("text",))))
         for value in values.values():
             yield _call(example.event, other, {name: value})
+
+
+def _with_other_items(source: str, examples: Sequence[Example]) -> Iterator[Example]:
+    """Yield examples with one item of a list of the file in the place of another one."""
+    texts = [
+        (example, name, value)
+        for example in examples
+        for name, value in (example.fields.get("tool_input") or {}).items()
+        if isinstance(value, str)
+    ]
+    for node in ast.walk(ast.parse(source)):
+        parts = node.elts if isinstance(node, ast.Set | ast.List | ast.Tuple) else []
+        values = [part.value for part in parts if isinstance(part, ast.Constant)]
+        items = [value for value in values if isinstance(value, str) and value]
+        for item in items:
+            expected: set[str] = set()
+            for example, name, text in texts:
+                other = next((other for other in items if other in text), item)
+                if other == item or example.expect in expected:
+                    continue
+                expected.add(example.expect)
+                arguments = {**example.fields["tool_input"], name: text.replace(other, item)}
+                yield _call(example.event, str(example.fields["tool_name"]), arguments)
 
 
 def _near(text: str) -> tuple[str, ...]:

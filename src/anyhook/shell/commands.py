@@ -47,6 +47,7 @@ def read_commands(
 def _read(text: str, home: str | None, cwd: str, shell: str | None) -> tuple[Command, ...]:
     reader = Reader(len(text), walk, _HANDLERS, reads_zsh=shell in {None, "zsh"})
     scope = Scope(home, cwd)
+    scope.variables = dict.fromkeys("@*", "")  # an agent's shell is started without arguments
     if shell is None or shell in _SHELLS:
         reader.read_text(text, scope, ())
     else:

@@ -10,7 +10,7 @@ from anyhook.expressions import expression
 from anyhook.shell.code import find_targets
 from anyhook.shell.effect_rows import ALWAYS_RECURSIVE, GIT_ROWS, RECURSIVE, ROWS
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
-from anyhook.shell.options import canonical_program
+from anyhook.shell.options import FIND_WITHOUT_TESTS, canonical_program
 from anyhook.shell.paths import join_path
 from anyhook.shell.subject import Effect
 
@@ -258,7 +258,10 @@ def _find(finder: _Finder) -> Iterator[Effect]:
         for root in finder.read.operands or [_HERE]:
             text = f"{root.text}/**/{names[0].text}" if has_one_name else root.text
             kind = PATTERN if deletes and root.kind != VAGUE else VAGUE
-            yield from finder.path("deletes", Value(text, kind), is_recursive=True)
+            # What a test such as `-mtime +30` leaves is not known.
+            is_likely = not has_one_name and not subject.read.options.keys() <= FIND_WITHOUT_TESTS
+            target = Value(text, kind)
+            yield from finder.path("deletes", target, is_recursive=True, is_likely=is_likely)
     written = [*subject.values("-fprint", "-fprint0", "-fls"), *subject.values("-fprintf")[:1]]
     yield from finder.paths("writes", written)
 
@@ -399,6 +402,9 @@ def _assign(letters: Sequence[str], operands: Sequence[Value]) -> Iterator[tuple
     after = letters[letters.index(several) + 1 :]
     count = max(len(operands) - len(before) - len(after), 0)
     yield from zip(operands, [*before, *[several[0]] * count, *after], strict=False)
+    # In `chmod $@`, the one word may stand for those that follow.
+    if operands and operands[-1].may_split and len(operands) <= len(before):
+        yield operands[-1], several[0]
 
 
 def _is_remote(text: str) -> bool:

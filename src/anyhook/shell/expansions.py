@@ -61,6 +61,7 @@ _PRINTED_WORD = expression(r"'([^'%]*)'|\"([^\"%]*)\"|([^\s'\"%*?\[{~#]+)")
 _LOCATED = expression(
     r"(?:\$\(|`)\s*(?:which|command\s+-v|type\s+-[pP]|realpath)\s+(?P<program>[\w./+-]+)\s*[)`]"
 )
+_OTHER_HOME = expression(r"~[\w+-][\w.-]*(?:/|$)")
 _FILE_PATTERN = expression(r"[*?\[]|[+@!]\(")
 _ANSI_ESCAPE = expression(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))",
@@ -98,8 +99,7 @@ def expand(
     """
     source = word.source
     if not word.is_vague:
-        text = word.text
-        return [Value(_expand_home(text, home) if source[:1] == "~" else text)]
+        return [_with_home(Value(word.text), source, home)]
     parts = list(_parts(word, variables, home, directory))
     if "{" in source:
         alternatives = _expand_braces(parts)
@@ -109,9 +109,10 @@ def expand(
         alternatives = [parts]
     values: list[Value] = []
     for alternative in alternatives:
-        values += _fields(alternative)
-    if source[:1] == "~" and values:
-        values[0] = values[0]._replace(text=_expand_home(values[0].text, home))
+        fields = _fields(alternative)
+        if fields and alternative[0][1] == _PLAIN:
+            fields[0] = _with_home(fields[0], alternative[0][0], home)
+        values += fields
     return values
 
 
@@ -145,6 +146,19 @@ def expand_text(
             return None
         text += part
     return text
+
+
+def _with_home(value: Value, plain: str, home: str | None) -> Value:
+    """Return a word with the directory that `~` in front of it stands for.
+
+    Args:
+        value: The word.
+        plain: How it begins, as far as that is not quoted.
+        home: The directory of the user; that of another one (`~root`) is not known.
+    """
+    if _OTHER_HOME.match(plain):
+        return value._replace(kind=VAGUE)
+    return value._replace(text=_expand_home(value.text, home)) if plain[:1] == "~" else value
 
 
 def _expand_home(text: str, home: str | None) -> str:

@@ -88,7 +88,9 @@ class PathPattern:
             return None
         if _overlaps(self._segments, segments):
             is_literal = not any(_WILDCARD.search(segment) for segment in segments)
-            return True if is_literal or self._covers_text(segments) else None
+            # `.git/HEA?` is `.git/HEAD` too; what `find` sets aside of `**` is not known.
+            is_one_file = self._fixed == len(self._segments) and ANYWHERE not in segments
+            return True if is_literal or is_one_file or self._covers_text(segments) else None
         if is_recursive and _overlaps(self._segments, (*segments, ANYWHERE)):
             # `rm -rf src` certainly deletes what is in `src/**`, and perhaps some `**/*.py`.
             is_above = len(segments) <= self._fixed and _names_overlap(

@@ -7,6 +7,7 @@ the texts and commands that they find.
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.expressions import expression
@@ -192,7 +193,8 @@ class Reader:
                 self.commands.append(self.make(call._replace(name="")))
             return
         head = values[0]
-        if head.kind != LITERAL or len(call.wrappers) >= _MAX_DEPTH:
+        is_known = head.kind == LITERAL and call.scope.placeholder not in head.text
+        if not is_known or len(call.wrappers) >= _MAX_DEPTH:
             unknown = call._replace(name="")
             self.commands.append(self.make(unknown, values, certain=False))
             return
@@ -207,7 +209,11 @@ class Reader:
             inner = call.scope.copy()
             body = inner.aliases[call.name]
             inner.aliases = {}
-            self.read_joined([Value(body), *call.values[1:]], inner, call.wrappers)
+            rest = [
+                value._replace(text=shlex.quote(value.text)) if value.kind == LITERAL else value
+                for value in call.values[1:]
+            ]
+            self.read_joined([Value(body), *rest], inner, call.wrappers)
         # To some file systems capitals do not count.
         handler = self._handlers.get(name) or self._handlers.get(name.lower())
         if handler is not None:

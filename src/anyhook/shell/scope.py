@@ -49,6 +49,7 @@ class Scope:
         input: The standard input of the next command.
         base_input: The standard input of the text.
         exits_on_error: Whether the shell ends when a command fails (`set -e`).
+        placeholder: What `xargs`, `parallel` or `find -exec` replaces by a word of its input.
     """
 
     __slots__ = (
@@ -61,6 +62,7 @@ class Scope:
         "home",
         "input",
         "other_directories",
+        "placeholder",
         "variables",
     )
 
@@ -74,6 +76,7 @@ class Scope:
         self.fixed: set[str] = set()
         self.input = self.base_input = NO_INPUT
         self.exits_on_error = False
+        self.placeholder = "{}"
 
     def copy(self) -> Scope:
         """Return a scope for a subshell."""
@@ -85,6 +88,7 @@ class Scope:
         copy.fixed = self.fixed
         copy.input = copy.base_input = self.input
         copy.exits_on_error = self.exits_on_error
+        copy.placeholder = self.placeholder
         return copy
 
     def forget_variables(self) -> None:

@@ -232,7 +232,7 @@ class _Walk:
         if kind in _DUPLICATES and (value.text.isdigit() or value.text == "-"):
             return
         if operator in _READS:
-            line.input = UNKNOWN_INPUT
+            line.input = Input("") if value.text == "/dev/null" else UNKNOWN_INPUT
         line.redirects.append(Redirect(operator, value.text, value.kind == LITERAL))
 
     def _flush_redirects(self) -> None:
@@ -294,7 +294,7 @@ class _Walk:
         self._flush_redirects()
         if operator in {"|", "|&"}:
             self.scope.input = Input(line.last_output)
-            if line.moved is not None:
+            if line.moved is not None and line.last_program in _CHANGES_DIRECTORY:
                 self.scope.set_directories(line.moved[1])
         else:
             self._end_pipeline(operator)
@@ -379,7 +379,7 @@ def _output(values: Sequence[Value], received: Input | None) -> str | None:
 
 def _printf(template: str, arguments: list[str]) -> str | None:
     """Return what `printf` prints; `None` if the template is more than texts and `%s`."""
-    template = template.replace("\\n", "\n").replace("\\t", "\t")
+    template = template.replace("\\n", "\n").replace("\\t", "\t").replace("\\0", "\0")
     count = template.count("%s")
     if "\\" in template or template.count("%") > count:
         return None

@@ -11,7 +11,13 @@ import shlex
 from typing import TYPE_CHECKING
 
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
-from anyhook.shell.options import NO_OPTIONS, canonical_program, find_table, read_arguments
+from anyhook.shell.options import (
+    FIND_WITHOUT_TESTS,
+    NO_OPTIONS,
+    canonical_program,
+    find_table,
+    read_arguments,
+)
 from anyhook.shell.parser import ASSIGNMENT
 from anyhook.shell.runners import RUNNERS, TEXT, WRAPPER_NAMES, Runner
 from anyhook.shell.scope import NO_INPUT, Scope
@@ -26,9 +32,9 @@ if TYPE_CHECKING:
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
 _PACKAGE_RUNNERS = frozenset({"npx", "uvx", "bunx", "pnpx"})
 _KEEPS_WORDS = frozenset(
-    {"--max-args", "--no-run-if-empty", "--verbose", "--max-procs", "--max-chars", "--exit"}
+    "--max-args --no-run-if-empty --verbose --max-procs --max-chars --exit --null".split()
 )
-"""Options of `xargs` with which it splits its input at blanks."""
+"""Options of `xargs` that change nothing in the words that it adds."""
 _SPLIT_OPTION = "--split-string"
 """Option of `env` whose value is split into words, in front of the others."""
 _QUOTES = frozenset("'\"\\")
@@ -75,10 +81,13 @@ def _run_inner(reader: Reader, call: Call, runner: Runner, table: Table | None, 
     values = call.values
     read = read_arguments(table or NO_OPTIONS, values, start, runner.operands)
     split = read.options.get(_SPLIT_OPTION)
-    if split and read.rest < len(values):
-        # `env -S git push` puts the words behind the option behind those of its value.
-        text = shlex.join([value.text for value in values[read.rest :]])
-        is_known = all(value.kind == LITERAL for value in values[read.rest :])
+    rest = read.rest
+    while split and read_arguments(table, values[: rest - 1], start).options.get(_SPLIT_OPTION):
+        rest -= 1
+    if split and rest < len(values):
+        # `env -S rm -f x` puts the words behind the option behind those of its value.
+        text = shlex.join([value.text for value in values[rest:]])
+        is_known = all(value.kind == LITERAL for value in values[rest:])
         joined = split[-1]._replace(text=f"{split[-1].text} {text}")
         paths = read.options.get("--chdir", ())
         values = [
@@ -153,8 +162,8 @@ def _run_words(reader: Reader, inner: Call, own: Command) -> None:
     scope = inner.scope
     program = own.program
     if program in {"xargs", "gxargs"}:
-        words = _with_input(own, words, scope)
         scope = scope.copy()
+        words = _with_input(own, words, scope)
         scope.input = NO_INPUT
     elif program == "parallel":
         _run_parallel(reader, inner)
@@ -180,21 +189,24 @@ def _run_parallel(reader: Reader, inner: Call) -> None:
 
 
 def _with_input(xargs: Command, words: list[Value], scope: Scope) -> list[Value]:
-    """Return the words of a command with those that `xargs` adds."""
+    """Return the words of a command with those that `xargs` adds; note its placeholder."""
     options = xargs.read.options
     placeholders = [value.text for value in options.get("-I", ())]
     if "--replace" in options:
         placeholders += [value.text for value in options["--replace"]] or ["{}"]
     if placeholders:
-        placeholder = placeholders[-1]
+        placeholder = scope.placeholder = placeholders[-1]
         return [
             value._replace(kind=VAGUE, may_split=False) if placeholder in value.text else value
             for value in words
         ]
     text = scope.input.text
     is_plain = options.keys() <= _KEEPS_WORDS and scope.input.is_certain
-    if text and is_plain and _QUOTES.isdisjoint(text):
-        return [*words, *[Value(word) for word in text.split()]]
+    if text is not None and is_plain:
+        if "--null" in options:
+            return [*words, *[Value(word) for word in text.split("\0") if word]]
+        if _QUOTES.isdisjoint(text):
+            return [*words, *[Value(word) for word in text.split()]]
     return [*words, Value("{}", VAGUE, may_split=True)]
 
 
@@ -212,16 +224,19 @@ def _run_find(reader: Reader, call: Call) -> None:
 def _with_files(command: list[Value], find: Command) -> list[Value]:
     """Return a command of `find -exec` with what `{}` stands for."""
     roots = find.read.operands or [Value(".")]
-    names = find.read.options.get("-name", [])
-    has_one_name = len(names) == 1 and "-o" not in find.read.options
+    options = find.read.options
+    names = options.get("-name", [])
+    has_one_name = len(names) == 1 and "-o" not in options
     name = f"/{names[0].text}" if has_one_name else ""
+    reaches_roots = options.keys() <= FIND_WITHOUT_TESTS
     words: list[Value] = []
     for value in command:
         if value.text != "{}":
             words.append(value._replace(kind=VAGUE) if "{}" in value.text else value)
-        elif any(root.kind == VAGUE for root in roots) or "-execdir" in find.read.options:
+        elif any(root.kind == VAGUE for root in roots) or "-execdir" in options:
             words.append(Value("{}", VAGUE))
         else:
+            words += [root._replace(kind=PATTERN) for root in roots if reaches_roots]
             words += [Value(f"{root.text}/**{name}", PATTERN) for root in roots]
     return words
 

@@ -2,7 +2,8 @@
 
 A guard compares them with what they were when it looked last. What has changed is kept until the
 user has reviewed it with `anyhook trust`, and `anyhook check` and `anyhook list` report it, with
-what has changed since.
+what has changed since. The record starts when the guard is trusted; until it looks, only settings
+that lose hooks are reported, because users edit their own settings.
 
 ```
 changes/DIGEST.json     what the files in one directory were, and what changed in them
@@ -15,8 +16,9 @@ import difflib
 import hashlib
 import json
 import os
+import re
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +37,7 @@ MAX_CHANGES = 50
 """Changes that are kept of one directory; the oldest are dropped."""
 MAX_LINES = 40
 """Lines of a difference that are kept."""
+_HOOK_FILE = re.compile(r"\.anyhook/([\w.-]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +66,18 @@ class _Content:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What is kept about a directory."""
+    """What is kept about a directory, and whether a guard has looked since the user trusted it."""
 
     directory: str
     files: dict[str, _Content] = field(default_factory=dict)
     changes: list[ChangedFile] = field(default_factory=list)
+    has_looked: bool = True
 
 
 def look_for_changes(directory: str, files: Iterable[str | os.PathLike[str]]) -> list[ChangedFile]:
-    """Return which files are not what they were at the last call; none at the first call.
+    """Return which files are not what they were at the last call.
+
+    The first call after the user has trusted the guard returns those that lost hooks.
 
     The record of what the user has trusted in the directory counts as one of the files. Changes are
     kept until the user runs `anyhook trust` there.
@@ -83,13 +89,12 @@ def look_for_changes(directory: str, files: Iterable[str | os.PathLike[str]]) ->
     Raises:
         OSError: If it cannot be remembered what the files are.
     """
-    name = f"{record_name(directory)}.json"
-    record = data_directory() / "changes" / name
-    trusted = data_directory() / "trust" / name
+    record = _record_of(directory)
+    trusted = data_directory() / "trust" / record.name
     kept = _read(record)
     before = kept.files if kept is not None else {}
     now = _read_contents([*before, *[os.fspath(file) for file in files], str(trusted)])
-    changes = _compare(before, now) if kept is not None else []
+    changes = _compare(kept, now) if kept is not None else []
     unreviewed = [*kept.changes, *changes][-MAX_CHANGES:] if kept is not None else []
     record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     _write(record, _Kept(os.path.realpath(directory), now, unreviewed))
@@ -104,7 +109,7 @@ def changes_to_review(project: Path) -> list[ChangedFile]:
     """
     changes: list[ChangedFile] = []
     for kept in _kept_of(project).values():
-        changes += [*kept.changes, *_compare(kept.files, _read_contents(kept.files))]
+        changes += [*kept.changes, *_compare(kept, _read_contents(kept.files))]
     return sorted(changes, key=lambda change: change.time)
 
 
@@ -126,26 +131,46 @@ def accept_files(paths: Iterable[str | os.PathLike[str]]) -> None:
             elif path in files or Path(path).is_relative_to(kept.directory):
                 files[path] = content
         if files != kept.files:
-            _write(record, _Kept(kept.directory, files, kept.changes))
+            _write(record, replace(kept, files=files))
+
+
+def start_record(project: Path, settings: Iterable[str]) -> None:
+    """Keep what settings files are until a guard looks at the project; it may have done so before.
+
+    Raises:
+        OSError: If it cannot be remembered what the files are.
+    """
+    record = _record_of(project)
+    kept = _read(record) or _Kept(os.path.realpath(project), has_looked=False)
+    if not kept.has_looked:
+        record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write(record, replace(kept, files={**kept.files, **_read_contents(settings)}))
 
 
 def forget_changes(project: Path) -> None:
     """Forget what changed in a project: the user has reviewed it, and the files count as they are.
 
     Raises:
-        OSError: If what is kept cannot be deleted.
+        OSError: If what is kept cannot be written.
     """
-    for record in _kept_of(project):
-        record.unlink(missing_ok=True)
+    for record, kept in _kept_of(project).items():
+        files = _read_contents(kept.files)
+        _write(record, replace(kept, files=files, changes=[], has_looked=False))
 
 
-def _compare(before: Mapping[str, _Content], now: Mapping[str, _Content]) -> list[ChangedFile]:
+def _compare(kept: _Kept, now: Mapping[str, _Content]) -> list[ChangedFile]:
     changes: list[ChangedFile] = []
-    for path in sorted({*before, *now}):
-        old, new = before.get(path), now.get(path)
-        if old != new:
+    for path in sorted({*kept.files, *now}):
+        old, new = kept.files.get(path), now.get(path)
+        if old != new and (kept.has_looked or _loses_hooks(old, new)):
             changes.append(ChangedFile(path, time.time(), _difference(old, new)))
     return changes
+
+
+def _loses_hooks(old: _Content | None, new: _Content | None) -> bool:
+    """Return whether a file named hook files that it does not name any more."""
+    before, after = [_HOOK_FILE.findall(content.text if content else "") for content in (old, new)]
+    return not set(before) <= set(after)
 
 
 def _read_contents(paths: Iterable[str]) -> dict[str, _Content]:
@@ -187,6 +212,10 @@ def _difference(old: _Content | None, new: _Content | None) -> tuple[str, ...]:
 # -- what is kept
 
 
+def _record_of(directory: str | os.PathLike[str]) -> Path:
+    return data_directory() / "changes" / f"{record_name(directory)}.json"
+
+
 def _kept_of(project: Path) -> dict[Path, _Kept]:
     """Return what is kept about a project and the directories in it, by the file that holds it."""
     root = os.path.realpath(project)
@@ -211,6 +240,6 @@ def _read(record: Path) -> _Kept | None:
             ChangedFile(change["file"], float(change["time"]), tuple(change["difference"]))
             for change in kept["changes"]
         ]
-        return _Kept(kept["directory"], files, changes)
+        return _Kept(kept["directory"], files, changes, kept["has_looked"] is True)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

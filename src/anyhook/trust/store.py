@@ -15,7 +15,7 @@ from anyhook.atomic_write import replace_file
 from anyhook.errors import SettingsError
 from anyhook.files import data_directory, identity_of, locked, read_user_file, record_name
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
-from anyhook.trust.changes import accept_files
+from anyhook.trust.changes import accept_files, start_record
 from anyhook.trust.records import Records, TrustChange, object_member, record_subjects
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ class TrustStore:
     def trust(self, project: Path, subjects: Iterable[TrustSubject], *, agent: str) -> None:
         """Record that a project's hooks for one agent may run as they are now, and no others.
 
+        If a guard looks for changes of settings, what these are now is kept until it does.
+
         Args:
             project: Directory of the project.
             subjects: Its hooks.
@@ -86,6 +88,7 @@ class TrustStore:
             OSError: If the store cannot be written, or another process holds it.
             SettingsError: If others can write it.
         """
+        subjects = list(subjects)
         entries, trees = record_subjects(subjects, agent)
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = self._file(project)
@@ -99,6 +102,9 @@ class TrustStore:
                 if _agent_of(entry) != agent:
                     entries[key] = entry
             _write(file, project, entries, {**trees, **recorded.trees})
+        texts = [script.text or "" for subject in subjects for script in subject.scripts]
+        if any("look_for_changes" in text for text in texts):
+            start_record(project, {subject.handler.place.file for subject in subjects})
 
     def forget(
         self, project: Path, agent: str, configured: Collection[str], paths: Collection[str]

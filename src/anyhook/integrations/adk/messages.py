@@ -6,13 +6,17 @@ back as the very same object, so bytes, signatures and function calls are never 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from anyhook.agents.gemini.model_api import response_from_api, response_to_api
-from anyhook.integrations.model_api import ShownRequest, is_tool_allowed
+from anyhook.integrations.model_api import (
+    OriginalParts,
+    ShownRequest,
+    ShownResponse,
+    is_tool_allowed,
+)
 from anyhook.model.json import dump_json
 
 if TYPE_CHECKING:
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from google.adk.workflow import BaseNode
     from pydantic import BaseModel
 
-    from anyhook.integrations.model_api import RequestChanges
+    from anyhook.integrations.model_api import RequestChanges, ResponseChanges
     from anyhook.model.llm import LLMResponse, ToolConfig
 
 SHOWN_CONFIG = {"temperature", "top_p", "top_k", "max_output_tokens", "tool_config"}
@@ -41,8 +45,7 @@ class _Translator:
         return parts
 
     def rebuild(self, content: types.Content | None, role: str, parts: list[Any]) -> list[Any]:
-        originals = [] if content is None else _original_parts(to_json(content), content)
-        return [_rebuild_content({"role": role, "parts": parts}, originals)]
+        return [_rebuild_content(content, role, parts)]
 
 
 def shown_request(request: LlmRequest) -> ShownRequest:
@@ -65,65 +68,36 @@ def change_request(request: LlmRequest, changes: RequestChanges) -> None:
         setattr(request.config, name, getattr(new_config, name))
 
 
-class ShownResponse:
-    """A response as hooks see it.
+def shown_response(response: LlmResponse) -> ShownResponse:
+    """Return a response as hooks see it."""
+    reason = response.finish_reason
+    return ShownResponse(
+        to_json(response.content).get("parts", []),
+        None if reason is None else reason.value,
+        to_json(response.usage_metadata),
+    )
 
-    Args:
-        response: ADK's response.
 
-    Attributes:
-        stable: The response in the stable form.
-    """
-
-    def __init__(self, response: LlmResponse) -> None:
-        self._response = response
-        candidate: dict[str, Any] = {"content": to_json(response.content), "index": 0}
-        if response.finish_reason is not None:
-            candidate["finishReason"] = response.finish_reason.value
-        self._api: dict[str, Any] = {"candidates": [candidate]}
-        if response.usage_metadata is not None:
-            self._api["usageMetadata"] = to_json(response.usage_metadata)
-        self.stable: LLMResponse = response_from_api(self._api)
-
-    def changed(self, wanted: LLMResponse) -> LlmResponse:
-        """Return ADK's response with the changes of hooks."""
-        api = response_to_api(self._api, wanted)
-        (shown,) = self._api["candidates"]
-        originals = _original_parts(shown["content"], self._response.content)
-        # A response of ADK has one candidate; without any it is empty.
-        candidates = api.get("candidates") or [{"content": {"role": "model"}}]
-        candidate = candidates[0]
-        new_content = _rebuild_content(candidate.get("content") or {}, originals)
-        update: dict[str, Any] = {"content": new_content}
-        if candidate.get("finishReason"):
-            update["finish_reason"] = types.FinishReason(candidate["finishReason"])
-        if api.get("usageMetadata") != self._api.get("usageMetadata"):
-            usage = types.GenerateContentResponseUsageMetadata
-            update["usage_metadata"] = usage.model_validate_json(dump_json(api["usageMetadata"]))
-        return self._response.model_copy(update=update)
+def changed_response(response: LlmResponse, changes: ResponseChanges) -> LlmResponse:
+    """Return a response with the changes of hooks."""
+    content = _rebuild_content(response.content, "model", changes.parts)
+    update: dict[str, Any] = {"content": content}
+    if changes.finish_reason is not None:
+        update["finish_reason"] = types.FinishReason(changes.finish_reason)
+    if changes.usage is not None:
+        usage = types.GenerateContentResponseUsageMetadata
+        update["usage_metadata"] = usage.model_validate_json(dump_json(changes.usage))
+    return response.model_copy(update=update)
 
 
 def new_response(stable: LLMResponse) -> LlmResponse:
     """Return ADK's response for one that a hook wrote."""
-    api = dump_json(response_to_api(None, stable))
-    return LlmResponse.create(types.GenerateContentResponse.model_validate_json(api))
+    return changed_response(LlmResponse(), ShownResponse([]).changes(stable))
 
 
 def error_response(code: str, reason: str) -> LlmResponse:
     """Return a response that ends a run with an error."""
     return LlmResponse(error_code=code, error_message=reason)
-
-
-class _OriginalPart(NamedTuple):
-    """A part of a content, and the JSON that hooks saw of it."""
-
-    json: dict[str, Any]
-    part: types.Part
-
-
-def _original_parts(entry: dict[str, Any], content: types.Content | None) -> list[_OriginalPart]:
-    pairs = zip(entry.get("parts", ()), _parts_of(content), strict=True)
-    return [_OriginalPart(json, part) for json, part in pairs]
 
 
 def _parts_of(content: types.Content | None) -> list[types.Part]:
@@ -132,27 +106,17 @@ def _parts_of(content: types.Content | None) -> list[types.Part]:
     return content.parts
 
 
-def _rebuild_content(entry: dict[str, Any], originals: Sequence[_OriginalPart]) -> types.Content:
-    """Return the content of its JSON; a part whose JSON is an original's is that very object."""
-    remaining = list(originals)
+def _rebuild_content(
+    content: types.Content | None, role: str, new_parts: Sequence[Any]
+) -> types.Content:
+    """Return a content with the parts that hooks left; those they did not change are the same."""
+    originals = OriginalParts(to_json(content).get("parts", ()), _parts_of(content))
     parts: list[types.Part] = []
-    for part in entry.get("parts") or ():
-        original = _take_original(remaining, part)
-        if original is not None:
-            parts.append(original)
-        else:
-            # Only the JSON mode of validation decodes bytes from base64.
-            parts.append(types.Part.model_validate_json(dump_json(part)))
-    return types.Content(role=entry.get("role"), parts=parts)
-
-
-def _take_original(originals: list[_OriginalPart], part: dict[str, Any]) -> types.Part | None:
-    """Remove and return the first original with the JSON of a part; `None` if none has it."""
-    for index, original in enumerate(originals):
-        if original.json == part:
-            del originals[index]
-            return original.part
-    return None
+    for part in new_parts:
+        original = originals.take(part)
+        # Only the JSON mode of validation decodes bytes from base64.
+        parts.append(original or types.Part.model_validate_json(dump_json(part)))
+    return types.Content(role=role, parts=parts)
 
 
 def select_tools(request: LlmRequest, choice: ToolConfig) -> None:

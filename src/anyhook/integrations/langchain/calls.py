@@ -21,13 +21,14 @@ from langgraph.types import Command
 
 from anyhook.errors import StoppedError
 from anyhook.integrations.langchain.messages import (
-    ShownResponse,
     append_texts,
     changed_request,
+    changed_response,
+    new_response,
     notice,
-    response_message,
     select_tools,
     shown_request,
+    shown_response,
     tool_name,
     with_model_name,
 )
@@ -60,7 +61,7 @@ async def call_model(
     names = [tool_name(tool) for tool in request.tools]
     call = await wait(session.before_model(shown.stable, tools=names))
     if call.response is not None:
-        return response_message(call.response)
+        return new_response(call.response)
     if call.denied is not None:
         state.is_turn_denied = True
         session.messages.send(call.denied)
@@ -127,14 +128,14 @@ async def _decide_response(
     messages = [message for message in response.result if isinstance(message, AIMessage)]
     if not messages:
         return response
-    shown = ShownResponse(messages[0])
+    shown = shown_response(messages[0])
     reply = await wait(session.after_model(call.request, shown.stable))
     if reply.response is None:
         session.messages.send(str(reply.denied))
         return notice(str(reply.denied))
     if not reply.changed:
         return response
-    changed = shown.changed(reply.response)
+    changed = changed_response(messages[0], shown.changes(reply.response))
     result = _replace_message(response.result, messages[0], changed)
     structured = _structured_response(request, response, changed)
     return replace(response, result=result, structured_response=structured)

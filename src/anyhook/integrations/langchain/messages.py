@@ -20,14 +20,13 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from anyhook.agents.gemini.model_api import response_from_api, response_to_api
 from anyhook.integrations.host_tools import text_of
 from anyhook.integrations.model_api import (
     SAMPLING,
     TOKEN_COUNTS,
     ShownRequest,
+    ShownResponse,
     is_tool_allowed,
-    response_parts,
     sampling_config,
 )
 
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from langchain.agents.middleware.types import ModelRequest
     from langchain_core.language_models import BaseChatModel
 
-    from anyhook.integrations.model_api import RequestChanges
+    from anyhook.integrations.model_api import RequestChanges, ResponseChanges
     from anyhook.model.llm import LLMResponse, ToolConfig
 
 MessageT = TypeVar("MessageT", bound=BaseMessage)
@@ -398,44 +397,20 @@ def tool_name(tool: Any) -> str:
     return str(members.get("name") or tool.get("type") or "")
 
 
-class ShownResponse:
-    """A response as hooks see it.
-
-    Args:
-        message: The message of the model.
-
-    Attributes:
-        stable: The response in the stable form.
-    """
-
-    def __init__(self, message: AIMessage) -> None:
-        self._message = message
-        content = {"role": "model", "parts": _parts_from_message(message)}
-        candidate: dict[str, Any] = {"content": content, "index": 0}
-        metadata = message.response_metadata
-        reason = str(metadata.get("finish_reason") or metadata.get("stop_reason")).lower()
-        if reason in FINISH_REASONS:
-            candidate["finishReason"] = FINISH_REASONS[reason]
-        self._api: dict[str, Any] = {"candidates": [candidate]}
-        usage: Mapping[str, Any] = message.usage_metadata or {}
-        counts = {key: usage[name] for key, name in TOKEN_COUNTS.items() if name in usage}
-        if counts:
-            self._api["usageMetadata"] = counts
-        self.stable: LLMResponse = response_from_api(self._api)
-
-    def changed(self, wanted: LLMResponse) -> AIMessage:
-        """Return the message with the texts of hooks; its tool calls and other blocks stay."""
-        return _change_message(self._message, self._api, wanted)
+def shown_response(message: AIMessage) -> ShownResponse:
+    """Return a response as hooks see it."""
+    metadata = message.response_metadata
+    reason = str(metadata.get("finish_reason") or metadata.get("stop_reason")).lower()
+    usage: Mapping[str, Any] = message.usage_metadata or {}
+    counts = {key: usage[name] for key, name in TOKEN_COUNTS.items() if name in usage}
+    return ShownResponse(_parts_from_message(message), FINISH_REASONS.get(reason), counts)
 
 
-def _change_message(message: AIMessage, api: dict[str, Any], wanted: LLMResponse) -> AIMessage:
-    parts = response_parts(response_to_api(api, wanted))
-    return cast("AIMessage", _rebuild_message(message, parts))
+def changed_response(message: AIMessage, changes: ResponseChanges) -> AIMessage:
+    """Return a response with the texts of hooks; its tool calls and other blocks stay."""
+    return cast("AIMessage", _rebuild_message(message, changes.parts))
 
 
-def response_message(response: LLMResponse) -> AIMessage:
+def new_response(response: LLMResponse) -> AIMessage:
     """Return a message for a response that a hook wrote."""
-    message = _change_message(AIMessage(content=""), {"candidates": []}, response)
-    if message.content:
-        return message
-    return AIMessage(content=response.get("text") or "")
+    return changed_response(AIMessage(content=""), ShownResponse([]).changes(response))

@@ -22,18 +22,20 @@ from agents import ModelResponse, Usage
 from anyhook.integrations.host_tools import text_of
 from anyhook.integrations.model_api import (
     SAMPLING,
+    OriginalParts,
     ShownRequest,
-    response_parts,
+    ShownResponse,
     usage_metadata,
 )
 from anyhook.integrations.openai_agents.calls import format_arguments, parse_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from agents.items import TResponseOutputItem
 
     from agents import ModelSettings, TResponseInputItem
+    from anyhook.integrations.model_api import ResponseChanges
     from anyhook.model.llm import LLMResponse, ToolConfig
 
     InputItems = str | list[TResponseInputItem]
@@ -78,17 +80,13 @@ class ItemTranslator:
         """Return the items of parts: each call, output and the like is one, texts are a message."""
         items: list[Any] = []
         content: list[Any] = []
-        originals = _content_of(item) if _is_message(item) else []
-        shown = [_part_from_content(part) for part in originals]
+        old_content = _content_of(item) if _is_message(item) else []
+        originals = OriginalParts(map(_part_from_content, old_content), old_content)
         for part in parts:
             if _represents_item(part):
                 items.append(_item_from_part(item, part))
-            elif part in shown:
-                index = shown.index(part)
-                content.append(originals.pop(index))
-                del shown[index]
             else:
-                content.append(part)
+                content.append(originals.take(part) or part)
         if content:
             items.insert(0, _message_of(item, role, content))
         return items
@@ -215,49 +213,53 @@ def _message_of(item: Any, role: str, content: list[Any]) -> Any:
     return {**old, "content": [part if "type" in part else members | part for part in content]}
 
 
-def response_from_output(
+def shown_response(
     output: Sequence[TResponseOutputItem], usage: Usage | None = None
-) -> LLMResponse:
-    """Return a response in the stable form; its parts are the texts of its messages."""
-    texts = _texts_of_output(output)
+) -> ShownResponse:
+    """Return a response as hooks see it: the texts of its messages, and its function calls."""
+    parts: list[dict[str, Any]] = []
+    for index, item in enumerate(output):
+        parts += [{"text": text, "place": place} for place, text in _texts_of_item(item, index)]
+        if item.type == "function_call":
+            parts += ItemTranslator().parts(item.model_dump())
     is_cut = any(getattr(item, "status", None) == "incomplete" for item in output)
-    candidate = {
-        "content": {"role": "model", "parts": texts},
-        "finishReason": "MAX_TOKENS" if is_cut else "STOP",
-        "index": 0,
-    }
-    response: dict[str, Any] = {"candidates": [candidate]}
-    if texts:
-        response["text"] = "".join(texts)
-    if usage is not None:
-        response["usageMetadata"] = usage_metadata(usage)
-    return cast("LLMResponse", response)
+    counts = None if usage is None else usage_metadata(usage)
+    return ShownResponse(parts, "MAX_TOKENS" if is_cut else "STOP", counts)
 
 
-def change_output(
-    output: Sequence[TResponseOutputItem], response: LLMResponse
+def changed_output(
+    output: Sequence[TResponseOutputItem], changes: ResponseChanges
 ) -> list[TResponseOutputItem]:
-    """Apply the texts of hooks to the items of a response.
+    """Return the items of a response with the texts of hooks.
 
-    Args:
-        output: The original items; not modified.
-        response: The complete response that hooks want.
-
-    Returns:
-        The items; those whose text did not change, and that hold no readable reasoning, are the
-        same objects.
+    Texts that do not correspond to the old ones take the place of the first. Items whose text did
+    not change are the same objects.
     """
-    old, new = _texts_of_output(output), response_parts(response)
-    if old == new:
-        return list(output)
-    if len(old) != len(new):
-        new = ["".join(new)] + [""] * (len(old) - 1)
-    if old:
-        texts = iter(zip(old, new, strict=True))
-        result = [_replace_item_texts(item, texts) for item in output]
+    places = [
+        place for index, item in enumerate(output) for place, _text in _texts_of_item(item, index)
+    ]
+    if not places:
+        result = _insert_message(output, changes.text) if changes.text else list(output)
     else:
-        result = _insert_message(output, new[0])
+        texts = dict.fromkeys(places, "")
+        for part in changes.parts:
+            if "text" in part:
+                texts[part.get("place", places[0])] += part["text"]
+        result = [_change_texts(item, index, texts) for index, item in enumerate(output)]
+    if result == output:
+        return result
     return [_without_readable_reasoning(item) for item in result]
+
+
+def _texts_of_item(item: Any, index: int) -> list[tuple[tuple[int, int], str]]:
+    """Return the texts of an item of a response, each with the numbers of its item and part."""
+    if item.type != "message":
+        return []
+    return [
+        ((index, number), getattr(part, TEXT_MEMBERS[part.type]) or "")
+        for number, part in enumerate(item.content)
+        if part.type in TEXT_MEMBERS
+    ]
 
 
 def _insert_message(output: Sequence[TResponseOutputItem], text: str) -> list[TResponseOutputItem]:
@@ -275,7 +277,7 @@ def new_response(response: LLMResponse, response_id: str | None = None) -> Model
         response: The response in the stable form.
         response_id: What the next request continues, where the server keeps the conversation.
     """
-    item = message_item("".join(response_parts(response)))
+    item = message_item(ShownResponse([]).changes(response).text)
     return ModelResponse(output=[item], usage=Usage(), response_id=response_id)
 
 
@@ -296,34 +298,23 @@ def _output_message(part: Any) -> api.ResponseOutputMessage:
     )
 
 
-def _texts_of_output(output: Iterable[Any]) -> list[str]:
-    texts: list[str] = []
-    for item in output:
-        if item.type != "message":
-            continue
-        parts = [part for part in item.content if part.type in TEXT_MEMBERS]
-        texts += [getattr(part, TEXT_MEMBERS[part.type]) or "" for part in parts]
-    return texts
-
-
-def _replace_item_texts(item: Any, texts: Iterator[tuple[str, str]]) -> Any:
-    """Return an item with its next texts replaced; `texts` yields old and new ones."""
+def _change_texts(item: Any, index: int, texts: Mapping[tuple[int, int], str]) -> Any:
+    """Return an item with new texts, by the numbers of item and part."""
     if item.type != "message":
         return item
-    parts = [_replace_part_text(part, texts) for part in item.content]
+    parts = [
+        _change_text(part, texts.get((index, number))) for number, part in enumerate(item.content)
+    ]
     is_same = all(new is old for new, old in zip(parts, item.content, strict=True))
     if is_same:
         return item
     return item.model_copy(update={"content": parts})
 
 
-def _replace_part_text(part: Any, texts: Iterator[tuple[str, str]]) -> Any:
-    if part.type not in TEXT_MEMBERS:
+def _change_text(part: Any, text: str | None) -> Any:
+    if text is None or getattr(part, TEXT_MEMBERS[part.type]) == text:
         return part
-    old, new = next(texts)
-    if old == new:
-        return part
-    update: dict[str, Any] = {TEXT_MEMBERS[part.type]: new}
+    update: dict[str, Any] = {TEXT_MEMBERS[part.type]: text}
     # Annotations hold positions in the old text, and log probabilities repeat it.
     if part.type == "output_text":
         update |= {"annotations": [], "logprobs": None}

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from agents import Model, ModelProvider, ModelResponse, RunErrorHandlerResult, Usage
+from anyhook.integrations.factory import MODEL_EVENTS
 from anyhook.integrations.model_api import is_tool_allowed
 from anyhook.integrations.openai_agents.items import (
-    change_output,
+    changed_output,
     new_response,
     refusal_item,
-    response_from_output,
     shown_request,
+    shown_response,
     with_tool_mode,
 )
 from anyhook.integrations.openai_agents.state import current_session
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from anyhook.integrations.results import ModelCall
     from anyhook.model.llm import LLMRequest, ToolConfig
 
-MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
 POSITIONAL_ARGUMENTS = (
     "system_instructions",
     "input",
@@ -174,14 +174,14 @@ async def _after_model(
     state: SessionState, request: _HookedRequest, response: ModelResponse, usage: Any
 ) -> ModelResponse:
     """Return the response that hooks leave; the same one if they change nothing."""
-    stable = response_from_output(response.output, usage)
-    reply = await state.session.after_model(request.stable, stable)
+    shown = shown_response(response.output, usage)
+    reply = await state.session.after_model(request.stable, shown.stable)
     if reply.response is None:
         refusal = _refuse(state, reply.denied or "")
         return dataclasses.replace(response, output=[refusal])
     if not reply.changed:
         return response
-    output = change_output(response.output, reply.response)
+    output = changed_output(response.output, shown.changes(reply.response))
     return dataclasses.replace(response, output=output)
 
 

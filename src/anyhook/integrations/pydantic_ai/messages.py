@@ -19,12 +19,14 @@ from pydantic_ai import messages as m
 from pydantic_core import to_jsonable_python
 
 from anyhook.integrations.model_api import (
+    OriginalParts,
     ShownRequest,
+    ShownResponse,
     is_tool_allowed,
     sampling_config,
     usage_metadata,
 )
-from anyhook.model.json import dump_json, repair
+from anyhook.model.json import repair
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
 
+    from anyhook.integrations.model_api import ResponseChanges
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
 
 log = logging.getLogger("anyhook.integrations")
@@ -50,8 +53,6 @@ FROM_FINISH_REASON: dict[str, m.FinishReason] = {
     "RECITATION": "content_filter",
     "OTHER": "error",
 }
-TEXT_PARTS = (m.TextPart, m.ThinkingPart)
-"""Parts of a response whose text hooks see."""
 
 
 def to_json(value: object) -> Any:
@@ -135,100 +136,51 @@ def _add_instructions(
     return replace(parameters, instruction_parts=[*(parameters.instruction_parts or []), *added])
 
 
-def response_to_stable(response: m.ModelResponse) -> LLMResponse:
-    """Return a response in the stable form; texts of thoughts are only among its parts."""
-    texts = [part.content for part in response.parts if isinstance(part, TEXT_PARTS)]
-    candidate: dict[str, Any] = {"content": {"role": "model", "parts": texts}, "index": 0}
-    if response.finish_reason is not None:
-        candidate["finishReason"] = TO_FINISH_REASON[response.finish_reason]
-    answer = [part.content for part in response.parts if isinstance(part, m.TextPart)]
-    stable: Any = {
-        "text": "".join(answer),
-        "candidates": [candidate],
-        "usageMetadata": usage_metadata(response.usage),
-    }
-    return stable  # type: ignore[no-any-return]
-
-
-def response_from_stable(response: LLMResponse, original: m.ModelResponse) -> m.ModelResponse:
-    """Apply the changes of hooks to a response.
-
-    Args:
-        response: The complete response that hooks want, in the stable form.
-        original: The framework's response; an empty one for a synthetic response. Not modified.
-
-    Returns:
-        A response that keeps everything but the texts that changed; its usage is the original's.
-    """
-    result = replace(original, parts=_replace_texts(original.parts, _texts_of_response(response)))
-    candidates: Any = response.get("candidates") or [{}]
-    reason = candidates[0].get("finishReason")
-    # Several reasons of the framework have the same stable form; an unchanged one stays exact.
-    original_reason = TO_FINISH_REASON.get(str(original.finish_reason))
-    if reason is not None and reason != original_reason:
-        result.finish_reason = FROM_FINISH_REASON.get(reason, "error")
-    return result
-
-
-def _texts_of_response(response: LLMResponse) -> list[str]:
-    """Return the parts of a response; a hook may write its whole text instead."""
-    candidates: Any = response.get("candidates") or [{}]
-    content = candidates[0].get("content") or {}
-    parts = content.get("parts")
-    if parts is not None:
-        return list(parts)
-    if "text" in response:
-        return [response["text"]]
-    return []
-
-
-def _replace_texts(
-    parts: Sequence[m.ModelResponsePart], texts: list[str]
-) -> Sequence[m.ModelResponsePart]:
-    text_parts = [part for part in parts if isinstance(part, TEXT_PARTS)]
-    if len(text_parts) != len(texts):
-        return _put_texts(parts, texts)
-    remaining = iter(texts)
-    result: list[m.ModelResponsePart] = []
-    for part in parts:
-        if isinstance(part, TEXT_PARTS):
-            result.append(_replace_text(part, next(remaining)))
+def shown_response(response: m.ModelResponse) -> ShownResponse:
+    """Return a response as hooks see it; texts of thoughts are only among its parts."""
+    parts = []
+    for index, part in enumerate(response.parts):
+        if isinstance(part, m.ThinkingPart):
+            api = {"text": part.content, "thought": True}
         else:
-            result.append(part)
+            api = _part_to_api(part)
+        parts.append({**api, "index": index})
+    reason = TO_FINISH_REASON.get(str(response.finish_reason))
+    return ShownResponse(parts, reason, usage_metadata(response.usage))
+
+
+def changed_response(response: m.ModelResponse, changes: ResponseChanges) -> m.ModelResponse:
+    """Return a response with the texts of hooks; its usage stays."""
+    kept = {part.get("index") for part in changes.parts}
+    parts: list[m.ModelResponsePart] = []
+    for index, part in enumerate(response.parts):
+        if isinstance(part, m.ThinkingPart) and part.signature and index not in kept:
+            parts.append(replace(part, content=""))
+    parts += [_changed_part(part, response.parts) for part in changes.parts]
+    result = replace(response, parts=parts)
+    if changes.finish_reason is not None:
+        result.finish_reason = FROM_FINISH_REASON.get(changes.finish_reason, "error")
     return result
 
 
-def _put_texts(
-    parts: Sequence[m.ModelResponsePart], texts: list[str]
-) -> Sequence[m.ModelResponsePart]:
-    """Replace the texts and thoughts of a response by texts that do not correspond to them.
-
-    They take the place of the first text, or else stand before the first part that is not a
-    thought.
-    """
-    result: list[m.ModelResponsePart] = []
-    pending: list[m.ModelResponsePart] = [m.TextPart(text) for text in texts]
-    for part in parts:
-        if isinstance(part, m.TextPart):
-            result += pending
-            pending = []
-        elif not isinstance(part, m.ThinkingPart):
-            result.append(part)
-        elif part.signature:
-            result.append(replace(part, content=""))
-    index = 0
-    while index < len(result) and isinstance(result[index], m.ThinkingPart):
-        index += 1
-    return [*result[:index], *pending, *result[index:]]
+def new_response(stable: LLMResponse, model_name: str) -> m.ModelResponse:
+    """Return a response for one that a hook wrote."""
+    empty = m.ModelResponse(parts=[], model_name=model_name)
+    return changed_response(empty, ShownResponse([]).changes(stable))
 
 
-def _replace_text(part: m.TextPart | m.ThinkingPart, text: str) -> m.ModelResponsePart:
-    if part.content == text:
-        return part
-    if isinstance(part, m.ThinkingPart):
-        return replace(part, content=text)
-    # Without the part's identifier, under which the provider has the old text.
-    return m.TextPart(text)
+def _changed_part(
+    api: dict[str, Any], originals: Sequence[m.ModelResponsePart]
+) -> m.ModelResponsePart:
+    if "index" not in api:
+        return m.TextPart(api["text"])
+    original: m.ModelResponsePart = originals[api["index"]]
+    if isinstance(original, m.ThinkingPart) and original.content != api["text"]:
+        return replace(original, content=api["text"])
+    if isinstance(original, m.TextPart) and original.content != api["text"]:
+        # Without the part's identifier, under which the provider has the old text.
+        return m.TextPart(api["text"])
+    return original
 
 
 @dataclass(frozen=True)
@@ -381,14 +333,12 @@ def _parts_of_turn(turn: _Turn) -> list[Any]:
 
 def _find_pieces(parts: list[Any], originals: Sequence[_Piece]) -> list[_Piece]:
     """Find the piece of each part by its content; a text that has none is a new piece."""
-    by_content: dict[bytes, list[_Piece]] = {}
-    for piece in originals:
-        by_content.setdefault(dump_json(piece.api), []).append(piece)
+    remaining = OriginalParts([piece.api for piece in originals], originals)
     pieces: list[_Piece] = []
     for api in parts:
-        same = by_content.get(dump_json(api))
-        if same:
-            pieces.append(same.pop(0))
+        original = remaining.take(api)
+        if original is not None:
+            pieces.append(original)
         elif isinstance(api, dict) and isinstance(api.get("text"), str):
             pieces.append(_Piece(api, None, api["text"]))
         else:

@@ -5,20 +5,21 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from pydantic_ai import messages as m
 from pydantic_ai.models import CompletedStreamedResponse, infer_model
 from pydantic_ai.models.wrapper import WrapperModel
 
 from anyhook.integrations.pydantic_ai.messages import (
     Request,
-    response_from_stable,
-    response_to_stable,
+    changed_response,
+    new_response,
+    shown_response,
 )
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from pydantic_ai import RunContext
+    from pydantic_ai import messages as m
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
     from pydantic_ai.settings import ModelSettings
 
@@ -44,7 +45,7 @@ class HookedModel(WrapperModel):
         original = Request(messages, model_settings, model_request_parameters, self.model_name)
         call = await self._before_model(original)
         if call.response is not None:
-            return self._synthetic_response(call)
+            return new_response(call.response, self.model_name)
         request = original.changed(call.request, call.tools)
         model = self._model_named(request.model)
         response = await model.request(request.messages, request.settings, request.parameters)
@@ -62,7 +63,7 @@ class HookedModel(WrapperModel):
         original = Request(messages, model_settings, model_request_parameters, self.model_name)
         call = await self._before_model(original)
         if call.response is not None:
-            yield _replay(self._synthetic_response(call), original)
+            yield _replay(new_response(call.response, self.model_name), original)
             return
         request = original.changed(call.request, call.tools)
         model = self._model_named(request.model)
@@ -86,14 +87,13 @@ class HookedModel(WrapperModel):
         return call
 
     async def _after_model(self, request: LLMRequest, response: m.ModelResponse) -> m.ModelResponse:
-        reply = await self._run.session.after_model(request, response_to_stable(response))
+        shown = shown_response(response)
+        reply = await self._run.session.after_model(request, shown.stable)
         if reply.response is None:
             self._run.end_turn(reply.denied or "a hook discarded the response")
-        return response_from_stable(reply.response, response) if reply.changed else response
-
-    def _synthetic_response(self, call: ModelCall) -> m.ModelResponse:
-        empty = m.ModelResponse(parts=[], model_name=self.model_name)
-        return response_from_stable(call.response or {}, empty)
+        if not reply.changed:
+            return response
+        return changed_response(response, shown.changes(reply.response))
 
     def _model_named(self, name: str) -> Model:
         """Return the model of a name; a name without a provider is one of the same provider."""

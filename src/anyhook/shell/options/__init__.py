@@ -50,6 +50,8 @@ _FIND_VALUES = {
     "-fprintf": 2,
 }
 FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+FIND_WITHOUT_TESTS = FIND_RUNS | set("-H -L -P -delete -depth -print -type -xdev".split())
+"""Words of `find` with which it reaches all files, those where it starts too."""
 
 
 class Table(NamedTuple):
