@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from anyhook.expressions import expression
 from anyhook.shell.code import find_targets
 from anyhook.shell.effect_rows import ALWAYS_RECURSIVE, GIT_ROWS, RECURSIVE, ROWS
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 _KINDS = {"R": "reads", "W": "writes", "D": "deletes", "M": "deletes"}
 _INTO_DIRECTORY = frozenset("cp mv ln install".split())
 _HERE = Value(".")
-_REMOTE = re.compile(r"(?:[\w.-]+@)?([\w.-]+|\[[0-9a-fA-F:]+\])::?(?!//)(.*)", re.DOTALL)
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_KNOWN_HOST = re.compile(r"[A-Za-z]+://(?:[^/@$`]*@)?[\w.-]+(?::\d+)?(?:[/?#]|$)")
-_HOST = re.compile(r"(?:[^@/\s]*@)?(\[[0-9a-fA-F:.]+\]|[^:/\s\[\]@?#]+)")
-_WRITES = re.compile(r"[0-9]*&?(?:>>?|>\||>&|&>>?|<>)&?|\{\w+\}>>?")
+_REMOTE = expression(r"(?:[\w.-]+@)?([\w.-]+|\[[0-9a-fA-F:]+\])::?(?!//)(.*)", re.DOTALL)
+_URL = expression(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_KNOWN_HOST = expression(r"[A-Za-z]+://(?:[^/@$`]*@)?[\w.-]+(?::\d+)?(?:[/?#]|$)")
+_HOST = expression(r"(?:[^@/\s]*@)?(\[[0-9a-fA-F:.]+\]|[^:/\s\[\]@?#]+)")
+_WRITES = expression(r"[0-9]*&?(?:>>?|>\||>&|&>>?|<>)&?|\{\w+\}>>?")
 _NO_FILES = frozenset({"", "-", *"/dev/null /dev/stdout /dev/stderr /dev/tty /dev/fd/63".split()})
-_DIALLED = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/")
-_SED_WRITES = re.compile(r"(?:^|[;{}/\n0-9$])\s*w\s+([^\n;]+)")
+_DIALLED = expression(r"/dev/(?:tcp|udp)/([^/]+)/")
+_SED_WRITES = expression(r"(?:^|[;{}/\n0-9$])\s*w\s+([^\n;]+)")
 
 
 def find_effects(subject: Subject) -> Iterator[Effect]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from anyhook.expressions import expression
 from anyhook.shell.builtins import OPEN_INPUT, PIPED_FILE
 from anyhook.shell.code import find_awk_calls, find_calls
 from anyhook.shell.expansions import LITERAL, VAGUE, Value
@@ -22,17 +23,17 @@ if TYPE_CHECKING:
 
 _OWN_SYNTAX = frozenset("fish csh tcsh pwsh powershell nu elvish xonsh posh cmd".split())
 """Shells whose texts the parser does not read."""
-_FLAGS = re.compile(r"[-+][abcefhiklmnoprstuvxBCDEGHIJLOPTXY]+")
-_CRON_TIME = re.compile(r"^\s*(?:@\w+|(?:[\w*/,-]+\s+){4}[\w*/,-]+)\s", re.MULTILINE)
+_FLAGS = expression(r"[-+][abcefhiklmnoprstuvxBCDEGHIJLOPTXY]+")
+_CRON_TIME = expression(r"^\s*(?:@\w+|(?:[\w*/,-]+\s+){4}[\w*/,-]+)\s", re.MULTILINE)
 _VALUED = frozenset({"--rcfile", "--init-file"})
 _PRINTS = frozenset({"--version", "--help"})
 _MAX_POSITIONAL = 10
-_SED_RUNS = re.compile(
+_SED_RUNS = expression(
     r"(?:^|[;{}\n])\s*(?:\d+|\$|/[^/]*/)?\s*e(?:\s+([^\n]*)|$|\n)|s([^\w\s]).*?\2.*?\2\w*e"
 )
-_EDITOR_RUNS = re.compile(r"(?:silent\s*)?!+(.*)|.*\bsystem\(", re.DOTALL)
+_EDITOR_RUNS = expression(r"(?:silent\s*)?!+(.*)|.*\bsystem\(", re.DOTALL)
 _CLIENTS = {"psql": "--command", "mysql": "--execute", "sqlite3": ""}
-_CLIENT_RUNS = re.compile(
+_CLIENT_RUNS = expression(
     r"\\!\s*([^\n]*)|^\s*\.(?:shell|system)\s+([^\n]*)|^\s*system\s+([^;\n]*)", re.MULTILINE
 )
 _NO_PROGRAM = frozenset("-V --version -v -h --help -i -l -m --module -c -e".split())
