@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _HOOK_HELP = "Name of the hook, its script (guard.py), or its place (FILE:LINE)."
 HookName = Annotated[str, typer.Argument(metavar="HOOK", help=_HOOK_HELP)]
-HookOrAll = Annotated[str | None, typer.Argument(metavar="[HOOK]", help=_HOOK_HELP)]
+HookOrAll = Annotated[str | None, typer.Argument(metavar="HOOK", help=_HOOK_HELP)]
 AllHooks = Annotated[
     bool, typer.Option("--all", help="All hooks of the user and the project, except the recorder.")
 ]
