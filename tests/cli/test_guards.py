@@ -144,6 +144,15 @@ def own_settings(path):
     return ["{}", "{ }\n", '{\n  "hooks": {}\n}\n', '{\n  // mine\n  "model": "x", // keep\n}\n']
 
 
+def test_a_guard_is_removed_by_the_path_of_its_copy(world, run, agents_here):
+    before = tree(world.project, world.home)
+    run("add", NAME, "--agent", "claude", "--yes")
+
+    path = str(copy_of(world, NAME))
+    assert run("remove", path, "--agent", "claude", "--yes")[0] == 0
+    assert tree(world.project, world.home) == before
+
+
 def test_what_changed_otherwise_meanwhile_stays(world, run):
     path = world.project / ".terminai" / "settings.json"
     run("add", NAME, "--agent", "terminai", "--yes")

@@ -84,6 +84,35 @@ def test_hooks_that_are_disabled_one_after_the_other_come_back_in_any_order(run,
     assert flat(after) == flat(before)
 
 
+def test_all_hooks_are_switched_off_and_on(world, run, claude):
+    """Those of the system are not the user's to switch."""
+
+    def states():
+        return {row["name"]: row["state"] for row in json.loads(run("list", "--json")[1])}
+
+    tidy, system = [{"hooks": [{"type": "command", "command": name}]} for name in ("tidy", "sys")]
+    settings = world.settings("project", {"hooks": {"BeforeTool": [tidy]}})
+    world.settings("system", {"hooks": {"BeforeTool": [system]}})
+    before = settings.read_text()
+
+    code, out, _ = run("disable", "--all", "--json")
+    assert code == 0
+    switched = {report["name"]: report["state"] for report in json.loads(out)}
+    assert switched == dict.fromkeys(["guard.py", "lint.py", "shell.sh", "tests", "tidy"], "off")
+    assert states() == {**switched, "sys": "on"}
+    assert run("disable", "--all")[1] == "No hook here is on.\n"
+
+    assert run("enable", "--all")[0] == 0
+    assert "off" not in states().values()
+    assert (claude.read_text(), settings.read_text()) == (CLAUDE, before)
+
+
+def test_all_and_a_name_exclude_each_other(run):
+    assert run("disable", "guard.py", "--all")[0] == 64
+    code, _, err = run("enable")
+    assert (code, "name the hook, or add --all" in err) == (64, True)
+
+
 def flat(hooks):
     return sorted(
         (event, str(definition.get("matcher")), json.dumps(handler, sort_keys=True))

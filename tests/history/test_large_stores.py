@@ -82,6 +82,19 @@ def test_no_query_reads_a_whole_table(directory):
                 assert not any("TEMP B-TREE" in step for step in plan), (statement, plan)
 
 
+def test_failures_are_found_without_reading_the_other_results(directory):
+    statements = []
+    with History.open(directory) as history:
+        history.connection.set_trace_callback(statements.append)
+        list(iterate(history, Filter(failed=True)))
+        history.connection.set_trace_callback(None)
+        searches = [statement for statement in statements if "SELECT event_id" in statement]
+        assert searches
+        for statement in searches:
+            rows = history.connection.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
+            assert "results_failed" in " ".join(row[3] for row in rows)
+
+
 @pytest.mark.parametrize("wanted", FILTERS)
 def test_a_search_finds_what_reading_everything_finds(directory, wanted):
     with History.open(directory) as history:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 import anyhook
 from anyhook import Engine
-from anyhook.agents import get_agent
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli.panel.snapshot import take_snapshot
 from anyhook.integrations.framework import broken_hooks
 from anyhook.journal.lines import history_directory
@@ -24,7 +24,7 @@ from anyhook.page.live import Live
 from anyhook.page.page import Page
 from anyhook.settings.changes import settings_file
 from anyhook.settings.entries import add_definitions
-from tests.manage.test_health import AGENTS, DENY, fire, load, script
+from tests.manage.test_health import DENY, configure, fire, load, script
 
 pytestmark = pytest.mark.usefixtures("programs")
 
@@ -55,6 +55,10 @@ COMMANDS = {
 
 WITH_DEAD_MATCHERS = ("claude", "gemini", "qwen")
 """Agents of which a misspelt tool in a matcher is known to match nothing."""
+WITH_TRUST_OF_THEIR_OWN = ("codex",)
+"""Agents that run no hook of these tests, because they have not trusted it."""
+WITH_BACKGROUND = ("claude", "codex", "opencode", "qwen")
+"""Agents that can leave a hook in the background."""
 
 
 def _definition(agent, commands, matcher):
@@ -64,7 +68,7 @@ def _definition(agent, commands, matcher):
     return definition
 
 
-@pytest.fixture(params=AGENTS)
+@pytest.fixture(params=CODING_AGENTS)
 def agent(request, here, run):
     """Return an agent with one guard that was seen to deny, and many that cannot work."""
     agent = get_agent(request.param)
@@ -99,25 +103,31 @@ def _page_text(project):
     return HookViews(page).show_hooks(Request(scope)).body.decode()
 
 
-def test_no_view_says_of_a_broken_hook_that_it_works(here, run, agent):
-    name = agent.name
+def _views(project, run, name):
+    """Return what each view says of each hook: its label, the word and the evidence."""
     listed = json.loads(run("list", "--agent", name, "--json")[1])
-    code, checked, _ = run("check", "--agent", name, "--json")
-    panel = take_snapshot(here, name).hooks
-    hooks = anyhook.health(load(here, name)).hooks
-    views = {
+    checked = json.loads(run("check", "--agent", name, "--json")[1])["health"]
+    panel = take_snapshot(project, name).hooks
+    hooks = anyhook.health(load(project, name, trust_once=False)).hooks
+    return {
         "health": [(h.row.label, str(h.word), h.evidence) for h in hooks],
         "list": [(h["name"], h["health"]["word"], h["health"]["evidence"]) for h in listed],
-        "check": [(h["hook"], h["word"], h["evidence"]) for h in json.loads(checked)["health"]],
+        "check": [(h["hook"], h["word"], h["evidence"]) for h in checked],
         "panel": [(h.row.label, str(h.health.word), h.health.evidence) for h in panel],
     }
-    of_guard = ["works"]
+
+
+def test_no_view_says_of_a_broken_hook_that_it_works(here, run, agent):
+    name = agent.name
+    views = _views(here, run, name)
+    seen = "unknown" if name in WITH_TRUST_OF_THEIR_OWN else "works"
+    of_guard = [seen]
     if agent.by_canonical["before_tool"].writes_matchers:
         of_guard += ["unknown"]
     if name in WITH_DEAD_MATCHERS:
         of_guard += ["broken"]
 
-    assert code == 1
+    assert run("check", "--agent", name)[0] == 1
     for view, rows in views.items():
         words = {label: (word, evidence) for label, word, evidence in rows}
         for label, (_command, cause) in COMMANDS.items():
@@ -127,7 +137,7 @@ def test_no_view_says_of_a_broken_hook_that_it_works(here, run, agent):
         assert sorted(found) == sorted(of_guard), view
     text = _page_text(here)
     assert text.count('class="health broken"') == len(COMMANDS) + of_guard.count("broken")
-    assert text.count('class="health works"') == 1
+    assert text.count('class="health works"') == of_guard.count("works")
 
 
 def test_the_report_of_a_session_says_the_same(here, run, agent, tmp_path):
@@ -136,7 +146,8 @@ def test_the_report_of_a_session_says_the_same(here, run, agent, tmp_path):
     assert run("history", "report", "last", "--agent", agent.name, "-o", str(report))[0] == 0
 
     text = report.read_text()
-    assert text.count('class="health works"') == 1
+    is_seen = agent.name not in WITH_TRUST_OF_THEIR_OWN
+    assert text.count('class="health works"') == int(is_seen)
     assert text.count('class="health broken"') >= len(COMMANDS)
     assert all(cause in text for _command, cause in COMMANDS.values())
 
@@ -158,6 +169,59 @@ def test_engine_integration_and_fire_name_the_causes(here, run, agent):
         assert result["status"] != "ran" or result["stderr"], result
 
 
+@pytest.fixture(params=CODING_AGENTS)
+def guarded(request, here, run):
+    """Return an agent with one guard that was seen to deny, and its settings file."""
+    agent = get_agent(request.param)
+    command = shlex.quote(str(script(here, SCRIPTS["good.sh"], "good.sh")))
+    configure(here, agent.name, command)
+    assert run("trust", "--agent", agent.name, "--yes")[0] == 0
+    fire(here, agent.name)
+    return agent, settings_file(agent, here, "project")
+
+
+def test_nothing_that_is_not_trusted_any_more_works(here, run, guarded):
+    agent, _settings = guarded
+    assert run("trust", "--revoke", "--yes")[0] == 0
+
+    for view, rows in _views(here, run, agent.name).items():
+        ((_label, word, evidence),) = rows
+        assert (word, "not trusted" in evidence) == ("unknown", True), (view, evidence)
+    assert 'class="health works"' not in _page_text(here)
+    told = []
+    Engine.load(here, agent=agent.name, on_message=told.append)
+    assert "trust" in "\n".join(told)
+    shell, wire = agent.vocabulary.name("shell"), agent.by_canonical["before_tool"].wire
+    code, fired, _ = run("fire", wire, "--tool", shell, "--agent", agent.name)
+    assert (code, "UNKNOWN" in fired) == (4, True)
+
+
+def test_nothing_works_in_settings_that_cannot_be_read(here, run, guarded):
+    agent, settings = guarded
+    settings.write_text(settings.read_text()[:-20])
+
+    assert {view: rows for view, rows in _views(here, run, agent.name).items() if rows} == {}
+    assert 'class="health works"' not in _page_text(here)
+    told = []
+    Engine.load(here, agent=agent.name, on_message=told.append)
+    code, checked, _ = run("check", "--agent", agent.name)
+    assert code == 1
+    for text in ("\n".join(told), checked, run("list", "--agent", agent.name)[1]):
+        assert settings.name in text
+
+
+@pytest.mark.parametrize("name", WITH_BACKGROUND)
+def test_a_guard_in_the_background_never_works(here, run, name):
+    command = shlex.quote(str(script(here, SCRIPTS["good.sh"], "good.sh")))
+    configure(here, name, command, **{"async": True})
+    assert run("trust", "--agent", name, "--yes")[0] == 0
+    fire(here, name)
+
+    for view, rows in _views(here, run, name).items():
+        ((_label, word, evidence),) = rows
+        assert (word, '"async"' in evidence) == ("broken", True), (view, evidence)
+
+
 WORKING = (
     "./hooks/good.sh",
     "sh hooks/good.sh",
@@ -173,7 +237,7 @@ WORKING = (
 )
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", CODING_AGENTS)
 def test_none_that_can_work_is_called_broken(here, name):
     agent = get_agent(name)
     for file in ("good.sh", "a b.sh"):

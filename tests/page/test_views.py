@@ -27,6 +27,16 @@ def test_an_empty_history_says_how_to_fill_it(page):
     assert "No backtest was made yet" in page.get("/backtests")
 
 
+def test_files_of_the_user_and_of_the_project_have_different_names(page, world):
+    for layer in ("project", "user"):
+        command = {"type": "command", "command": layer}
+        world.settings(layer, {"hooks": {"BeforeTool": [{"hooks": [command]}]}})
+
+    text = text_of(page.get("/hooks"))
+    assert text.count(".gemini/settings.json") == 2
+    assert text.count("~/.gemini/settings.json") == 1
+
+
 def test_an_empty_history_that_is_being_filled_says_so(page, world, run):
     world.settings("user", {})
     assert run("history", "record", "on", "--yes")[0] == 0

@@ -75,6 +75,7 @@ async def test_durations_are_measured_in_seconds(world, receiver, telemetry):
         "gen_ai.agent.name": "Claude Code",
         "anyhook.event": "before_tool",
         "anyhook.hook.name": "slow",
+        "anyhook.hook.place": f"{world.files['project']}:6",
         "anyhook.hook.status": "ran",
     }
 
@@ -99,6 +100,31 @@ async def test_failures_and_timeouts_are_counted_by_hook(world, receiver, teleme
         ("raises", "failed"): 1,
     }
     assert {key: point.value for key, point in timeouts.items()} == {("hangs",): 1}
+
+
+async def test_hooks_of_one_name_differ_in_their_place(world, receiver, telemetry):
+    script = world.write(world.project / "run", "")
+    world.settings(
+        "project",
+        {
+            "hooks": {
+                "PreToolUse": [
+                    {"hooks": [hook]}
+                    for hook in (
+                        {"type": "command", "command": f"sh {script} a"},
+                        {"type": "command", "command": f"sh {script} b"},
+                    )
+                ]
+            }
+        },
+    )
+    engine = world.load(observers=[telemetry])
+
+    await engine.dispatch(shell())
+    telemetry.close()
+
+    assert len(points(receiver, names.HOOK_DURATION, names.HOOK_NAME)) == 1
+    assert len(points(receiver, names.HOOK_DURATION, names.HOOK_NAME, names.HOOK_PLACE)) == 2
 
 
 async def test_hooks_that_do_not_run_have_no_duration(world, receiver, telemetry):

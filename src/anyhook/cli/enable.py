@@ -1,4 +1,4 @@
-"""`anyhook enable`: switch one hook on, or let a shadow decide."""
+"""`anyhook enable`: switch one hook on, or all, or let a shadow decide."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from anyhook.cli.changes import WriteOptions, apply_changes
 from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, print_json
 from anyhook.cli.shadow_decisions import decisions_json, print_decisions
-from anyhook.cli.switch import HookName, load_engine, switch
+from anyhook.cli.switch import (
+    AllHooks,
+    HookOrAll,
+    load_engine,
+    required_name,
+    switch,
+    switch_all,
+)
 from anyhook.manage.hooks import configured_handlers, find_hook
 from anyhook.manage.shadows import EXAMPLES, shadow_changes, would_have_decided
 from anyhook.model.text import printable
@@ -31,7 +38,8 @@ Examples = Annotated[
 
 
 def enable(
-    name: HookName,
+    name: HookOrAll = None,
+    is_all: AllHooks = False,
     project: Project = HERE,
     agent: AgentName = None,
     examples: Examples = EXAMPLES,
@@ -49,7 +57,11 @@ def enable(
         anyhook enable secret-guard
         anyhook enable settings.json:12 --dry-run
         anyhook enable guard.py --examples 20 --dry-run
+        anyhook enable --all
     """
+    if is_all:
+        return switch_all(name, project, agent, is_on=True, dry_run=dry_run, as_json=as_json)
+    name = required_name(name)
     if _shadows(load_engine(project, agent, name), name):
         options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
         with exclusive_edits() if yes else nullcontext():

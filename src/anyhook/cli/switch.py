@@ -1,4 +1,4 @@
-"""`anyhook disable`, and what `anyhook enable` shares with it: switch one hook."""
+"""`anyhook disable`, and what `anyhook enable` shares with it: switch one hook, or all."""
 
 from __future__ import annotations
 
@@ -15,26 +15,31 @@ from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project
 from anyhook.cli.output import console, members, print_error, print_json
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
-from anyhook.manage.hooks import all_handlers, handlers_named
+from anyhook.errors import UsageError
+from anyhook.manage.hooks import all_handlers, handlers_named, hook_rows, split_recorder
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import one_agent, scope_of
 from anyhook.manage.switching import switch_changes, switch_hook
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
+from anyhook.settings.changes import EDITABLE_LAYERS
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from anyhook.manage.switching import SwitchResult
 
-HookName = Annotated[
-    str,
-    typer.Argument(
-        metavar="HOOK", help="Name of the hook, its script (guard.py), or its place (FILE:LINE)."
-    ),
+_HOOK_HELP = "Name of the hook, its script (guard.py), or its place (FILE:LINE)."
+HookName = Annotated[str, typer.Argument(metavar="HOOK", help=_HOOK_HELP)]
+HookOrAll = Annotated[str | None, typer.Argument(metavar="HOOK", help=_HOOK_HELP)]
+AllHooks = Annotated[
+    bool, typer.Option("--all", help="All hooks of the user and the project, except the recorder.")
 ]
 
 
 def disable(
-    name: HookName,
+    name: HookOrAll = None,
+    is_all: AllHooks = False,
     project: Project = HERE,
     agent: AgentName = None,
     dry_run: DryRun = False,
@@ -50,34 +55,91 @@ def disable(
 
         anyhook disable secret-guard
         anyhook disable settings.json:12 --dry-run
+        anyhook disable --all
     """
+    if is_all:
+        return switch_all(name, project, agent, is_on=False, dry_run=dry_run, as_json=as_json)
     return switch(name, project, agent, is_on=False, dry_run=dry_run, as_json=as_json)
 
 
 @one_at_a_time
 def switch(
-    name: str, project: Path, agent: str | None, *, is_on: bool, dry_run: bool, as_json: bool
+    name: str | None,
+    project: Path,
+    agent: str | None,
+    *,
+    is_on: bool,
+    dry_run: bool,
+    as_json: bool,
 ) -> int:
     """Switch a hook on or off, and print its state. Returns the exit code."""
+    name = required_name(name)
     engine = load_engine(project, agent, name)
-    if dry_run:
-        _show_changes(engine, name, is_on=is_on, as_json=as_json)
-        return OK
-    result = switch_hook(engine, name, is_on=is_on)
-    stays_off = is_on and result.switched_off_by is not None
+    report, exit_code = _switch(engine, name, is_on=is_on, dry_run=dry_run, as_json=as_json)
     if as_json:
-        print_json(
-            {
-                "name": name,
-                **members(result, "state", "switched_off_by", "changed"),
-                "written": bool(result.changed),
-            }
-        )
-    else:
-        _print_result(engine, name, result, should_be_on=is_on)
-        if stays_off:
-            print_error(f"{name!r} stays off: {result.switched_off_by} switches it off")
-    return PROBLEMS if stays_off else OK
+        print_json(report)
+    return exit_code
+
+
+def required_name(name: str | None) -> str:
+    """Return the name of a hook.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    if name is None:
+        raise UsageError("name the hook, or add --all")
+    return name
+
+
+@one_at_a_time
+def switch_all(
+    name: str | None,
+    project: Path,
+    agent: str | None,
+    *,
+    is_on: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Switch all hooks of the user and the project on or off. Returns the highest exit code."""
+    if name is not None:
+        raise UsageError(f"--all stands for every hook; drop it, or drop {name!r}")
+    reports: list[dict[str, Any]] = []
+    exit_codes = [OK]
+    for engine in scope_of(project, agent).engines():
+        rows, _recorder = split_recorder(hook_rows(engine))
+        rows = [row for row in rows if row.handler.layer in EDITABLE_LAYERS]
+        if is_on:  # the last one that was taken out first, so that files become what they were
+            rows.reverse()
+        # A hook on several events is one; an edit moves the lines, but the names stay.
+        for label in dict.fromkeys(row.label for row in rows if (row.state == "off") is is_on):
+            report, code = _switch(engine, label, is_on=is_on, dry_run=dry_run, as_json=as_json)
+            reports.append(report)
+            exit_codes.append(code)
+    if as_json:
+        print_json(reports)
+    elif not reports:
+        console().print(f"No hook here is {'off' if is_on else 'on'}.")
+    return max(exit_codes)
+
+
+def _switch(
+    engine: Engine, name: str, *, is_on: bool, dry_run: bool, as_json: bool
+) -> tuple[dict[str, Any], int]:
+    """Switch a hook, and print its state if it is for people. Returns its state and exit code."""
+    if dry_run:
+        return _show_changes(engine, name, is_on=is_on, as_json=as_json), OK
+    result = switch_hook(engine, name, is_on=is_on)
+    exit_code = PROBLEMS if result.switched_off_by and is_on else OK
+    if not as_json:
+        _print_state(engine, name, result, should_be_on=is_on)
+    report = {
+        "name": name,
+        **members(result, "state", "switched_off_by", "changed"),
+        "written": bool(result.changed),
+    }
+    return report, exit_code
 
 
 def load_engine(project: Path, agent: str | None, name: str) -> Engine:
@@ -93,29 +155,32 @@ def load_engine(project: Path, agent: str | None, name: str) -> Engine:
     return Engine.load(scope.project, agent=agent_name, on_message=discard)
 
 
-def _show_changes(engine: Engine, name: str, *, is_on: bool, as_json: bool) -> None:
+def _show_changes(engine: Engine, name: str, *, is_on: bool, as_json: bool) -> dict[str, Any]:
     """Show what would be written."""
     _, changes = switch_changes(engine, name, is_on=is_on)
     apply_changes(changes, WriteOptions(yes=True, dry_run=True, as_json=as_json))
-    changed = [change.path for change in changes if change.has_effect]
     state = "on" if is_on else "off"
-    if as_json:
-        result = {"name": name, "state": state, "switched_off_by": None, "written": False}
-        print_json({**result, "changed": changed})
-    elif not changed:
+    changed = [change.path for change in changes if change.has_effect]
+    if not as_json and not changed:
         console().print(f"{printable(name)!r} is {state} already", markup=False)
+    return {
+        "name": name,
+        "state": state,
+        "switched_off_by": None,
+        "written": False,
+        "changed": changed,
+    }
 
 
-def _print_result(engine: Engine, name: str, result: SwitchResult, *, should_be_on: bool) -> None:
+def _print_state(engine: Engine, name: str, result: SwitchResult, *, should_be_on: bool) -> None:
     """Print the state of a hook after an edit."""
-    handler, changed = result.handler, result.changed
     out = console()
-    files = ", ".join(show_path(str(path)) for path in changed)
-    action = f"switched {result.state} in {files}" if changed else f"was {result.state} already"
+    files = ", ".join(show_path(str(path)) for path in result.changed)
+    action = f"switched {result.state} in {files}" if files else f"was {result.state} already"
     out.print(f"{printable(name)!r} {action}", markup=False)
-    if should_be_on and handler.shadow:
+    if should_be_on and result.handler.shadow:
         out.print("It is a shadow; to let it decide, give this command again.")
-    if result.taken_out and changed:
+    if result.taken_out and files:
         command = f"anyhook enable {shlex.quote(name)} --agent {engine.agent.name}"
         out.print(
             f"{engine.agent.title} cannot switch off a single hook, so it was taken out of the "
@@ -123,10 +188,12 @@ def _print_result(engine: Engine, name: str, result: SwitchResult, *, should_be_
             markup=False,
             soft_wrap=True,
         )
-        if handler.layer is Layer.PROJECT:
+        if result.handler.layer is Layer.PROJECT:
             out.print(
-                f"{show_path(handler.place.file)} is shared with the project: the change switches "
-                "the hook off for every user of the project",
+                f"{show_path(result.handler.place.file)} is shared with the project: the change "
+                "switches the hook off for every user of the project",
                 style=CAUTION,
                 soft_wrap=True,
             )
+    if result.switched_off_by and should_be_on:
+        print_error(f"{name!r} stays off: {result.switched_off_by} switches it off")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 
-VERSION = 4
+from anyhook.history.verdicts import HAS_FAILED
+
+VERSION = 5
 """`PRAGMA user_version` of a store that this release reads and writes."""
 
-TABLES = """
+TABLES = f"""
 CREATE TABLE sessions (
     id       INTEGER PRIMARY KEY,
     agent    TEXT NOT NULL,
@@ -82,6 +84,7 @@ CREATE TABLE results (
 );
 CREATE INDEX results_event ON results (event_id);
 CREATE INDEX results_hook ON results (hook_id, event_id);
+CREATE INDEX results_failed ON results (event_id) WHERE {HAS_FAILED};
 
 -- What a hook did when it was tried; `anyhook.history.trials` says more.
 CREATE TABLE trials (

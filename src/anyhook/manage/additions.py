@@ -261,7 +261,7 @@ def plan_removal(
     """Return what removing guards and hook files changes.
 
     Args:
-        words: Names of guards, and files of the user, which stay.
+        words: Names of guards, or their copies, and files of the user, which stay.
         project: Directory of the project.
         scope: Whose settings.
         agents: The agents; none for all.
@@ -275,7 +275,8 @@ def plan_removal(
     guards = all_guards()
     paths: list[Path] = []
     copies: list[GuardCopy] = []
-    for word in dict.fromkeys(words):
+    names = {os.path.realpath(copy_path(name, project, scope)): name for name in guards}
+    for word in dict.fromkeys(names.get(os.path.realpath(word), word) for word in words):
         if is_file(word):
             paths.append(Path(word))
             continue
@@ -298,8 +299,8 @@ def plan_removal(
     if problems:  # those settings may run them
         unused = []
     if not changed and not unused and not problems:
-        names = ", ".join(map(show_path, words))
-        raise UsageError(f"no settings of the scope {scope!r} run {names}; see: anyhook list")
+        missing = ", ".join(map(show_path, words))
+        raise UsageError(f"no settings of the scope {scope!r} run {missing}; see: anyhook list")
     return Removal(project, scope, tuple(paths), tuple(changed), tuple(unused), tuple(problems))
 
 

@@ -11,6 +11,7 @@ import json
 import time
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -175,8 +176,14 @@ def show_json(value: Any) -> str:
 
 
 def short_path(path: str) -> str:
-    """Return the last two parts of a path, or the end of long ones; a line number stays."""
-    end = "/".join(path.replace("\\", "/").rstrip("/").split("/")[-2:])
+    """Return the last two parts of a path, or the end of long ones; a line number stays.
+
+    A file of the user is not like one of the project: `~/.claude/settings.json`.
+    """
+    parts = path.replace("\\", "/").rstrip("/").split("/")
+    end = "/".join(parts[-2:])
+    if "/".join(parts[:-2]) == Path.home().as_posix():
+        end = f"~/{end}"
     end = printable(" ".join(end.split()))
     return end if len(end) <= MAX_NAME_LENGTH else "…" + end[1 - MAX_NAME_LENGTH :]
 

@@ -77,7 +77,13 @@ class Metrics:
     def _record_hook(self, common: dict[str, str], result: HandlerResult) -> None:
         if result.status in NOT_RUN:
             return
-        hook = {**common, names.HOOK_NAME: clean(result.handler.label)}
+        # Several hooks may have one name: `bash`, with other arguments.
+        place = clean(result.handler.place, limit=4096)
+        hook = {
+            **common,
+            names.HOOK_NAME: clean(result.handler.label),
+            names.HOOK_PLACE: place,
+        }
         status = str(result.status)
         self._hook_duration.record(result.duration, {**hook, names.HOOK_STATUS: status})
         trouble = trouble_of(result.status, result.exit_code, result.signal)

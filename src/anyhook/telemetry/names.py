@@ -204,21 +204,21 @@ HOOK_DURATION = Metric(
     "histogram",
     "s",
     "Duration of the run of a hook.",
-    (AGENT_NAME, EVENT, HOOK_NAME, HOOK_STATUS),
+    (AGENT_NAME, EVENT, HOOK_NAME, HOOK_PLACE, HOOK_STATUS),
 )
 HOOK_FAILURES = Metric(
     "anyhook.hook.failures",
     "counter",
     "{failure}",
     "Hooks that failed or ended with a warning.",
-    (AGENT_NAME, EVENT, HOOK_NAME, ERROR_TYPE),
+    (AGENT_NAME, EVENT, HOOK_NAME, HOOK_PLACE, ERROR_TYPE),
 )
 HOOK_TIMEOUTS = Metric(
     "anyhook.hook.timeouts",
     "counter",
     "{timeout}",
     "Hooks that were killed at their timeout.",
-    (AGENT_NAME, EVENT, HOOK_NAME),
+    (AGENT_NAME, EVENT, HOOK_NAME, HOOK_PLACE),
 )
 ACTIVE_SESSIONS = Metric(
     "anyhook.active_sessions",

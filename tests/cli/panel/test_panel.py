@@ -610,7 +610,7 @@ async def test_the_event_can_be_edited(trusted):
         await driver.type('{"content":"secret"}')
         await driver.press("enter")
 
-        await driver.shows("deny", "no secrets in files", "fired")
+        await driver.shows("deny", "no secrets in files", "fired: DENY")
 
 
 @in_loop

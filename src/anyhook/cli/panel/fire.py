@@ -26,6 +26,8 @@ from anyhook.cli.panel.samples import fire_command, recorded_event, sample_event
 from anyhook.cli.panel.state import PanelScreen
 from anyhook.cli.render import outcome_text
 from anyhook.cli.timeline import print_background_results, print_timeline
+from anyhook.cli.verdict import verdicts_by_rules
+from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError
@@ -149,10 +151,13 @@ class FireScreen(PanelScreen):
                     event = engine.complete(build_event(engine, options, Path(scratch)))
                     decision = await engine.dispatch(event)
                     self._show(engine, event, decision, [])
+                    changes = differences(engine, event, decision)
+                    verdict = verdicts_by_rules(engine, event, decision, changes)[0]
                     late = await _background_results(engine)
                     if late:
                         self._show(engine, event, decision, late)
-            self.report(ActionResult("fired", command))
+            # Of many hooks, the verdict below them may be out of sight.
+            self.report(ActionResult(f"fired: {verdict.word}", command))
         except asyncio.CancelledError:
             if self.is_running:
                 self.report(ActionResult("cancelled: the hooks were ended", command))
