@@ -48,10 +48,9 @@ FRAMEWORKS = {
 }
 """Page to the row of a framework and the line that puts hooks into it."""
 
-rows = ["| framework | extra | the line |", "| --- | --- | --- |"]
+rows = ["|framework|extra|the line|", "|---|---|---|"]
 rows += [
-    f"| [{row.title}]({page}) | `{row.package}` | `{line}` |"
-    for page, (row, line) in FRAMEWORKS.items()
+    f"|[{row.title}]({page})|`{row.package}`|`{line}`|" for page, (row, line) in FRAMEWORKS.items()
 ]
 
 
@@ -76,23 +75,23 @@ for page, (row, _) in FRAMEWORKS.items():
         event, _, ability = key.partition(".")
         lack = ability.replace("_", " ") or "everything: the event does not fire"
         events_of.setdefault((lack, instead), []).append(event_names(event))
-    limits = ["| hooks on | what they lack | what happens |", "| --- | --- | --- |"]
+    limits = ["|hooks on|what they lack|what happens|", "|---|---|---|"]
     for (lack, instead), events in events_of.items():
-        limits.append(f"| {', '.join(events)} | {lack} | {instead} |")
+        limits.append(f"|{', '.join(events)}|{lack}|{instead}|")
     if row.missing:
         write_between(Path(__file__).with_name(page), "limits", "\n".join(limits))
 
-rows = ["| class | Gemini CLI | fields |", "| --- | --- | --- |"]
+rows = ["|class|Gemini CLI|fields|", "|---|---|---|"]
 for spec in get_agent("gemini").events:
     event_type = EVENTS[spec.canonical]
     own = event_type.__mro__[: event_type.__mro__.index(Event)]
     fields = [name for base in reversed(own) for name in base.__annotations__ if name[0] != "_"]
     texts = ", ".join(f"`{name}`" for name in fields if name != "name")
-    rows.append(f"| `{event_type.__name__}` | `{spec.wire}` | {texts} |")
+    rows.append(f"|`{event_type.__name__}`|`{spec.wire}`|{texts}|")
 write_between(Path(__file__).with_name("embedding.md"), "events", "\n".join(rows))
 
-rows = ["| family | a dangerous call |", "| --- | --- |"]
-rows += [f"| `{name}` | {text} |" for name, text in FAMILIES.items()]
+rows = ["|family|a dangerous call|", "|---|---|"]
+rows += [f"|`{name}`|{text}|" for name, text in FAMILIES.items()]
 write_between(Path(__file__).with_name("score.md"), "families", "\n".join(rows))
 
 TELEMETRY = Path(__file__).with_name("telemetry.md")
@@ -115,7 +114,7 @@ def settings_table(agent: AgentSpec) -> str:
     system = next((file.paths["*"] for file in agent.settings if "/etc/" in file.paths["*"]), "")
     places = {"config": agent.config_dir, "system_dir": str(Path(system).parent)}
     names = {"{project}/": "", "{root}/": "", "{directory}/": "", "{home}": "~"}
-    rows = ["| layer | file | another place |", "| --- | --- | --- |"]
+    rows = ["|layer|file|another place|", "|---|---|---|"]
     for file in agent.settings:
         text = "".join(f"{SYSTEMS[name]}`{path}`" for name, path in file.paths.items())
         variable = f"`{file.variable}`" if file.variable else ""
@@ -125,7 +124,7 @@ def settings_table(agent: AgentSpec) -> str:
             text = text.replace(f"{{{key}}}", place)
         for key, name in {**names, "{config_home}": "~/.config"}.items():
             text = text.replace(key, name)
-        rows.append(f"| `{file.layer}` | {text} | {variable} |")
+        rows.append(f"|`{file.layer}`|{text}|{variable}|")
     return "\n".join(rows)
 
 
@@ -143,11 +142,11 @@ DIAGNOSTICS.write_text("\n## ".join([head, *sections]), encoding="utf-8")
 
 gemini = get_agent("gemini")
 observed = gemini.rule_sets["observed"].by_canonical
-rows = ["| event | by the reference, the agent … | the program … |", "| --- | --- | --- |"]
+rows = ["|event|by the reference, the agent …|the program …|", "|---|---|---|"]
 for spec in gemini.documented.events:
     has_verdict = observed[spec.canonical].verdict_policy != "none"
     seen = effect_of_denial(observed[spec.canonical]) if has_verdict else "goes on"
-    rows.append(f"| `{spec.wire}` | {effect_of_denial(spec)} | {seen} |")
+    rows.append(f"|`{spec.wire}`|{effect_of_denial(spec)}|{seen}|")
 write_between(Path(__file__).with_name("rules.md"), "denials", "\n".join(rows))
 
 QUESTIONS = {
@@ -163,7 +162,7 @@ QUESTIONS = {
 """What guards are about: a heading, to the event and the ability."""
 WORDS = {Support.YES: "yes", Support.UNDOCUMENTED: "yes", Support.PROMISED: "**no**"}
 headings = [*QUESTIONS, "also in a subagent"]
-rows = [f"| agent | {' | '.join(headings)} |", f"| --- |{' --- |' * len(headings)}"]
+rows = [f"|agent|{'|'.join(headings)}|", f"|---|{'---|' * len(headings)}"]
 for name in CODING_AGENTS:
     agent = get_agent(name)
     cells = []
@@ -172,7 +171,7 @@ for name in CODING_AGENTS:
         cells.append(WORDS.get(support(agent, event, ability), "no") if has_event else "-")
     program = get_program(name)
     cells.append("not tried" if program is None or program.subagent_call is None else "yes")
-    rows.append(f"| {agent.title} | {' | '.join(cells)} |")
+    rows.append(f"|{agent.title}|{'|'.join(cells)}|")
 note = (
     "**no**: its reference promises it, and the observed release does not do it. Whether a guard\n"
     "of tools also runs in a subagent was tried with the real program;\n"

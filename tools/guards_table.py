@@ -98,7 +98,8 @@ class Bench:
     def __init__(self, guard: GuardFile, directory: Path) -> None:
         self.measured = Measured(guard)
         self._directory = directory
-        self._file = f"guard-{guard.name}.py"
+        self._file = f".anyhook/guard-{guard.name}.py"
+        (directory / ".anyhook").mkdir()
         (directory / self._file).write_text(guard.text, encoding="utf-8")
         # A repository of its own, so that no settings around it count.
         (directory / ".git").mkdir()
@@ -190,7 +191,7 @@ def rows_of(measured: Measured) -> list[str]:
         cells = [measured.guard.name, family, *_own_cells(score)]
         cells += [_other_cell(measured.others.get(family)), _escapes_cell(measured.escapes)]
         cells += [_latency_cell(measured), _mutants_cell(measured.mutants)]
-        rows.append(f"| {' | '.join(cells)} |")
+        rows.append(f"|{'|'.join(cells)}|")
     return rows
 
 
@@ -269,17 +270,18 @@ def main() -> int:
     part, _, after = rest.partition(END)
     rows_by_guard: dict[str, list[str]] = {}
     for line in part.splitlines():
-        rows_by_guard.setdefault(line.strip("| ").partition(" |")[0], []).append(line)
+        rows_by_guard.setdefault(line.strip("|").partition("|")[0], []).append(line)
     has_problems = False
     for name in options.names or guards:
-        with TemporaryDirectory() as scratch:
+        # Not in a place for temporary files, where an agent may delete.
+        with TemporaryDirectory(dir=Path.home(), prefix=".guards-table-") as scratch:
             measured = Bench(guards[name], Path(scratch)).measure(corpus)
         rows_by_guard[name] = rows_of(measured)
         for text in (*rows_by_guard[name], *measured.problems):
             sys.stdout.write(f"{text}\n")
         has_problems = has_problems or bool(measured.problems)
     rows = [row for name in guards for row in rows_by_guard.get(name, ())]
-    head = [f"| {' | '.join(COLUMNS)} |", f"|{' --- |' * len(COLUMNS)}"]
+    head = [f"|{'|'.join(COLUMNS)}|", f"|{'---|' * len(COLUMNS)}"]
     text = "\n".join([*head, *rows, "", origins_text(corpus)]).rstrip()
     PAGE.write_text(f"{before}{START}\n{text}\n\n{END}{after}", encoding="utf-8")
     return int(has_problems)

@@ -6,8 +6,9 @@ The page is made of the files in `tests/data/json`; a test compares them with wh
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from anyhook.cli.app import words_of
 
@@ -35,18 +36,18 @@ OBJECTS = (
     "messages"
 )
 UNSEEN = {
-    **dict.fromkeys(WORDS.split(), "array of text"),
-    **dict.fromkeys(OBJECTS.split(), "array of objects"),
+    **dict.fromkeys(WORDS.split(), "texts"),
+    **dict.fromkeys(OBJECTS.split(), "objects"),
     **dict.fromkeys(("llm_request", "llm_response", "tool_config", "tail_tool_call"), "object"),
     **dict.fromkeys(("signal", "error", "unknown_tool", "switched_off_by", "if", "settle"), "text"),
     **dict.fromkeys(("native_trust", "traceback", "description", "extension", "refused"), "text"),
-    "changed_files": "array of objects",
+    "changed_files": "objects",
     "used": "number",
     "result": "text",
     "refusal": "text",
     "tool_output": "any value",
-    "crashes": "array of objects",
-    "NAME": "array of text",
+    "crashes": "objects",
+    "NAME": "texts",
 }
 """Members that are null or empty in every file, to the types of what they may hold."""
 
@@ -87,29 +88,53 @@ def _type_of(path: str, types: dict[str, set[str]]) -> str:
     """
     seen = types[path]
     names = sorted({TYPES[name] for name in seen if name in TYPES})
+    if _has_free_names(path, types):
+        names.remove("object")
+        names.append(f"{{{_type_of(f'{path}.NAME', types)}}}")
     if "array of" in seen:
         items = types[f"{path}[]"]
-        plural = {"object": "objects", "number": "numbers"}
         kinds = sorted({TYPES[name] for name in items if name in TYPES})
-        names.append("array of " + " or ".join(plural.get(kind, kind) for kind in kinds))
+        names.append(" or ".join(f"{kind}s" for kind in kinds))
     if not names:
         names.append(UNSEEN[path.rpartition(".")[2]])
-    return " or ".join([*names, "null"] if "" in seen else names)
+    return " or ".join(names)
 
 
-def _section(command: str, values: list[Any]) -> str:
+def _has_free_names(path: str, types: dict[str, set[str]]) -> bool:
+    """Return whether an object has free names and no objects as values."""
+    name = f"{path}.NAME"
+    return name in types and "dict" not in types[name] and f"{name}[].NAME" not in types
+
+
+class Row(NamedTuple):
+    """An object and its members."""
+
+    title: str
+    members: str
+
+
+def _rows(command: str, values: list[Any]) -> list[Row]:
+    """Return a row for each object of a command."""
     types: dict[str, set[str]] = {}
     for value in values:
         _add(types, value, command)
-    rows = ["| object | members |", "| --- | --- |"]
+    rows: list[Row] = []
     for path in types:
+        if _has_free_names(path, types):
+            continue
         below = [other for other in types if other.startswith(f"{path}.") and other[-1] != "]"]
         own = [other for other in below if other.removeprefix(path).count(".") == 1]
         if own:
-            texts = [f"`{other.rpartition('.')[2]}` {_type_of(other, types)}" for other in own]
-            rows.append(f"| {_title(path, command)} | {', '.join(texts)} |")
-    table = "\n".join(rows)
-    return f"\n## anyhook {command}\n\n{table}\n"
+            texts = [_member(other, types) for other in own]
+            rows.append(Row(_title(path, command), ", ".join(texts)))
+    return rows
+
+
+def _member(path: str, types: dict[str, set[str]]) -> str:
+    """Return a member with its type; the type `text` is left out, and `?` stands for null."""
+    words = re.sub(r"^text\b ?", "", _type_of(path, types))
+    mark = "?" if "" in types[path] else ""
+    return f"`{path.rpartition('.')[2]}`{mark} {words}".strip()
 
 
 def _title(path: str, command: str) -> str:
@@ -121,8 +146,20 @@ def _title(path: str, command: str) -> str:
 
 def page() -> str:
     """Return the text of the page."""
-    sections = [_section(name, values) for name, values in sorted(_read().items())]
-    return INTRODUCTION.read_text(encoding="utf-8") + "".join(sections)
+    text = INTRODUCTION.read_text(encoding="utf-8")
+    commands: dict[tuple[Row, ...], str] = {}
+    places: dict[str, str] = {}
+    for name, values in sorted(_read().items()):
+        rows = _rows(name, values)
+        first = commands.setdefault(tuple(rows), name)
+        lines = ["|object|members|", "|---|---|"]
+        for row in rows:
+            place = places.setdefault(row.members, f"{row.title} of `{name}`")
+            is_repeated = place != f"{row.title} of `{name}`" and row.members.count(",") > 2
+            lines.append(f"|{row.title}|{f'as {place}' if is_repeated else row.members}|")
+        content = "\n".join(lines) if first == name else f"The same as `anyhook {first}`."
+        text += f"\n## anyhook {name}\n\n{content}\n"
+    return text
 
 
 if __name__ == "__main__":

@@ -721,7 +721,7 @@ def test_the_tables_of_the_documentation_are_those_of_the_code():
     assert "\n".join(markdown_tables(agents, events)).strip() in page
     for word in ("yes", "promised", "undocumented"):
         assert f"{word}:" in LEGEND
-        assert f"| {word} |" in page
+        assert f"|{word}|" in page
 
 
 # -- the testing package

@@ -171,7 +171,7 @@ def test_every_event_is_in_the_table():
 
     for spec in get_agent("gemini").events:
         cls = EVENTS[spec.canonical].__name__
-        assert f"| `{cls}` | `{spec.wire}` |" in text
+        assert f"|`{cls}`|`{spec.wire}`|" in text
 
 
 def test_every_switch_and_variable_is_in_the_settings_page():

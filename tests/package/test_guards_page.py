@@ -13,7 +13,7 @@ from tools.guards_table import COLUMNS, END, PAGE, START, Measured, benign_rows,
 from anyhook.manage.guard_files import all_guards
 
 GUARDS = all_guards()
-ROW = re.compile(r"^\| `(?P<name>[\w-]+)` \| .*? \| (?P<settings>.*?) \|", re.MULTILINE)
+ROW = re.compile(r"^\|`(?P<name>[\w-]+)`\|.*?\|(?P<settings>.*?)\|", re.MULTILINE)
 ROWS = {match["name"]: match["settings"] for match in ROW.finditer(PAGE.read_text("utf-8"))}
 
 
@@ -62,7 +62,7 @@ def test_a_row_holds_what_was_measured():
 def test_what_was_not_measured_is_no_number():
     (row,) = rows_of(Measured(GUARDS["git"]))
 
-    assert set(row.strip("| ").split(" | ")[2:]) == {"-"}
+    assert set(row.strip("|").split("|")[2:]) == {"-"}
 
 
 def test_benign_rows_of_a_family_count_for_it_alone(tmp_path: Path):

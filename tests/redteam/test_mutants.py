@@ -142,7 +142,7 @@ def test_every_operator_is_planted_and_described():
     table = DOCS.read_text("utf-8").split("<!-- operators -->")[1].split("<!-- /operators")[0]
 
     assert set(PLANTED) == set(names)
-    assert re.findall(r"^\| `([a-z-]+)` \| (.*) \|$", table, re.MULTILINE) == [
+    assert re.findall(r"^\|`([a-z-]+)`\|(.*)\|$", table, re.MULTILINE) == [
         (operator.name, operator.what) for operator in OPERATORS
     ]
 

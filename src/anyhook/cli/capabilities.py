@@ -109,22 +109,23 @@ def _ability_rows(agents: list[AgentSpec], event: str) -> Iterator[AbilityRow]:
 
 
 def markdown_tables(agents: list[AgentSpec], events: list[str]) -> Iterator[str]:
-    """Yield the lines of `docs/capabilities.md`, a section for each event."""
+    """Yield the lines of `docs/capabilities.md`, a section for each event with an effect."""
+    ignored: list[str] = []
     for event in events:
-        yield f"### {event}"
-        yield ""
         having = [agent for agent in agents if event in agent.by_canonical]
         rows = list(_ability_rows(having, event))
-        if rows:
-            headings = [f"{agent.title} `{agent.by_canonical[event].wire}`" for agent in having]
-            yield f"| | {' | '.join(headings)} |"
-            yield f"|---|{'---|' * len(having)}"
-        else:
-            yield "Nothing: the agents ignore what hooks answer."
-        for row in rows:
-            cells = [_cell(cell).plain for cell in row.support]
-            yield f"| {row.ability} | {' | '.join(cells)} |"
+        if not rows:
+            ignored.append(f"`{event}`")
+            continue
+        yield f"### {event}"
         yield ""
+        yield f"||{'|'.join(f'{a.title} `{a.by_canonical[event].wire}`' for a in having)}|"
+        yield f"|---|{'---|' * len(having)}"
+        for row in rows:
+            yield f"|{row.ability}|{'|'.join(_cell(cell).plain for cell in row.support)}|"
+        yield ""
+    if ignored:
+        yield f"The agents ignore what hooks answer on {', '.join(ignored)}."
 
 
 def _cell(support: Support | None) -> Text:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.ci_formats import github_lines, sarif_log
-from anyhook.cli.colors import GOOD
+from anyhook.cli.colors import ACCENT, GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
 from anyhook.cli.output import (
     console,
@@ -19,7 +19,14 @@ from anyhook.cli.output import (
     health_members,
     print_json,
 )
-from anyhook.cli.render import confirm, count_of, make_table, print_diagnostics, print_health
+from anyhook.cli.render import (
+    confirm,
+    count_of,
+    health_text,
+    make_table,
+    print_diagnostics,
+    show_place,
+)
 from anyhook.manage.health import HealthWord, health_of
 from anyhook.manage.hooks import configured_handlers
 from anyhook.manage.paths import show_path
@@ -29,11 +36,14 @@ from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from rich.console import Console
     from rich.table import Table
 
     from anyhook.engine.engine import Engine
-    from anyhook.manage.health import Health
+    from anyhook.manage.health import Health, HookHealth
     from anyhook.manage.problems import Finding
     from anyhook.manage.remedies import Remedy
     from anyhook.manage.scope import CommandScope
@@ -88,7 +98,10 @@ def check(
         for engine in engines:
             engine.reload()
         findings = find_problems(engines)
-    healths = [_health_of(engine, findings) for engine in engines]
+    healths: list[Health] = []
+    for engine in engines:
+        own = [each.diagnostic for each in findings if each.agent == engine.agent.name]
+        healths.append(health_of(engine, own))
     diagnostics = [finding.diagnostic for finding in findings]
     severities = {diagnostic.severity for diagnostic in diagnostics}
     failed = Severity.ERROR in severities or any(health.is_broken for health in healths)
@@ -104,13 +117,8 @@ def check(
         print_json(sarif_log(diagnostics, scope.project))
     else:
         _print_report(console(), scope, engines, findings)
-        print_health(console(), scope.project, healths)
+        _print_health(console(), scope.project, healths)
     return PROBLEMS if failed else OK
-
-
-def _health_of(engine: Engine, findings: list[Finding]) -> Health:
-    name = engine.agent.name
-    return health_of(engine, [one.diagnostic for one in findings if one.agent == name])
 
 
 # -- remedies
@@ -184,6 +192,33 @@ def _print_summary(out: Console, findings: list[Finding]) -> None:
         count_of(counts[severity], noun) for severity, noun in nouns.items() if counts[severity]
     ]
     out.print(", ".join(parts), style="bold")
+
+
+def _print_health(out: Console, project: Path, healths: Sequence[Health]) -> None:
+    """Print which hooks do not surely work, why, and how many of them there are."""
+    counts: Counter[HealthWord] = Counter()
+    for health in healths:
+        counts.update(health.counts)
+        for hook in health.hooks:
+            if hook.word is not HealthWord.WORKS:
+                _print_hook_health(out, project, hook)
+    if counts:
+        parts = [f"{counts[word]} {word}" for word in HealthWord if counts[word]]
+        out.print(f"hooks: {', '.join(parts)}", style="bold")
+
+
+def _print_hook_health(out: Console, project: Path, hook: HookHealth) -> None:
+    row = hook.row
+    line = health_text(hook)
+    line.append(f"  {row.label}", style="bold")
+    line.append(f"  {row.agent.title} {row.event}", style=ACCENT)
+    line.append(f"  {show_place(hook.place, project)}", style="dim")
+    out.print(line, soft_wrap=True)
+    out.print(Text(f"    {hook.evidence}"), soft_wrap=True)
+    for text in hook.old:
+        out.print(Text(f"    {text}", style="dim"), soft_wrap=True)
+    if hook.settle:
+        out.print(Text(f"    to settle it: {hook.settle}", style="dim"), soft_wrap=True)
 
 
 def _report_json(

@@ -6,7 +6,6 @@ Colours are in `colors`; what the words mean is decided below `cli`.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, JustifyMethod
 
-    from anyhook.manage.health import Health, HookHealth
+    from anyhook.manage.health import HookHealth
     from anyhook.model.diagnostics import Diagnostic, Place
 
 WIDE = 100
@@ -130,11 +129,6 @@ def make_table(
         justify: JustifyMethod = "right" if heading in right else "left"
         table.add_column(heading, no_wrap=heading in no_wrap, justify=justify, overflow="fold")
     return table
-
-
-def share_text(part: int, whole: int) -> str:
-    """Return a share in percent; empty of nothing."""
-    return f"{part / whole:.2%}" if whole else ""
 
 
 # -- questions
@@ -275,9 +269,9 @@ def rates_table(
         table.add_row(
             Text("no opinion", style="dim") if outcome == NO_VERDICT else outcome_text(outcome),
             f"{number:,}",
-            share_text(number, events),
+            f"{number / events:.2%}",
             f"{sessions_with[outcome]:,}",
-            share_text(sessions_with[outcome], sessions),
+            f"{sessions_with[outcome] / sessions:.2%}",
         )
     return table
 
@@ -383,35 +377,6 @@ def health_text(health: HookHealth | None) -> Text:
         return Text()
     mark, style = RESULTS[health.word]
     return Text(f"{mark} {health.word}", style=style)
-
-
-def print_health(out: Console, project: Path, healths: Sequence[Health]) -> None:
-    """Print which hooks do not surely work, why, and how many of them there are."""
-    from anyhook.manage.health import HealthWord
-
-    counts: Counter[HealthWord] = Counter()
-    for health in healths:
-        counts.update(health.counts)
-        for hook in health.hooks:
-            if hook.word is not HealthWord.WORKS:
-                _print_hook_health(out, project, hook)
-    if counts:
-        parts = [f"{counts[word]} {word}" for word in HealthWord if counts[word]]
-        out.print(f"hooks: {', '.join(parts)}", style="bold")
-
-
-def _print_hook_health(out: Console, project: Path, hook: HookHealth) -> None:
-    row = hook.row
-    line = health_text(hook)
-    line.append(f"  {row.label}", style="bold")
-    line.append(f"  {row.agent.title} {row.event}", style=ACCENT)
-    line.append(f"  {show_place(hook.place, project)}", style="dim")
-    out.print(line, soft_wrap=True)
-    out.print(Text(f"    {hook.evidence}"), soft_wrap=True)
-    for text in hook.old:
-        out.print(Text(f"    {text}", style="dim"), soft_wrap=True)
-    if hook.settle:
-        out.print(Text(f"    to settle it: {hook.settle}", style="dim"), soft_wrap=True)
 
 
 # -- diagnostics and problems

@@ -246,20 +246,16 @@ first one is for functions and warm hooks, which take less than its first bucket
 
 def markdown_tables() -> str:
     """Return the tables of `docs/telemetry.md`."""
-    lines = ["### Spans", "", "| span | name | |", "| --- | --- | --- |"]
-    lines += [f"| {span.kind} | `{span.name}` | {span.text} |" for span in SPANS]
-    lines += ["", "### Attributes of spans", "", "| attribute | spans | |", "| --- | --- | --- |"]
+    lines = ["### Spans", "", "|span|name||", "|---|---|---|"]
+    lines += [f"|{span.kind}|`{span.name}`|{span.text}|" for span in SPANS]
+    lines += ["", "### Attributes of spans", "", "|attribute|spans||", "|---|---|---|"]
     for attribute in ATTRIBUTES:
-        condition = " (with `contents=True`)" if attribute.is_content else ""
+        mark = " (*)" if attribute.is_content else ""
         kinds = ", ".join(attribute.kinds)
-        lines.append(f"| `{attribute.key}` | {kinds} | {attribute.text}{condition} |")
-    lines += ["", "### Metrics", ""]
-    lines += ["| metric | instrument | unit | | attributes |", "| --- | --- | --- | --- | --- |"]
+        lines.append(f"|`{attribute.key}`|{kinds}|{attribute.text}{mark}|")
+    lines += ["", "(*) with `contents=True`", "", "### Metrics", ""]
+    lines += ["|metric|instrument|unit||attributes|", "|---|---|---|---|---|"]
     for metric in METRICS:
         keys = ", ".join(f"`{key}`" for key in metric.attributes)
-        lines.append(
-            f"| `{metric.name}` | {metric.kind} | `{metric.unit}` | {metric.text} | {keys} |"
-        )
-    buckets = ", ".join(f"{bound:g}" for bound in DURATION_BUCKETS)
-    lines += ["", f"The bounds of the histograms are {buckets} seconds."]
+        lines.append(f"|`{metric.name}`|{metric.kind}|`{metric.unit}`|{metric.text}|{keys}|")
     return "\n".join(lines)

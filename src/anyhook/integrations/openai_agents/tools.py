@@ -34,7 +34,7 @@ from agents import (
 from anyhook.integrations.framework import missing_for
 from anyhook.integrations.host_tools import text_of
 from anyhook.integrations.openai_agents.calls import (
-    ToolResult,
+    FunctionResult,
     call_tool,
     denial_text,
     error_text,
@@ -179,18 +179,18 @@ def _use_replacement(data: Any) -> ToolGuardrailFunctionOutput:
     return ToolGuardrailFunctionOutput.allow()
 
 
-async def _run(function: Callable[..., Any], *arguments: Any) -> ToolResult:
+async def _run(function: Callable[..., Any], *arguments: Any) -> FunctionResult:
     """Run a function of the program, plain or async."""
     try:
         output = function(*arguments)
-        return ToolResult(await output if inspect.isawaitable(output) else output)
+        return FunctionResult(await output if inspect.isawaitable(output) else output)
     except Exception as error:  # noqa: BLE001 - raised again when hooks have seen it
-        return ToolResult(str(error), error_text(error), error)
+        return FunctionResult(str(error), error_text(error), error)
 
 
 def _hook_custom_tool(tool: CustomTool) -> CustomTool:
     async def invoke(context: ToolContext[Any], text: str) -> Any:
-        async def run(arguments: dict[str, Any]) -> ToolResult:
+        async def run(arguments: dict[str, Any]) -> FunctionResult:
             return await _run(tool.on_invoke_tool, context, str(arguments.get("input", "")))
 
         output = await call_tool(tool, {"input": text}, run, context.tool_call_id, context)
@@ -207,7 +207,7 @@ async def _call_shell(
     """Call a shell; `with_command` returns the request with the command that hooks want."""
     executor = tool.executor
 
-    async def run(arguments: dict[str, Any]) -> ToolResult:
+    async def run(arguments: dict[str, Any]) -> FunctionResult:
         new_command = str(arguments.get("command"))
         is_same = new_command == command
         return await _run(executor, request if is_same else with_command(new_command))
@@ -288,7 +288,7 @@ class _HookedEditor:
         if operation.diff is not None:
             shown[text_argument] = _shown_text(operation)
 
-        async def run(arguments: dict[str, Any]) -> ToolResult:
+        async def run(arguments: dict[str, Any]) -> FunctionResult:
             return await _run(edit, _changed_operation(operation, text_argument, shown, arguments))
 
         # The SDK does not pass the identifier of the call.
