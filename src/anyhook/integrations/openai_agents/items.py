@@ -2,9 +2,9 @@
 
 Requests hold items of the Responses API as dictionaries, responses hold them as models. A text of
 an item is a text for hooks, a function call and its output are those of the Gemini API, and any
-other item or part is shown as it is. Items that hooks left alone are the very same objects. Beside
-a text that hooks replaced, the readable part of the model's reasoning is emptied, because it may
-repeat what they removed; the item itself stays, because the API requires it.
+other item or part is shown as it is. Items that hooks left alone are the very same objects. Where
+hooks replaced a text, the readable part of the model's reasoning is emptied, because it may repeat
+what they removed; the item itself stays, because the API requires it.
 
 It is one module because requests and responses share the rules for parts and texts of items.
 """

@@ -9,10 +9,11 @@ from pydantic_ai import ModelRetry
 
 from anyhook.integrations.host_tools import text_of
 from anyhook.integrations.pydantic_ai.messages import to_json
+from anyhook.integrations.pydantic_ai.tools import merge_arguments
 from anyhook.integrations.results import join_context
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable
 
     from pydantic_ai import RunContext
     from pydantic_ai.output import OutputContext
@@ -74,11 +75,10 @@ async def call_output_function(
     return str(returned.output)
 
 
-def _changed_output(output: Any, shown: Mapping[str, Any], arguments: dict[str, Any]) -> Any:
+def _changed_output(output: Any, shown: dict[str, Any], arguments: dict[str, Any]) -> Any:
     """Return what the function gets, with the arguments that hooks want."""
     if isinstance(output, dict):
-        changed = {k: v for k, v in arguments.items() if k not in shown or shown[k] != v}
-        return {**{k: v for k, v in output.items() if k in arguments}, **changed}
+        return merge_arguments(output, shown, arguments)
     if isinstance(output, BaseModel):
         return type(output).model_validate(arguments)
     if arguments.keys() != shown.keys():

@@ -81,7 +81,7 @@ class _HookedCall:
             if not run.allowed:
                 raise ToolFailed(self._with_context(run.reason))
             if run.arguments != shown:
-                new_arguments = _merge_arguments(arguments, shown, run.arguments)
+                new_arguments = merge_arguments(arguments, shown, run.arguments)
                 arguments = await self._validate(name, new_arguments, tool)
             result, failure = None, None
             try:
@@ -153,7 +153,7 @@ class _HookedCall:
         return replace(result, content=[*parts, *map(tag_context, self._context)])
 
 
-def _merge_arguments(
+def merge_arguments(
     arguments: dict[str, Any], shown: dict[str, Any], wanted: dict[str, Any]
 ) -> dict[str, Any]:
     """Apply the changes of hooks; arguments that they left alone stay the program's objects."""
