@@ -217,23 +217,28 @@ def test_every_item_of_a_list_is_removed_and_no_glob_is_a_pattern():
     assert all('"a.*"' in source for source in patterns)
 
 
-def test_an_item_that_no_example_has_is_proposed_in_the_place_of_another(mutate):
-    text = guard(
-        "is_setup(text)",
-        before="""
+PROGRAMS = """
 PROGRAMS = {"brew", "conda"}
 
 
 def is_setup(text):
     return any(re.fullmatch(rf"eval .\\({name} -s\\)", text) for name in PROGRAMS)
 
-""",
-    )
+"""
 
+
+@pytest.mark.parametrize(
+    ("text", "operator"),
+    [
+        (guard("is_setup(text)", before=PROGRAMS), "item-removed"),
+        (guard(r're.fullmatch(r"eval .\((brew|conda) -s\)", text)'), "pattern-narrowed"),
+    ],
+)
+def test_an_item_that_no_example_has_is_proposed_in_the_place_of_another(mutate, text, operator):
     _, out, err = mutate(f"{text}\n{example('eval $(brew -s)', 'deny')}{TAIL}", "--json")
 
-    (conda,) = results(out, "item-removed", "survived")
-    assert "eval $(conda -s)" in conda["proposal"], err
+    proposals = [survivor["proposal"] or "" for survivor in results(out, operator, "survived")]
+    assert any("eval $(conda -s)" in proposal for proposal in proposals), err
 
 
 def test_a_change_with_the_same_byte_code_is_left_out():

@@ -89,6 +89,9 @@ class _Source:
         self._starts = [0]
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line))
+        calls = [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
+        of_re = [call for call in calls if ast.unparse(call.func).startswith("re.")]
+        self._patterns = {call.args[0] for call in of_re if call.args}
 
     def offset(self, line: int, column: int) -> int:
         """Return the offset of a place; columns of nodes are bytes of UTF-8."""
@@ -100,6 +103,17 @@ class _Source:
 
     def end(self, node: Any) -> int:
         return self.offset(node.end_lineno, node.end_col_offset)
+
+    def pattern_of(self, node: ast.AST) -> str:
+        """Return a constant that is, or looks like, a pattern; an empty text for other nodes."""
+        value = node.value if isinstance(node, ast.Constant) else None
+        if not isinstance(value, str) or not (node in self._patterns or _REGEX_SIGN.search(value)):
+            return ""
+        try:
+            re.compile(value)
+        except re.error:
+            return ""
+        return value
 
     def replace(self, node: Any, text: str) -> Edit:
         return Edit(self.start(node), self.end(node), text)
@@ -132,12 +146,12 @@ def _drop_condition(source: _Source, node: ast.AST) -> Iterator[Edit]:
 
 
 def _widen_pattern(source: _Source, node: ast.AST) -> Iterator[Edit]:
-    for pattern in widened(_pattern_of(node)):
+    for pattern in widened(source.pattern_of(node)):
         yield source.replace(node, _literal(pattern))
 
 
 def _narrow_pattern(source: _Source, node: ast.AST) -> Iterator[Edit]:
-    for pattern in narrowed(_pattern_of(node)):
+    for pattern in narrowed(source.pattern_of(node)):
         yield source.replace(node, _literal(pattern))
 
 
@@ -180,7 +194,7 @@ def _change_text(source: _Source, node: ast.AST) -> Iterator[Edit]:
         texts = node.args
     for text in texts:
         value = text.value if isinstance(text, ast.Constant) else None
-        if isinstance(value, str) and not _pattern_of(text):
+        if isinstance(value, str) and not source.pattern_of(text):
             yield source.replace(text, _literal(f"{value}~"))
 
 
@@ -346,18 +360,6 @@ def _matchers(node: ast.AST) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
             subjects = decorator.args[1:] if is_on else decorator.args
             if subjects:
                 yield decorator, subjects
-
-
-def _pattern_of(node: ast.AST) -> str:
-    """Return a constant that looks like a regular expression; an empty text for other nodes."""
-    value = node.value if isinstance(node, ast.Constant) else None
-    if not isinstance(value, str) or not _REGEX_SIGN.search(value):
-        return ""
-    try:
-        re.compile(value)
-    except re.error:
-        return ""
-    return value
 
 
 def _literal(text: str) -> str:
