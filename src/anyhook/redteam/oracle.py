@@ -153,7 +153,8 @@ def make_scene(project: str, home: str, lines: Iterable[str]) -> Scene:
                 continue
             path = _path_of(word, project, home)
             if path and not any(name.startswith(f"{path}/") for name in files):
-                if is_recursive or word.endswith("/"):
+                is_file = "." in os.path.basename(path)[1:]
+                if word.endswith("/") or (is_recursive and not is_file):
                     files[f"{path}/inner"] = f"inner of {path}\n"
                 else:
                     files.setdefault(path, f"content of {path}\n")
