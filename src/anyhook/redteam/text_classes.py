@@ -276,13 +276,13 @@ TEXTS: Mapping[str, Callable[[Line], Iterable[str | Spelling]]] = {
             "bash -ec <quoted>",
             "sh -uc <quoted>",
             "sh -c 'eval \"$1\"' - <quoted>",
-            "sh -c '\"$@\"' - <words>",
             *(f"echo <quoted> | {shell}" for shell in ("sh", "bash", "sh -s", "bash -")),
             "bash <<< <quoted>",
             "bash <(echo <quoted>)",
             ("sh -c <code>", "sh -c <quoted>"),
             ("xargs -I@ sh -c @ <<< <code>", "<quoted>"),
-        )
+        ),
+        commands=("sh -c '\"$@\"' - <words>",),
     ),
     "here-document": Forms(
         lines=tuple(
