@@ -116,10 +116,9 @@ def lost_files(event, project):
     for command in event.commands:
         if command.program in {"mv", "git"} or "--dry-run" in command.options:
             continue
-        empties = command.program == "truncate" or "/dev/null" in command.arguments
         for effect in command.effects:
             is_wide = effect.is_recursive is not False or "*" in effect.target
-            is_emptied = effect.kind == "writes" and empties
+            is_emptied = effect.kind == "writes" and command.program == "truncate"
             is_lost = effect.kind == "deletes" or is_emptied
             if (
                 is_lost
@@ -165,9 +164,7 @@ for asked in """
 rm --recursive --force src
 rm -rf $BUILD_DIR/
 truncate -s 0 src/*.py
-cp /dev/null src/*.py
 rm -$X src
-rsync -a $X empty/ src/
 find . -mtime +30 -delete
 echo x > ~/.profile
 """.strip().splitlines():
