@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from anyhook.expressions import expression
 from anyhook.shell.builtins import OPEN_INPUT, PIPED_FILE
 from anyhook.shell.code import find_awk_calls, find_calls
 from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.options import canonical_program
 from anyhook.shell.programs import SHELLS
 from anyhook.shell.runners import CODE_OPTIONS
-from anyhook.shell.scope import NO_INPUT
+from anyhook.shell.scope import NO_INPUT, Input
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,16 +23,17 @@ if TYPE_CHECKING:
 
 _OWN_SYNTAX = frozenset("fish csh tcsh pwsh powershell nu elvish xonsh posh cmd".split())
 """Shells whose texts the parser does not read."""
-_FLAGS = re.compile(r"[-+][abcefhiklmnoprstuvxBCDEGHIJLOPTXY]+")
+_FLAGS = expression(r"[-+][abcefhiklmnoprstuvxBCDEGHIJLOPTXY]+")
+_CRON_TIME = expression(r"^\s*(?:@\w+|(?:[\w*/,-]+\s+){4}[\w*/,-]+)\s", re.MULTILINE)
 _VALUED = frozenset({"--rcfile", "--init-file"})
 _PRINTS = frozenset({"--version", "--help"})
 _MAX_POSITIONAL = 10
-_SED_RUNS = re.compile(
+_SED_RUNS = expression(
     r"(?:^|[;{}\n])\s*(?:\d+|\$|/[^/]*/)?\s*e(?:\s+([^\n]*)|$|\n)|s([^\w\s]).*?\2.*?\2\w*e"
 )
-_EDITOR_RUNS = re.compile(r"(?:silent\s*)?!+(.*)|.*\bsystem\(", re.DOTALL)
+_EDITOR_RUNS = expression(r"(?:silent\s*)?!+(.*)|.*\bsystem\(", re.DOTALL)
 _CLIENTS = {"psql": "--command", "mysql": "--execute", "sqlite3": ""}
-_CLIENT_RUNS = re.compile(
+_CLIENT_RUNS = expression(
     r"\\!\s*([^\n]*)|^\s*\.(?:shell|system)\s+([^\n]*)|^\s*system\s+([^;\n]*)", re.MULTILINE
 )
 _NO_PROGRAM = frozenset("-V --version -v -h --help -i -l -m --module -c -e".split())
@@ -188,6 +190,17 @@ def _run_client(reader: Reader, call: ExpandedCall) -> None:
             reader.read_text(line, call.scope, (*call.wrappers, own))
 
 
+def _run_crontab(reader: Reader, call: ExpandedCall) -> None:
+    """Add `crontab`, and what the lines of its input run."""
+    own = reader.add(call)
+    if not OPEN_INPUT.isdisjoint([value.text for value in call.values]):
+        received = call.scope.input
+        inner = call.scope.copy()
+        text = received.text and _CRON_TIME.sub("", received.text)
+        inner.input = Input(text, is_certain=received.is_certain)
+        reader.read_input(inner, (*call.wrappers, own), call.source)
+
+
 def _run_later(reader: Reader, call: ExpandedCall) -> None:
     """Add `at` or `batch`, and what they run later."""
     own = reader.add(call)
@@ -204,5 +217,6 @@ INTERPRETER_HANDLERS: dict[str, Callable[[Reader, ExpandedCall], None]] = {
     **dict.fromkeys(("vi", "vim", "nvim", "view", "ex", "gvim", "rvim"), _run_editor),
     **dict.fromkeys(_CLIENTS, _run_client),
     **dict.fromkeys(("at", "batch"), _run_later),
+    "crontab": _run_crontab,
 }
 """Program to the function that adds what it runs."""

@@ -10,6 +10,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.expressions import expression
 from anyhook.shell.command import Command
 from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.options import canonical_program
@@ -31,8 +32,8 @@ _MAX_DEPTH = 12
 """Texts and wrappers inside each other."""
 _MAX_COMMANDS = 4096
 _MAX_SOURCE = 200
-_GIT_ALIAS = re.compile(r"alias\.([\w-]+)=(.*)", re.DOTALL)
-_GIT_RUNS = re.compile(
+_GIT_ALIAS = expression(r"alias\.([\w-]+)=(.*)", re.DOTALL)
+_GIT_RUNS = expression(
     r"(?:core\.(?:pager|editor|sshcommand|askpass|fsmonitor|alternaterefscommand)|sequence\.editor"
     r"|diff\.external|pager\.\w+|credential(?:\..*)?\.helper|gpg(?:\..*)?\.program"
     r"|(?:diff|merge|filter)(?:tool)?\..*\.(?:cmd|driver|command|textconv|clean|smudge|process)"
@@ -40,8 +41,8 @@ _GIT_RUNS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Settings of Git whose value is a command line."""
-_GIT_NO_PROGRAM = re.compile(r"(?:true|false|cache|store|osxkeychain|manager)?")
-_SSH_RUNS = re.compile(
+_GIT_NO_PROGRAM = expression(r"(?:true|false|cache|store|osxkeychain|manager)?")
+_SSH_RUNS = expression(
     r"\s*(?:proxycommand|localcommand|knownhostscommand)[=\s](.*)", re.IGNORECASE
 )
 
@@ -241,6 +242,13 @@ class Reader:
         if program in {"git", "npm"}:
             keys += [f"{program} {value.text}" for value in command.read.operands[:1]]
         wrappers = (*command.wrappers, command)
+        operands = command.read.operands
+        if program == "git" and len(operands) == 3 and operands[0].text == "config":
+            setting = operands[2]._replace(text=f"{operands[1].text}={operands[2].text}")
+            text = _text_of_option("git", setting)
+            # It runs when git is used, if at all.
+            if text:
+                self.read_value(Value(text, VAGUE), scope, wrappers)
         for key in keys:
             for option in TEXT_OPTIONS.get(key, ()):
                 for value in (options or command.read.options).get(option, ()):

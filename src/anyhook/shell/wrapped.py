@@ -38,6 +38,7 @@ _KEEPS_WORDS = frozenset(
 _SPLIT_OPTION = "--split-string"
 """Option of `env` whose value is split into words, in front of the others."""
 _QUOTES = frozenset("'\"\\")
+_EXPANSIONS = frozenset("$`")
 _FD_RUNS = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 _FD_MAY_RUN = re.compile(r"-\w+[xX]$|-[xX].|--exec")
 
@@ -203,12 +204,13 @@ def _with_input(xargs: Command, words: list[Value], scope: Scope) -> list[Value]
             for value in words
         ]
     text = scope.input.text
-    is_plain = options.keys() <= _KEEPS_WORDS and scope.input.is_certain
-    if text is not None and is_plain:
-        if "--null" in options:
-            return [*words, *[Value(word) for word in text.split("\0") if word]]
-        if _QUOTES.isdisjoint(text):
-            return [*words, *[Value(word) for word in text.split()]]
+    separator = "\0" if "--null" in options else None
+    is_plain = separator is not None or (text is not None and _QUOTES.isdisjoint(text))
+    if text is not None and is_plain and options.keys() <= _KEEPS_WORDS:
+        for word in text.removesuffix("\0").split(separator):
+            is_known = scope.input.is_certain or _EXPANSIONS.isdisjoint(word)
+            words = [*words, Value(word, LITERAL if is_known else VAGUE, may_split=not is_known)]
+        return words
     return [*words, Value("{}", VAGUE, may_split=True)]
 
 
