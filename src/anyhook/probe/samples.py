@@ -31,7 +31,6 @@ class Sample:
         creates: A file that exists afterwards if the call was made.
         removes: A file that no longer exists afterwards.
         prints: A text in the result if the call was made.
-        is_risky: Whether guards commonly deny it.
     """
 
     tool: str
@@ -39,7 +38,6 @@ class Sample:
     creates: str = ""
     removes: str = ""
     prints: str = ""
-    is_risky: bool = False
 
     def arguments_in(self, project: Path) -> dict[str, Any]:
         """Return the arguments for a project."""
@@ -87,12 +85,12 @@ HARMLESS = (
 
 
 def _shell(command: str, **evidence: str) -> Sample:
-    return Sample("shell", {"command": command}, **evidence, is_risky=True)
+    return Sample("shell", {"command": command}, **evidence)
 
 
 def _write(name: str, content: str) -> Sample:
     arguments = {"file_path": _file(name), "content": content}
-    return Sample("write_file", arguments, creates=name, is_risky=True)
+    return Sample("write_file", arguments, creates=name)
 
 
 RISKY = (
@@ -111,6 +109,6 @@ RISKY = (
     _write(".env.anyhook-probe", "SECRET=anyhook-probe\n"),
     _write(".env", "SECRET=anyhook-probe\n"),
     _write(f"{DIRECTORY}/package-lock.json", "{}\n"),
-    Sample("read_file", {"file_path": _file(".env")}, is_risky=True),
+    Sample("read_file", {"file_path": _file(".env")}),
 )
 """What guards commonly deny."""

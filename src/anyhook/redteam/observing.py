@@ -1,7 +1,7 @@
 """Run a command line in a bare world, and observe what it starts, prints and changes.
 
-These functions run in the sandbox (`anyhook.sandbox.bare`), where nothing can be imported: all that
-they need is imported here.
+It is one module because its functions run in the sandbox (`anyhook.sandbox.bare`), where nothing
+can be imported: all that they need is imported here.
 """
 
 from __future__ import annotations
