@@ -6,7 +6,6 @@ import gc
 import itertools
 import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
@@ -23,11 +22,6 @@ OF_AGENTS = {
 OF_OTHERS = ("GEMINI_", "CLAUDE", "ANYHOOK_", "GITHUB_")
 """What the names of further variables begin with."""
 OTHERS = ("COLUMNS", "LINES", "SURFACE", "XDG_CONFIG_HOME")
-
-
-# Without byte code, every process that a test starts compiles the package: a second for a command.
-sys.dont_write_bytecode = False
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_configure():

@@ -98,7 +98,8 @@ class Bench:
     def __init__(self, guard: GuardFile, directory: Path) -> None:
         self.measured = Measured(guard)
         self._directory = directory
-        self._file = f"guard-{guard.name}.py"
+        self._file = f".anyhook/guard-{guard.name}.py"
+        (directory / ".anyhook").mkdir()
         (directory / self._file).write_text(guard.text, encoding="utf-8")
         # A repository of its own, so that no settings around it count.
         (directory / ".git").mkdir()
@@ -272,7 +273,8 @@ def main() -> int:
         rows_by_guard.setdefault(line.strip("|").partition("|")[0], []).append(line)
     has_problems = False
     for name in options.names or guards:
-        with TemporaryDirectory() as scratch:
+        # Not in a place for temporary files, where an agent may delete.
+        with TemporaryDirectory(dir=Path.home(), prefix=".guards-table-") as scratch:
             measured = Bench(guards[name], Path(scratch)).measure(corpus)
         rows_by_guard[name] = rows_of(measured)
         for text in (*rows_by_guard[name], *measured.problems):

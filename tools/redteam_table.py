@@ -150,7 +150,9 @@ def main() -> None:
     """Write the tables."""
     corpus = Path(sys.argv[1]).resolve()
     programs = [("a regular expression", "", _write_pattern(corpus))]
-    programs += [(f"{name} (ours)", "", ROOT / f"src/anyhook/guards/{name}.py") for name in OWN]
+    for name in OWN:
+        line = f"{sys.executable} {ROOT / 'src/anyhook/guards' / name}.py"
+        programs.append((f"{name} (ours)", "", _write_program(corpus / f"{name}.sh", line)))
     for guard in PUBLIC:
         program = _install(guard, corpus)
         if program is None:
@@ -184,9 +186,15 @@ def _install(guard: PublicGuard, corpus: Path) -> Path | None:
         for command in guard.install:
             words = [word.format(name=guard.name, release=guard.release) for word in command]
             subprocess.run(words, cwd=directory, check=True)
-        program.write_text(f"#!/bin/sh\nexec {guard.run.format(directory=directory)}\n")
-        program.chmod(0o755)
+        _write_program(program, guard.run.format(directory=directory))
     return program
+
+
+def _write_program(path: Path, line: str) -> Path:
+    """Write a program: a hook file would be asked about its own examples, too."""
+    path.write_text(f"#!/bin/sh\nexec {line}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
 
 
 def _try(corpus: Path, name: str, release: str, program: Path) -> Outcome:

@@ -13,8 +13,8 @@ from anyhook.agents.capabilities import (
     stderr_message,
     support,
 )
+from anyhook.agents.encode import encode_answer
 from anyhook.agents.output import decode_reply
-from anyhook.agents.replies import encode_answer
 from anyhook.authoring.degrade import FALLBACKS, NAMES, UnsupportedError, fit
 from anyhook.model.answers import Answer, Outcome
 from anyhook.testing import make_event

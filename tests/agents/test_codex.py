@@ -13,9 +13,9 @@ import pytest
 from anyhook import Engine
 from anyhook.agents import get_agent
 from anyhook.agents.codex.trust import hash_of, key_of
+from anyhook.agents.encode import reply_bytes
 from anyhook.agents.output import decode_text
 from anyhook.agents.payloads import decode_event
-from anyhook.agents.replies import reply_bytes
 from anyhook.agents.spec import SettingsFile
 from anyhook.authoring.degrade import fit
 from anyhook.matching.matchers import compile_matcher

@@ -13,8 +13,8 @@ import pytest
 from anyhook import Engine
 from anyhook.agents import get_agent, recognize
 from anyhook.agents.capabilities import Support, support
+from anyhook.agents.encode import encode_answer
 from anyhook.agents.payloads import decode_event, encode_event
-from anyhook.agents.replies import encode_answer
 from anyhook.agents.translate import decode_any_form, translate_event
 from anyhook.authoring.degrade import fit
 from anyhook.model.answers import Answer, Outcome, allow, ask, deny

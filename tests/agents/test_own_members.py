@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from anyhook.agents import get_agent
+from anyhook.agents.encode import encode_answer
 from anyhook.agents.output import decode_reply
 from anyhook.agents.payloads import decode_event, encode_event
-from anyhook.agents.replies import encode_answer
 from anyhook.agents.spec import OutputField
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.definitions import HandlerSpec

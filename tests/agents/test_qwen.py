@@ -8,7 +8,7 @@ import pytest
 
 from anyhook.agents import get_agent
 from anyhook.agents.capabilities import Support, support
-from anyhook.agents.replies import encode_answer
+from anyhook.agents.encode import encode_answer
 from anyhook.agents.translate import translate_payload
 from anyhook.authoring.degrade import fit
 from anyhook.model.answers import Answer, allow, deny, stop

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from anyhook.agents import get_agent
+from anyhook.agents.encode import DEFAULT_CONTINUATION, encode_answer
 from anyhook.agents.output import decode_text
-from anyhook.agents.replies import DEFAULT_CONTINUATION, encode_answer
 from anyhook.agents.spec import OutputField
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.layers import Layer

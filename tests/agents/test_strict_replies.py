@@ -7,8 +7,7 @@ import json
 import pytest
 
 from anyhook.agents import get_agent
-from anyhook.agents.output import decode_exit
-from anyhook.agents.printed import ProcessExit
+from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.spec import ExitRule, ExitRules, InvalidReply, OutputAction, OutputField
 from anyhook.model.answers import Outcome
 from anyhook.model.layers import Layer
@@ -50,8 +49,7 @@ AGENT = CLAUDE.replace(
 )
 RULES = CLAUDE.documented.replace(
     exit_rules={"*": ExitRules({0: READS, 2: STDERR_DENIES}, other=READS, signal=READS)},
-    objects_only=False,
-    bracketed_json=True,
+    output_form="anyhook.agents.codex.output:classify",
     strict=True,
     strict_members=True,
     allows_null=True,

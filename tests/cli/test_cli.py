@@ -1070,7 +1070,7 @@ def test_an_interruption_ends_with_130(world, run, monkeypatch):
         (["list"], "rich"),
         (["check"], "anyio"),
         (["serve"], "uvicorn"),
-        (["fire", "BeforeAgent"], "pydantic"),
+        (["fire", "BeforeAgent"], "regress"),
         (["shim", "--as", "claude", "--", "true"], "json"),
     ],
 )

@@ -136,7 +136,9 @@ def test_lines_that_report_progress_are_no_part_of_the_reply(tmp_path):
     progress = json.dumps({"type": "progress", "message": "checking"})
     text = f"{progress}\n{denies}\n{progress}\n"
 
-    with_progress = decide(tmp_path, prints(text), rules={"reports_progress": True})
+    with_progress = decide(
+        tmp_path, prints(text), rules={"output_form": "anyhook.agents.copilot.output:classify"}
+    )
 
     assert (with_progress.outcome, with_progress.reason) == (Outcome.DENY, "R")
 

@@ -57,11 +57,15 @@ def session_of(world, seen, **options):
 
 def test_a_hundred_sessions_at_once_end_once_each(tmp_path):
     world = World(tmp_path)
-    world.settings("project", hooks("BeforeTool", "SessionEnd"))
     seen = []
+
+    async def let_others_run(_event):
+        await anyio.lowlevel.checkpoint()
 
     async def run():
         engine = world.load()
+        for event in ("session_start", "before_tool", "session_end"):
+            engine.register(event, let_others_run)
 
         async def one(number):
             session = Session(
@@ -78,9 +82,7 @@ def test_a_hundred_sessions_at_once_end_once_each(tmp_path):
             for number in range(100):
                 group.start_soon(one, number)
 
-    with none_left(str(tmp_path)) as environ:
-        world.environ.update(environ)
-        anyio.run(run)
+    anyio.run(run)
     for number in range(100):
         own = [name for session, name in seen if session == str(number)]
         assert own.count("session_end") == 1
@@ -374,29 +376,35 @@ def test_a_transcript_that_cannot_be_written_ends_no_session(tmp_path, caplog):
 SECRET = re.compile(r"sk-\d{4}")
 
 
+@pytest.fixture(scope="module")
+def redacting():
+    engine = Engine.load("/", home="/", environ={}, trust_once=True)
+
+    @engine.on("after_model")
+    async def redact(event):
+        said = SECRET.sub("***", event.llm_response["text"])
+        part = {"role": "model", "parts": [said]}
+        return Answer(llm_response={"text": said, "candidates": [{"content": part}]})
+
+    yield engine
+    engine.close()
+
+
 @given(
     text=st.lists(st.sampled_from(["sk-1234", "hello ", "sk-", "12", "é", "\n", "sk-99999"])),
     cuts=st.lists(st.integers(0, 60)),
 )
-def test_no_chunking_leaks_what_a_hook_takes_out(text, cuts):
+def test_no_chunking_leaks_what_a_hook_takes_out(redacting, text, cuts):
     whole = "".join(text)
     borders = sorted({0, len(whole), *(cut for cut in cuts if cut < len(whole))})
     pieces = [whole[a:b] for a, b in itertools.pairwise(borders)]
 
     async def run():
-        engine = Engine.load("/", home="/", environ={}, trust_once=True)
-
-        @engine.on("after_model")
-        async def redact(event):
-            said = SECRET.sub("***", event.llm_response["text"])
-            part = {"role": "model", "parts": [said]}
-            return Answer(llm_response={"text": said, "candidates": [{"content": part}]})
-
         async def chunks():
             for piece in pieces:
                 yield piece
 
-        async with Session(engine) as session:
+        async with Session(redacting) as session:
             return [piece async for piece in session.stream(REQUEST, chunks())]
 
     seen = asyncio.run(run())

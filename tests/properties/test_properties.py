@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from anyhook import Answer, BeforeTool, Outcome
 from anyhook.agents import get_agent
+from anyhook.agents.encode import encode_decision
 from anyhook.agents.gemini.model_api import (
     request_from_api,
     request_to_api,
@@ -20,7 +21,6 @@ from anyhook.agents.gemini.model_api import (
 )
 from anyhook.agents.output import ProcessExit, decode_exit, decode_reply
 from anyhook.agents.payloads import decode_event, encode_event
-from anyhook.agents.replies import encode_decision
 from anyhook.engine.combine import combine
 from anyhook.engine.plan import make_plan
 from anyhook.matching.matchers import compile_matcher

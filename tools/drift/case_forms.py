@@ -17,7 +17,7 @@ from anyhook.probe.models.server import ModelTurn
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from anyhook.agents.program import Call
+    from anyhook.agents.program import ScriptedCall
 
 TABLES = Path(__file__).parents[2] / "tests" / "agents" / "observed"
 MARKER = "ran.txt"
@@ -116,7 +116,7 @@ class _Places:
 
 # -- Qwen Code
 
-_QWEN_CALL: Call = ("run_shell_command", {"command": COMMAND, "is_background": False})
+_QWEN_CALL: ScriptedCall = ("run_shell_command", {"command": COMMAND, "is_background": False})
 _QWEN_NOT_PLAYED = ("beyond", "terminal", "answers", "errors", "command")
 _QWEN_LAYERS = frozenset({"user", "project"})
 
@@ -158,7 +158,7 @@ def _qwen_case(row: Row, places: _Places) -> Case | None:
 
 # -- GitHub Copilot CLI
 
-_COPILOT_CALL: Call = ("bash", {"command": COMMAND, "description": "run"})
+_COPILOT_CALL: ScriptedCall = ("bash", {"command": COMMAND, "description": "run"})
 _COPILOT_PLAYED = frozenset({"id", "name", "settings", "calls", "text", "observed"})
 _COPILOT_COMPARED = frozenset({"ran", "modified", "tool", "user", "fired", "requests"})
 
@@ -190,7 +190,7 @@ def _copilot_case(row: Row, places: _Places) -> Case | None:
 
 # -- Codex CLI
 
-_CODEX_CALL: Call = ("Bash", {"command": COMMAND})
+_CODEX_CALL: ScriptedCall = ("Bash", {"command": COMMAND})
 _CODEX_PLAYED = frozenset({"id", "name", "event", "hooks", "observed"})
 _CODEX_RAN = {"ran": True, "rewritten": True, "denied": False}
 

@@ -83,7 +83,11 @@ def recognize(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
     possible = candidates or list(AGENTS.values())
     in_environment = [entry for entry in possible if _has_variable(entry, environ)]
     if in_environment:
-        candidates = _without_originals(in_environment)
+        # A fork sets the variables of its original, too.
+        originals: set[str] = set()
+        for entry in in_environment:
+            originals.update(entry.extends)
+        candidates = [entry for entry in in_environment if entry.name not in originals]
     if not candidates:
         return None
     return candidates[0].name
@@ -103,14 +107,6 @@ def _agents_of_payload(payload: Mapping[str, Any]) -> list[AgentEntry]:
         if marked:
             candidates = marked
     return candidates
-
-
-def _without_originals(entries: list[AgentEntry]) -> list[AgentEntry]:
-    """Leave out agents of which there is a fork: it sets the variables of its original, too."""
-    originals: set[str] = set()
-    for entry in entries:
-        originals.update(entry.extends)
-    return [entry for entry in entries if entry.name not in originals]
 
 
 def _has_event(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:

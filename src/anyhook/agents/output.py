@@ -5,25 +5,23 @@ It is one module because `ACTIONS` is one table, with a method for each of its a
 
 from __future__ import annotations
 
-from anyhook.agents.output_context import OutputContext
-from anyhook.agents.plain_text import read_plain_text
-from anyhook.agents.printed import (
-    PrintedOutput,
-    announces_background,
-    classify_output,
-    parse_object,
-)
-from anyhook.agents.printed import ProcessExit as ProcessExit  # noqa: PLC0414 - exported
-from anyhook.agents.replies import EXTRA
-from anyhook.agents.reply_reader import (
+from anyhook.agents.decode import (
     INVALID,
     INVALIDATING,
     read_reply,
     read_strict_reply,
-    report_no_effect,
 )
+from anyhook.agents.encode import EXTRA
+from anyhook.agents.printed import (
+    OutputContext,
+    PrintedOutput,
+    announces_background,
+    classify_output,
+    parse_object,
+    read_plain_text,
+)
+from anyhook.agents.printed import ProcessExit as ProcessExit  # noqa: PLC0414 - exported
 from anyhook.agents.spec import OutputAction, PlainText
-from anyhook.agents.unapplied import report_decision_on_stderr, report_ignored_decision
 from anyhook.agents.values import describe_value
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.json import parse_json, trim
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from anyhook.agents.output_context import Source
+    from anyhook.agents.printed import Source
     from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
@@ -94,9 +92,11 @@ def decode_exit(
         action = rule.stderr_text
     status, answer = ACTIONS[action](exit_reader)
     if end.code == 0 and end.stderr and "stderr" not in rule.streams:
+        from anyhook.agents.explain import report_decision_on_stderr
+
         report_decision_on_stderr(context, trim(end.stderr))
     if "stdout" not in rule.streams and status is Status.WARNED and answer is not NO_OPINION:
-        report_ignored_decision(context, end.stdout)
+        _report_ignored_decision(context, end.stdout)
     answer = _apply_event_rules(context, answer, status, end, output)
     prints_too_little = rules.empty_fails and output.form == "empty" and spec.can_block
     failed = (
@@ -146,8 +146,14 @@ def report_unused(
 ) -> tuple[Diagnostic, ...]:
     """Report a decision in output that is not applied."""
     context = OutputContext(agent, rules, spec, handler)
-    report_ignored_decision(context, printed)
+    _report_ignored_decision(context, printed)
     return tuple(context.diagnostics)
+
+
+def _report_ignored_decision(context: OutputContext, stdout: str) -> None:
+    from anyhook.agents.explain import report_ignored_decision  # not needed for correct output
+
+    report_ignored_decision(context, stdout)
 
 
 # -- what follows from the event
@@ -275,7 +281,7 @@ class _ExitReader:
             if hint and context.spec.can_block:
                 text += f" ({hint})"
             context.report("handler-exit", text)
-        report_ignored_decision(context, end.stdout)
+        _report_ignored_decision(context, end.stdout)
         return Status.WARNED, NO_OPINION
 
     def read_text(self) -> tuple[Status, Answer]:
@@ -367,7 +373,9 @@ class _ExitReader:
     def _can_block(self) -> bool:
         """Return whether exit code 2 denies; not if the command itself does not exist."""
         layers = self.context.spec.tolerates_missing_file
-        is_missing_file = self.output.form == "empty" and _names_missing_file(self.end.stderr)
+        error = self.end.stderr.lower()
+        names_missing_file = any(message in error for message in _MISSING_FILE)
+        is_missing_file = self.output.form == "empty" and names_missing_file
         if layers is not None and is_missing_file:
             return bool(layers) and self.context.handler.layer not in layers
         return self.context.spec.can_block
@@ -414,7 +422,7 @@ class _ExitReader:
     def _report_powerless_exit(self) -> None:
         """Report a denial by exit code on an event that cannot be denied."""
         if "outcome" not in self.context.spec.effective_fields:
-            report_no_effect(self.context, self.end.cause)
+            self.context.report_no_effect(self.end.cause)
 
 
 ACTIONS: dict[OutputAction, Callable[[_ExitReader], tuple[Status, Answer]]] = {
@@ -435,11 +443,6 @@ ACTIONS: dict[OutputAction, Callable[[_ExitReader], tuple[Status, Answer]]] = {
 
 
 # -- text
-
-
-def _names_missing_file(stderr: str) -> bool:
-    lowered = stderr.lower()
-    return any(message in lowered for message in _MISSING_FILE)
 
 
 def _text_of(stdout: str) -> str:

@@ -1,15 +1,41 @@
-"""What a command has printed: no output, text, a JSON reply, or something that resembles one."""
+"""What a command has printed: no output, text, a JSON reply, or something that resembles one.
+
+`OutputContext` takes what is wrong with it.
+"""
 
 from __future__ import annotations
 
+import re
+
+from anyhook.agents.spec import PlainText
+from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.json import parse_json, parse_reply, trim
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterable
+    from typing import Any, Protocol
 
-    from anyhook.agents.spec import ExitRule, RuleSet
+    from anyhook.agents.spec import AgentSpec, EventSpec, ExitRule, RuleSet
+    from anyhook.model.diagnostics import Diagnostic, Place, Severity
+    from anyhook.model.layers import Layer
+
+    class Source(Protocol):
+        """The handler, as far as reading its output depends on it."""
+
+        @property
+        def label(self) -> str:
+            """A short name for messages."""
+
+        @property
+        def place(self) -> Place | None:
+            """Where the settings define it."""
+
+        @property
+        def layer(self) -> Layer:
+            """The layer of its settings."""
+
 
 REPLY_MEMBERS = frozenset(
     {
@@ -24,6 +50,70 @@ REPLY_MEMBERS = frozenset(
     }
 )
 """Members by which a line of JSON is a reply and not a log record."""
+USES = {
+    PlainText.SYSTEM_MESSAGE: "a message for the user",
+    PlainText.TOOL_NAMES: "a message for the user",
+    PlainText.CONTEXT: "text for the agent",
+    PlainText.CLEAN_CONTEXT: "text for the agent",
+    PlainText.PATH: "looked into for a path",
+    PlainText.NOTHING: "written to the log",
+}
+_TOOL_NAMES = r"(?a)[\w.:-]+(?:\s*,\s*[\w.:-]+)*\Z"
+_ANSI = r"\x1b\[[0-9;?]*[ -/]*[@-~]"
+_CONTROLS = r"[\x00-\x09\x0b-\x1f\x7f-\x9f]"
+
+
+class OutputContext:
+    """One handler's output on one event.
+
+    Attributes:
+        agent: The agent that the output is for.
+        rules: The rule set that interprets it.
+        spec: The event under that rule set.
+        handler: The handler.
+        diagnostics: What is wrong with the output.
+    """
+
+    def __init__(self, agent: AgentSpec, rules: RuleSet, spec: EventSpec, handler: Source) -> None:
+        self.agent = agent
+        self.rules = rules
+        self.spec = spec
+        self.handler = handler
+        self.diagnostics: list[Diagnostic] = []
+
+    def report(self, code: str, message: str, severity: Severity | None = None) -> None:
+        """Add a diagnostic."""
+        from anyhook.model.diagnostics import diagnose  # not needed for correct output
+
+        self.diagnostics.append(
+            diagnose(
+                code,
+                f"{self.handler.label!r} on {self.spec.wire}: {message}",
+                self.handler.place,
+                handler=self.handler.label,
+                severity=severity,
+            )
+        )
+
+    def report_no_effect(self, cause: str) -> None:
+        """Report a part of the output that the agent ignores on the event.
+
+        Args:
+            cause: A member of the reply, or how the command ended.
+        """
+        self.report(
+            "output-no-effect",
+            f"{self.agent.title} gives {cause} no effect on this event; hosts may ignore it",
+        )
+
+    def has_reported(self, codes: Iterable[str], since: int = 0) -> bool:
+        """Return whether a diagnostic has one of the codes.
+
+        Args:
+            codes: Codes of diagnostics.
+            since: Number of diagnostics to ignore, from the first one on.
+        """
+        return any(diagnostic.code in codes for diagnostic in self.diagnostics[since:])
 
 
 class ProcessExit(Record, kw_only=False):
@@ -93,47 +183,20 @@ def classify_output(rules: RuleSet, rule: ExitRule, end: ProcessExit) -> Printed
         if not kept or kept.startswith("{"):
             return PrintedOutput("truncated", kept)
     for stream in rule.streams:
-        printed = end.stdout if stream == "stdout" else end.stderr
-        text = trim(printed)
-        # Such an agent does not strip a byte order mark, so what follows it is plain text.
-        if rules.bracketed_json and printed.lstrip().startswith("\ufeff"):
-            return PrintedOutput("text", text, stream=stream)
-        if rules.reports_progress:
-            text = _without_progress(text)
-        if text:
-            return _classify_text(rules, rule, text).replace(stream=stream)
+        output = rules.classify(end.stdout if stream == "stdout" else end.stderr)
+        if output.form == "empty":
+            continue
+        if not rule.parses_json:
+            output = PrintedOutput("text", output.text)
+        return output.replace(stream=stream)
     return PrintedOutput("empty")
 
 
-def _classify_text(rules: RuleSet, rule: ExitRule, text: str) -> PrintedOutput:
-    if not rule.parses_json:
-        return PrintedOutput("text", text)
-    if rules.bracketed_json:
-        return _classify_bracketed(text)
-    if rules.objects_only:
-        return _classify_object(text)
-    output = _classify_json(text, strings_are_text=rules.strings_are_text)
-    if output.form == "json" and rules.values_are_text and not isinstance(output.value, dict):
-        return PrintedOutput("text", text)
-    if output.form == "text" and rules.broken_objects_fail and text.startswith("{"):
-        return output.replace(form="malformed")
-    return output
-
-
-def _without_progress(text: str) -> str:
-    """Remove the lines that report progress: objects with `"type": "progress"`."""
-    if '"progress"' not in text:
-        return text
-    lines = [line for line in text.splitlines() if not _is_progress(line)]
-    return trim("\n".join(lines))
-
-
-def _is_progress(line: str) -> bool:
-    value = parse_object(line) if '"progress"' in line else None
-    return value is not None and value.get("type") == "progress"
-
-
-def _classify_json(text: str, *, strings_are_text: bool) -> PrintedOutput:
+def classify(printed: str) -> PrintedOutput:
+    """Return the form of a stream of which any JSON is JSON, also in a string."""
+    text = trim(printed)
+    if not text:
+        return PrintedOutput("empty")
     try:
         value = parse_reply(text)
     except ValueError as error:
@@ -143,63 +206,21 @@ def _classify_json(text: str, *, strings_are_text: bool) -> PrintedOutput:
     try:
         inner = parse_reply(trim(value))
     except ValueError:
-        return PrintedOutput("text" if strings_are_text else "json", text, value)
+        return PrintedOutput("json", text, value)
     return PrintedOutput("json", text, inner, is_encoded_twice=True)
 
 
-def _classify_object(text: str) -> PrintedOutput:
-    """Classify text of which only a whole object, from `{` to `}`, is JSON."""
+def classify_object(printed: str) -> PrintedOutput:
+    """Return the form of a stream of which only a whole object, from `{` to `}`, is JSON."""
+    text = trim(printed)
     if not (text.startswith("{") and text.endswith("}")):
-        return PrintedOutput("text", text)
+        return PrintedOutput("text" if text else "empty", text)
     try:
         return PrintedOutput("json", text, parse_reply(text))
     except ValueError as error:
         if _is_log(text):
             return PrintedOutput("text", text)
         return PrintedOutput("malformed", text, error=str(error))
-
-
-def _classify_bracketed(text: str) -> PrintedOutput:
-    """Classify text that is JSON only if it begins with a bracket, and must be an object then."""
-    if not text.startswith(("{", "[")):
-        return PrintedOutput("text", text)
-    try:
-        value = parse_reply(text)
-    except ValueError as error:
-        return PrintedOutput("malformed", text, error=str(error))
-    if _has_lone_surrogate(text):
-        return PrintedOutput("malformed", text, error="half of a character")
-    if isinstance(value, dict):
-        return PrintedOutput("json", text, value)
-    return PrintedOutput("malformed", text, error="a list, not an object")
-
-
-def _has_lone_surrogate(text: str) -> bool:
-    """Return whether an escape in a JSON text is half of a character."""
-    if "\\u" not in text:
-        return False
-    try:
-        _encode_all(parse_json(text))
-    except UnicodeEncodeError:
-        return True
-    return False
-
-
-def _encode_all(value: Any) -> None:
-    """Encode all texts of a value.
-
-    Raises:
-        UnicodeEncodeError: If one holds half of a character.
-    """
-    if isinstance(value, str):
-        value.encode()
-    elif isinstance(value, list):
-        for item in value:
-            _encode_all(item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            key.encode()
-            _encode_all(item)
 
 
 def resembles_object(text: str) -> bool:
@@ -236,3 +257,75 @@ def announces_background(stdout: str) -> bool:
         if value is not None and value.get("async") is True:
             return True
     return False
+
+
+# -- text
+
+
+def read_plain_text(
+    context: OutputContext, output: PrintedOutput, tools: tuple[str, ...]
+) -> Answer:
+    """Return the answer that a text is, and report a text that resembles a JSON reply.
+
+    Args:
+        context: The context of the output.
+        output: The output; its form is `text`.
+        tools: Names of tools that the event itself has.
+    """
+    text, use = output.text, context.spec.plain_text
+    if resembles_object(text) or _mentions_members(context.agent, text):
+        context.report(
+            "output-not-object",
+            f"this looks like a JSON reply and is none{output.cause}, so it is only {USES[use]}. "
+            "Print the JSON object alone on standard output, and logs on stderr",
+        )
+    match use:
+        case PlainText.SYSTEM_MESSAGE:
+            return Answer(system_message=text)
+        case PlainText.TOOL_NAMES:
+            return _read_tool_names(context, text, tools)
+        case PlainText.CONTEXT:
+            return Answer(context=text)
+        case PlainText.CLEAN_CONTEXT:
+            return Answer(context=re.sub(_CONTROLS, "", re.sub(_ANSI, "", text)))
+        case PlainText.PATH:
+            for line in reversed(re.sub(_ANSI, "", text).splitlines()):
+                if line.strip():
+                    return Answer(extra={"worktree_path": line.strip()})
+            return NO_OPINION
+        case PlainText.NOTHING:
+            return NO_OPINION
+
+
+def _mentions_members(agent: AgentSpec, text: str) -> bool:
+    if "{" not in text:
+        return False
+    names = {item.path[-1] for item in agent.output_fields}
+    return any(f'"{name}"' in text or f"'{name}'" in text for name in names)
+
+
+def _read_tool_names(context: OutputContext, text: str, tools: tuple[str, ...]) -> Answer:
+    """Read text as names of tools, if all are: another word must not disable tools."""
+    if not re.match(_TOOL_NAMES, text):
+        return Answer(system_message=text)
+    agent = context.agent
+    names = [name.strip() for name in text.split(",")]
+    unknown = [name for name in names if name not in tools and not _is_tool(agent, name)]
+    if not unknown:
+        return Answer(tool_config={"mode": "ANY", "allowedFunctionNames": names})
+    context.report(
+        "output-tools",
+        f"{', '.join(unknown)} is no tool of {agent.title}, so the output is only a message for "
+        'the user; to choose tools, print {"hookSpecificOutput": {"toolConfig": {"mode": "ANY", '
+        '"allowedFunctionNames": […]}}}',
+    )
+    return Answer(system_message=text)
+
+
+def _is_tool(agent: AgentSpec, name: str) -> bool:
+    return (
+        name in agent.tools
+        or name in agent.vocabulary.tools
+        or name in agent.vocabulary.canonical
+        or name.startswith(agent.tool_prefix)
+    )

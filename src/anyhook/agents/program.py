@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-Call = tuple[str, "Mapping[str, object] | str"]
+ScriptedCall = tuple[str, "Mapping[str, object] | str"]
 """A call of a tool, by the agent's own names; a tool without a schema takes a text."""
 
 
@@ -44,7 +44,7 @@ def _always(_place: Workplace) -> bool:
     return True
 
 
-def _same_call(call: Call) -> Call:
+def _same_call(call: ScriptedCall) -> ScriptedCall:
     return call
 
 
@@ -104,8 +104,8 @@ class AgentProgram:
     trust_advice: str = ""
     subjects: Mapping[str, str] = field(default_factory=dict)
     hook_input: Callable[[str, dict[str, Any]], dict[str, Any] | None] = _same_input
-    model_call: Callable[[Call], Call] = _same_call
-    subagent_call: Callable[[str], Call] | None = None
+    model_call: Callable[[ScriptedCall], ScriptedCall] = _same_call
+    subagent_call: Callable[[str], ScriptedCall] | None = None
     subagent_events: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
@@ -125,9 +125,4 @@ def get_program(name: str) -> AgentProgram | None:
 
 def programs() -> dict[str, AgentProgram]:
     """Return the agents that can be started without a user, by name."""
-    found: dict[str, AgentProgram] = {}
-    for name in AGENTS:
-        program = get_program(name)
-        if program is not None:
-            found[name] = program
-    return found
+    return {name: load_object(entry.program) for name, entry in AGENTS.items() if entry.program}

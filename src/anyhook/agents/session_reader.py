@@ -28,23 +28,21 @@ class Draft:
     """An event that is not complete yet: the members of `TranscriptEvent`.
 
     Attributes:
+        reconstructed: Members of the payload that the file does not hold; `SessionReader.locate`
+            adds those that are only close to what hooks got.
+        place: The start of its key, which the events of one call share; of its record by default.
         is_open: Whether it is a call whose result decides if it was executed.
     """
 
     payload: dict[str, Any]
     event: str
-    time: float | None
-    reconstructed: tuple[str, ...]
-    key: str
-    line: int
+    reconstructed: tuple[str, ...] = ()
+    place: str = ""
+    time: float | None = None
+    line: int = 0
     replies: list[HookReply] = field(default_factory=list)
     refusal: Refusal | None = None
     is_open: bool = False
-
-    @property
-    def place(self) -> str:
-        """The key without the name of the event, which the events of one call share."""
-        return self.key.rpartition("/")[0]
 
     def finish(self) -> TranscriptEvent:
         """Return the event."""
@@ -53,7 +51,7 @@ class Draft:
             self.event,
             self.time,
             self.reconstructed,
-            self.key,
+            f"{self.place}/{self.event}",
             self.line,
             tuple(self.replies),
             self.refusal,
@@ -187,47 +185,24 @@ class SessionReader:
         """Return what identifies a record among those of all sessions."""
         return text_in(record, "uuid") or str(line)
 
-    def draft(
-        self,
-        payload: dict[str, Any],
-        event: str,
-        reconstructed: tuple[str, ...] = (),
-        place: str = "",
-        at: Position | None = None,
-    ) -> Draft:
-        """Return an event.
+    def locate(self, draft: Draft, at: Position | None = None) -> Draft:
+        """Return an event with what follows from its record.
 
         Args:
-            payload: The payload.
-            event: Canonical name.
-            reconstructed: Members of the payload that the file does not hold, except `nearly`.
-            place: The start of its key; by default that of the record.
+            draft: The event.
             at: The record; by default the one that is being read.
         """
-        record, line = at or (self.record, self.line)
-        key = f"{place or self.place_of(record, line)}/{event}"
-        time = parse_time(record.get("timestamp"))
-        return Draft(payload, event, time, (*self.nearly, *reconstructed), key, line)
+        record, draft.line = at or (self.record, self.line)
+        draft.place = draft.place or self.place_of(record, draft.line)
+        draft.time = parse_time(record.get("timestamp"))
+        draft.reconstructed = (*self.nearly, *draft.reconstructed)
+        return draft
 
-    def add(
-        self,
-        payload: dict[str, Any],
-        event: str,
-        reconstructed: tuple[str, ...] = (),
-        place: str = "",
-        at: Position | None = None,
-    ) -> Draft:
-        """Add an event, as `draft` makes it."""
-        return self.queue.add(self.draft(payload, event, reconstructed, place, at))
+    def add(self, draft: Draft, at: Position | None = None) -> Draft:
+        """Add an event, with what follows from its record."""
+        return self.queue.add(self.locate(draft, at))
 
-    def hold_call(
-        self,
-        call_id: str,
-        payload: dict[str, Any],
-        reconstructed: tuple[str, ...] = (),
-        place: str = "",
-    ) -> Draft:
+    def hold_call(self, call_id: str, draft: Draft) -> Draft:
         """Add the event before a call, which waits for its result."""
-        draft = self.draft(payload, "before_tool", reconstructed, place)
-        self.queue.hold(call_id, draft)
+        self.queue.hold(call_id, self.locate(draft))
         return draft

@@ -129,12 +129,8 @@ def get_transcripts(name: str) -> TranscriptFormat | None:
 
 def transcript_formats() -> dict[str, TranscriptFormat]:
     """Return the formats that can be read, by the name of the agent."""
-    formats: dict[str, TranscriptFormat] = {}
-    for name in AGENTS:
-        transcripts = get_transcripts(name)
-        if transcripts is not None:
-            formats[name] = transcripts
-    return formats
+    entries = AGENTS.items()
+    return {name: load_object(entry.transcripts) for name, entry in entries if entry.transcripts}
 
 
 # -- files

@@ -79,6 +79,12 @@ def describe_value(value: object) -> str:
     return type(value).__name__
 
 
+def shorten(value: object) -> str:
+    """Return the `repr` of a value, cut to 80 characters."""
+    text = repr(value)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
 def fault_in_object(value: object, members: Mapping[str, tuple[str, ...]]) -> str:
     """Return why a value is not an object with certain members; empty if it is one.
 

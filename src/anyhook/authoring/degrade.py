@@ -13,7 +13,7 @@ from anyhook.agents.capabilities import (
     shows_stderr,
     support,
 )
-from anyhook.agents.replies import NAMED_REASON, give_reason
+from anyhook.agents.encode import NAMED_REASON, give_reason
 from anyhook.agents.spec import Denial
 from anyhook.errors import UsageError
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome, join_lines

@@ -22,7 +22,7 @@ from anyhook._compat import (
     start_alarm,
     unblock_signals,
 )
-from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.answers import BLOCKING_EXIT, NO_OPINION, Answer, Outcome
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False
@@ -49,8 +49,6 @@ NEED_TEARDOWN = frozenset(
     }
 )
 """Modules of the interpreter that do something when it ends: files, screens, threads, libraries."""
-BLOCKED = 2
-"""The exit code by which a hook denies, in every agent."""
 MAX_REASON = 16_384
 """Characters of standard error that are kept for the reason of a denial."""
 EXIT_SECONDS = 5.0
@@ -87,7 +85,7 @@ def answer_of_exit(end: SystemExit, name: str, printed: str) -> Answer:
         SystemExit: For every other code, and for a text: the hook failed.
     """
     code = 0 if end.code is None else end.code
-    if not isinstance(code, int) or code & 0xFF not in (0, BLOCKED):
+    if not isinstance(code, int) or code & 0xFF not in (0, BLOCKING_EXIT):
         raise end
     if code & 0xFF == 0:
         return NO_OPINION
@@ -337,7 +335,7 @@ class StandardOutput(Output):
     def fail(self, fallback: FallbackExit, why: str) -> None:
         """Print the message, past a `sys.stderr` that the hook may have replaced."""
         self.code = fallback.code
-        self.is_denial = fallback.code == BLOCKED
+        self.is_denial = fallback.code == BLOCKING_EXIT
         try:
             _write(2, fallback.text(why))
         except OSError:  # the code counts

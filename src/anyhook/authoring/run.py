@@ -18,10 +18,9 @@ from _thread import allocate_lock
 
 from anyhook._compat import discard_write_signals, hold_write_signals
 from anyhook.agents import get_agent, recognize
-from anyhook.agents.replies import reply_bytes
+from anyhook.agents.encode import reply_bytes
 from anyhook.authoring.functions import MAX_TIMEOUT, describe_crash
 from anyhook.authoring.process_exit import (
-    BLOCKED,
     ERROR_FIELD,
     EXIT_SECONDS,
     Deadline,
@@ -32,7 +31,7 @@ from anyhook.authoring.process_exit import (
     getpid,
 )
 from anyhook.errors import AnyhookError
-from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.answers import BLOCKING_EXIT, FAILURE_EXIT, NO_OPINION, Answer, Outcome
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
     from anyhook.trust.approvals import DeniedCall
 
 
-FAILED = 1
-"""The exit code that no agent takes for a denial."""
 INTERRUPTED = 130
 TIMEOUT_SHARE = 0.9
 """Share of the agent's timeout that the functions may use; the rest is for the answer."""
@@ -133,7 +130,7 @@ def answer(hooks: HookFunctions, argv: Sequence[str], payload: bytes, output: Ou
     try:
         options = parse_options(argv)
     except AnyhookError as error:
-        output.fail(FallbackExit(message=f"anyhook: {error}", code=FAILED), "")
+        output.fail(FallbackExit(message=f"anyhook: {error}", code=FAILURE_EXIT), "")
         return
     Run(hooks, output, options).answer(payload)
 
@@ -459,11 +456,11 @@ class Run:
             self._warn(problem)
         elif self._hooks.on_crash == "deny":
             message = f"hook {name} blocked this: {problem}, and it must not fail"
-            self._output.fail(FallbackExit(message=message, code=BLOCKED), problem)
+            self._output.fail(FallbackExit(message=message, code=BLOCKING_EXIT), problem)
         else:
             message = f"anyhook: {name}: {problem}; it decided nothing"
             log_text(message)
-            self._output.fail(FallbackExit(message=message, code=FAILED), problem)
+            self._output.fail(FallbackExit(message=message, code=FAILURE_EXIT), problem)
 
     # -- output
 
@@ -489,7 +486,7 @@ class Run:
             self._output.fail(fallback, type(error).__name__)
             return
         self._output.code = reply.code
-        self._output.is_denial = reply.fallback.code == BLOCKED
+        self._output.is_denial = reply.fallback.code == BLOCKING_EXIT
         passed = self._elapsed + time.perf_counter() - self._clock
         seconds = max(MIN_SECONDS, self._longest() - passed) * EXIT_SHARE
         self._output.exit_seconds = min(EXIT_SECONDS, seconds)
@@ -520,14 +517,20 @@ class Run:
             answer = answer.replace(system_message=None)
         text = reply_bytes(self._agent, self._spec, answer)
         if self._silence is not None:
-            self._end_silence(self._silence, has_answer=bool(text))
+            has_answer = bool(text)
+            silence, self._silence = self._silence, None
+            silence.end(restore=has_answer)
+            for line in self._held_warnings if has_answer else ():
+                _print_warning(line)
         if message is None:
             return _Reply(text=text, code=0, fallback=fallback)
         _print_warning(message)
         if text == self._spec.no_opinion_output.encode():
             text = b""
         # Exit code 2 is for a decision, not for a failure.
-        return _Reply(text=text, code=BLOCKED if self._error is None else 0, fallback=fallback)
+        return _Reply(
+            text=text, code=BLOCKING_EXIT if self._error is None else 0, fallback=fallback
+        )
 
     def _leave_traces_later(self, answer: Answer) -> None:
         """Have the event recorded, and a denied call kept, when the answer is delivered."""
@@ -582,21 +585,16 @@ class Run:
         if problem is not None:
             log_text(f"anyhook: {self._hooks.name}: {problem}")
 
-    def _end_silence(self, silence: _Silence, *, has_answer: bool) -> None:
-        """Print the warnings that were held, if there is an answer that agents read instead."""
-        self._silence = None
-        silence.end(restore=has_answer)
-        for line in self._held_warnings if has_answer else ():
-            _print_warning(line)
-
     def _fallback(self, answer: Answer) -> FallbackExit:
         name = self._hooks.name
         if answer.outcome is Outcome.DENY:
-            return FallbackExit(message=answer.reason or f"blocked by hook {name}", code=BLOCKED)
+            return FallbackExit(
+                message=answer.reason or f"blocked by hook {name}", code=BLOCKING_EXIT
+            )
         if self._is_shadow:
             return FallbackExit(message=f"anyhook: {name} is a shadow", code=0)
         message = f"anyhook: {name}: the answer is lost: {ERROR_FIELD}"
-        return FallbackExit(message=message, code=FAILED)
+        return FallbackExit(message=message, code=FAILURE_EXIT)
 
 
 class _Reply(Record):
@@ -700,7 +698,7 @@ def log_text(text: str) -> None:
 
 def _leave(message: str) -> NoReturn:
     _print_warning(message)
-    sys.exit(FAILED)
+    sys.exit(FAILURE_EXIT)
 
 
 def _print_warning(message: str) -> None:

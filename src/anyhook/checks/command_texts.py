@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
+from anyhook.expressions import expression
 from anyhook.shell import read_commands
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ _METHODS = frozenset({"startswith", "endswith", "find", "index", "count"})
 """Methods of a text that search it."""
 _PATTERN_METHODS = frozenset({"search", "match", "fullmatch", "findall", "finditer"})
 """Functions of `re` and methods of its patterns that search a text."""
-_REGEX_BLANK = re.compile(r"\\s[+*]?|\[\[:(?:space|blank):\]\][+*]?|\[ \\t\][+*]?")
-_REGEX_SYNTAX = re.compile(r"\\b|[\^$()]|\\(?=[-./])")
-_WORD = re.compile(r"[\w./-]+")
-_JSON_COMMAND = re.compile(r"\.?tool_input(?:\.|\W+)command\b|\bCLAUDE_TOOL_INPUT\b")
+_REGEX_BLANK = expression(r"\\s[+*]?|\[\[:(?:space|blank):\]\][+*]?|\[ \\t\][+*]?")
+_REGEX_SYNTAX = expression(r"\\b|[\^$()]|\\(?=[-./])")
+_WORD = expression(r"[\w./-]+")
+_JSON_COMMAND = expression(r"\.?tool_input(?:\.|\W+)command\b|\bCLAUDE_TOOL_INPUT\b")
 _SEARCH_PROGRAMS = frozenset({"grep", "egrep", "fgrep", "rg"})
-_SHELL_TEST = re.compile(r"=~|\bcase\b|==\s*\*")
+_SHELL_TEST = expression(r"=~|\bcase\b|==\s*\*")
 _PROBLEM = "this searches the text of a command, which misses its other spellings"
 _ADVICE = 'event.runs("rm", options={"--recursive"}), event.deletes("src/**") and their like'
 

@@ -17,6 +17,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyhook.expressions import expression
 from anyhook.processes.blocking import run_in_thread
 
 if TYPE_CHECKING:
@@ -32,12 +33,12 @@ MAX_STARTS = 4
 """Starts of one interpreter that checks many scripts; it is started again behind a script that ends
 it."""
 _PROGRAMS = Path(__file__).with_name("programs")
-_LANGUAGE = re.compile(
+_LANGUAGE = expression(
     r"(?:(?P<python>python|pypy)|(?P<javascript>node|nodejs)|(?P<ruby>ruby)|(?P<shell>bash|dash|sh))"
     r"[\d.]*\Z"
 )
-_SHELL_ERROR = re.compile(r"[^\n]*?: (?:line )?(\d+): ([^\n]*)")
-_RUBY_ERROR = re.compile(r"^-:(\d+): ([^\n]*)", re.MULTILINE)
+_SHELL_ERROR = expression(r"[^\n]*?: (?:line )?(\d+): ([^\n]*)")
+_RUBY_ERROR = expression(r"^-:(\d+): ([^\n]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

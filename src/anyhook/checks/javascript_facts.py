@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 
 from anyhook.checks.script_facts import ScriptFacts, ScriptOutput, TextBeforeJson
+from anyhook.expressions import expression
 
-_TEXTS = re.compile(
+_TEXTS = expression(
     r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|`(?:[^`\\]|\\.)*+`?",
     re.DOTALL,
 )
-_EVENTS = re.compile(
+_EVENTS = expression(
     r"(?P<open>\{)|(?P<close>\})|(?P<end>\breturn\b|\bthrow\b)"
     r"|\bprocess\.exit\(\s*(?P<code>\d{1,3})?"
     r"|(?P<print>\b(?:console\.\w+|process\.std(?:out|err)\.write)\()"
 )
-_JSON = re.compile(r"""\s*(?:JSON\.stringify\(|[`'"]\s*\{)""")
-_TEXT = re.compile(r"""\s*[`'"](?!\s*\{)(?!\$\{)(?!(?:\\n)*[`'"])""")
-_STDERR = re.compile(r"console\.(?:error|warn)\(|process\.stderr")
-_DECISION = re.compile(r"""["']?\b(?:decision|permissionDecision|continue)\b\\?["']?\s*[:=]""")
+_JSON = expression(r"""\s*(?:JSON\.stringify\(|[`'"]\s*\{)""")
+_TEXT = expression(r"""\s*[`'"](?!\s*\{)(?!\$\{)(?!(?:\\n)*[`'"])""")
+_STDERR = expression(r"console\.(?:error|warn)\(|process\.stderr")
+_DECISION = expression(r"""["']?\b(?:decision|permissionDecision|continue)\b\\?["']?\s*[:=]""")
 
 
 def javascript_facts(text: str) -> ScriptFacts:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.checks.flow import Branch, Exit, Flow, Return, ScriptCall
 from anyhook.checks.script_facts import ScriptOutput
+from anyhook.expressions import expression
 from anyhook.shell.parser import UnreadableError
 from anyhook.shell.structure import parse_script
 from anyhook.shell.wrappers import unwrap
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from anyhook.checks.flow import Statement
     from anyhook.shell.structure import Block, Element, Pipeline, Redirection
 
-_JSON = re.compile(r"\s*\{")
-_OBJECT_FILTER = re.compile(r"(?:[^'\"]*\|)?\s*\{")
-_QUOTED_DECISION = re.compile(r"""["']?\b(?:decision|permissionDecision|continue)\b["']?\s*[:=]""")
-_OPTION = re.compile(r"-[neE]+")
+_JSON = expression(r"\s*\{")
+_OBJECT_FILTER = expression(r"(?:[^'\"]*\|)?\s*\{")
+_QUOTED_DECISION = expression(r"""["']?\b(?:decision|permissionDecision|continue)\b["']?\s*[:=]""")
+_OPTION = expression(r"-[neE]+")
 _STDERR = frozenset({"/dev/stderr", "/proc/self/fd/2"})
 _STDOUT_OPERATORS = frozenset({">", ">>", ">|", ">&", "1>", "1>>", "1>|", "1>&", "&>", "&>>"})
 _KEEPS_JSON = frozenset({("cat",), ("jq", "."), ("jq", "-c", "."), ("tee", "/dev/stderr")})

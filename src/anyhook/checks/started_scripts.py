@@ -7,7 +7,6 @@ first argument of an interpreter. A file that a script gets as its argument may 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.checks.interpreters import language_of_interpreter
+from anyhook.expressions import expression
 from anyhook.files import read_user_file
 from anyhook.settings.directories import find_root
 from anyhook.settings.sources import SIZE_LIMIT
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from anyhook.checks.hook import CheckedHook
 
 _HARMLESS_OPTIONS = {
-    "python": re.compile(r"-[bBdEiOqsuv]+"),
-    "shell": re.compile(r"-[abefhkmnptuvx]+|--(?:norc|noprofile|posix|login)"),
-    "javascript": re.compile(r"--[a-z-]+(?:=.*)?"),
-    "ruby": re.compile(r"-[wWvU]\d?"),
+    "python": expression(r"-[bBdEiOqsuv]+"),
+    "shell": expression(r"-[abefhkmnptuvx]+|--(?:norc|noprofile|posix|login)"),
+    "javascript": expression(r"--[a-z-]+(?:=.*)?"),
+    "ruby": expression(r"-[wWvU]\d?"),
 }
 """Options that take no word of their own and leave the next argument the script."""
 _LOADING_OPTIONS = frozenset(

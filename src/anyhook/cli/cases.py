@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from anyhook.agents.replies import answer_of
+from anyhook.agents.encode import answer_of
 from anyhook.cli import NOT_DECIDED, OK, PROBLEMS
 from anyhook.cli.colors import RESULTS
 from anyhook.cli.evidence import evidence_may_be_lost

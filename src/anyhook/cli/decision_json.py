@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.encode import encode_decision
 from anyhook.agents.payloads import encode_event
-from anyhook.agents.replies import encode_decision
 from anyhook.cli.output import members, place_members
 from anyhook.cli.verdict import RulesVerdict, verdicts_by_rules
 from anyhook.engine.compare import RulesDifference, differences

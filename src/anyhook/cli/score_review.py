@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.text import Text
 
-from anyhook.backtest.run import run_backtest
-from anyhook.backtest.sources import parts_of_history
-from anyhook.backtest.subjects import BacktestSubject
 from anyhook.cli import OK
 from anyhook.cli.colors import QUIET
 from anyhook.cli.open_history import open_history
@@ -21,11 +18,8 @@ from anyhook.cli.render import (
     print_quoted,
     require_terminal,
 )
-from anyhook.errors import UsageError
-from anyhook.history.filters import Filter
 from anyhook.interrupts import INTERRUPTED
-from anyhook.journal.lines import history_directory
-from anyhook.manage.review import add_rows, calls_to_review, labelled_row
+from anyhook.manage.review import label_calls, review_calls
 from anyhook.model.text import printable, shorten
 from anyhook.redteam.labelled import BENIGN, DANGEROUS, FAMILIES
 
@@ -36,13 +30,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.history.store import History
-    from anyhook.manage.review import ReviewGroup
+    from anyhook.manage.review import CallReview, ReviewGroup
     from anyhook.redteam.asking import Guard
 
 MAX_CALLS = 5
 """Different calls of a group that are shown."""
 KEYS = {"b": BENIGN, "d": DANGEROUS}
-SELECTION = Filter(event="before_tool")
 
 
 def review_history(guards: Sequence[Guard], label: Path | None, *, as_json: bool) -> int:
@@ -65,51 +58,50 @@ def review_history(guards: Sequence[Guard], label: Path | None, *, as_json: bool
     out = console()
     with open_history() as store:
         for guard in guards:
-            if not guard.file:
-                raise UsageError(
-                    f"--history takes hook files, and {guard.title} is a command; for commands: "
-                    "anyhook backtest --project ."
-                )
-            parts = list(parts_of_history(history_directory(), SELECTION))
-            subject = BacktestSubject(guard.file, guard.title)
-            run = run_backtest(subject, parts)
-            if not run.is_complete:
+            review = review_calls(store, guard)
+            if not review.is_complete:
                 return INTERRUPTED
-            print_problems(run.result.problems, run.result.problem_count)
-            groups = calls_to_review(store, SELECTION, run.result.decided)
-            data.append(_review_json(guard, run.result.total, groups))
+            print_problems(review.problems, review.problem_count)
+            data.append(_review_json(guard, review))
             if not as_json:
-                _print_groups(out, guard, run.result.total, groups)
-            if label is not None and not _label(out, store, groups, label):
+                heading = Text(printable(guard.title), style="bold")
+                out.print(heading.append(f"  {review_text(review)}", "default"))
+                for group in review.groups:
+                    print_group(out, group)
+            if label is not None and not _label(out, store, review, label):
                 return INTERRUPTED
     if as_json:
         print_json({"reviews": data})
     return OK
 
 
-def _print_groups(out: Console, guard: Guard, calls: int, groups: Sequence[ReviewGroup]) -> None:
-    number = sum(group.number for group in groups)
-    heading = Text(printable(guard.title), style="bold")
-    text = f"  would have stopped {number:,} of {calls:,} calls; to review"
-    out.print(heading.append(text, "default"))
-    for group in groups:
-        reason = printable(shorten(group.reason)) or "no reason"
-        out.print(
-            Text.assemble(f"{group.number:>6,}  ", outcome_text(group.outcome), f"  {reason}")
-        )
-        for call, events in group.ordered()[:MAX_CALLS]:
-            out.print(f"        {count_of(len(events), 'time')}", style=QUIET)
-            print_quoted(out, shorten(call))
-        rest = len(group.calls) - MAX_CALLS
-        if rest > 0:
-            out.print(f"        and {count_of(rest, 'more call')}; all: --json", style=QUIET)
+def review_text(review: CallReview) -> str:
+    """Return the counts of a review for people."""
+    return f"would have stopped {review.stopped:,} of {review.total:,} calls; to review"
 
 
-def _label(out: Console, store: History, groups: Sequence[ReviewGroup], file: Path) -> bool:
+def group_text(group: ReviewGroup) -> Text:
+    """Return the number of calls, the answer and the reason of a group, on one line."""
+    reason = printable(shorten(group.reason)) or "no reason"
+    return Text.assemble(f"{group.number:>6,}  ", outcome_text(group.outcome), f"  {reason}")
+
+
+def print_group(out: Console, group: ReviewGroup) -> None:
+    """Print a group with its most frequent calls."""
+    out.print(group_text(group))
+    for call, events in group.ordered()[:MAX_CALLS]:
+        out.print(f"        {count_of(len(events), 'time')}", style=QUIET)
+        print_quoted(out, shorten(call))
+    rest = len(group.calls) - MAX_CALLS
+    if rest > 0:
+        out.print(f"        and {count_of(rest, 'more call')}; all: --json", style=QUIET)
+
+
+def _label(out: Console, store: History, review: CallReview, file: Path) -> bool:
     """Ask for a label of each call, and return whether the user went to the end."""
     families = ", ".join(FAMILIES)
     out.print(f"b benign, d dangerous, s skip, q end; kinds of danger: {families}", style=QUIET)
-    for group in groups:
+    for group in review.groups:
         for call, events in group.ordered():
             print_quoted(out, shorten(call))
             key = typer.getchar().lower()
@@ -119,22 +111,19 @@ def _label(out: Console, store: History, groups: Sequence[ReviewGroup], file: Pa
                 continue
             names: list[str] = []
             while KEYS[key] == DANGEROUS and not names:
-                answer = typer.prompt("kinds of danger, with commas")
+                own = ", ".join(review.families) or None
+                answer = typer.prompt("kinds of danger, with commas", default=own)
                 names = [name.strip() for name in answer.split(",") if name.strip()]
-            row = labelled_row(store, events[0], KEYS[key], names)
-            try:
-                add_rows(file, [row])
-            except OSError as error:
-                raise UsageError(f"{str(file)!r} cannot be written: {error.strerror}") from error
+            label_calls(store, events[:1], KEYS[key], names, file)
             out.print(f"{KEYS[key]}: written to {printable(str(file))}", style=QUIET, markup=False)
     return True
 
 
-def _review_json(guard: Guard, calls: int, groups: Sequence[ReviewGroup]) -> dict[str, Any]:
+def _review_json(guard: Guard, review: CallReview) -> dict[str, Any]:
     return {
         "hook": guard.title,
-        "calls": calls,
-        "stopped": sum(group.number for group in groups),
+        "calls": review.total,
+        "stopped": review.stopped,
         "groups": [
             {
                 **members(group, "outcome", "number"),
@@ -144,6 +133,6 @@ def _review_json(guard: Guard, calls: int, groups: Sequence[ReviewGroup]) -> dic
                     for call, events in group.ordered()
                 ],
             }
-            for group in groups
+            for group in review.groups
         ],
     }

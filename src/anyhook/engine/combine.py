@@ -14,7 +14,7 @@ from anyhook.agents.spec import Denial
 from anyhook.agents.spec.rules import REFUSED_INPUT
 from anyhook.engine.policies import POLICIES, combine_field
 from anyhook.engine.verdicts import set_verdict
-from anyhook.model.answers import NO_OPINION, Audience, Outcome
+from anyhook.model.answers import BLOCKING_EXIT, NO_OPINION, Audience, Outcome
 from anyhook.model.decisions import NO_DECISION, Blame, Decision, Message
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.draft import DecisionDraft, FieldValue
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
 
-BLOCKING_EXIT = 2
-"""The exit code that denies, on events that can be denied."""
 FIELDS_WITHOUT_EFFECT = {Outcome.DEFER: frozenset({"tool_input", "context"})}
 """Verdict to the fields that it makes void: a deferred call is asked again as the model made it."""
 

@@ -18,8 +18,8 @@ import anyio
 from anyio.lowlevel import RunVar
 
 from anyhook.agents import get_agent
+from anyhook.agents.encode import encode_decision
 from anyhook.agents.payloads import encode_event
-from anyhook.agents.replies import encode_decision
 from anyhook.agents.translate import decode_any_form
 from anyhook.engine.absent import (
     check_required,

@@ -24,7 +24,7 @@ OWN_SESSIONS = "anyhook-"
 """Beginning of the name of the session of events that have none. Nothing ends it."""
 
 
-class Observation(Protocol):
+class EventObservation(Protocol):
     """The observation of one event, from its dispatch to its decision."""
 
     @property
@@ -40,7 +40,7 @@ class Observation(Protocol):
 class Observer(Protocol):
     """Observes the events of an engine. It is called on the event loop, so it must be quick."""
 
-    def observe(self, agent: AgentSpec, event: Event) -> Observation | None:
+    def observe(self, agent: AgentSpec, event: Event) -> EventObservation | None:
         """Begin to observe an event.
 
         Args:
@@ -85,7 +85,7 @@ class Observations:
     def __init__(self, observers: Iterable[Observer], agent: AgentSpec, event: Event) -> None:
         self.problems: list[Diagnostic] = []
         self.variables: dict[str, str] = {}
-        self._observations: list[Observation] = []
+        self._observations: list[EventObservation] = []
         for observer in observers:
             self._begin(observer, agent, event)
 

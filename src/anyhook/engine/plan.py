@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
-    from anyhook.matching.matchers import Matcher
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.diagnostics import Diagnostic
 
@@ -130,17 +129,12 @@ def _find_matching(
             matching.is_final = False
             matching.definitions.append(definition)
             continue
-        if not _is_evaluated(matcher, names):
+        if not all(matcher.is_evaluated(name) for name in names):
             message = explain_cost(matcher)
             matching.problems.append(diagnose("costly-matcher", message, definition.place))
         if matcher.matches_any(names):
             matching.definitions.append(_without_others(definition, style, names))
     return matching
-
-
-def _is_evaluated(matcher: Matcher, names: Names) -> bool:
-    """Return whether a matcher is evaluated on every name instead of counting as a match."""
-    return all(matcher.is_evaluated(name) for name in names)
 
 
 def runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:

@@ -191,7 +191,9 @@ def _merge_request(draft: DecisionDraft, field: str, entries: list[FieldValue]) 
     values_of = _group_by_member(entries, _request_members)
     own_values: dict[str, Any] = {}
     for path in values_of:
-        own_value = _member_of(base, path)
+        own_value: Any = base
+        for key in path.split("."):
+            own_value = own_value.get(key) if isinstance(own_value, dict) else None
         if own_value is not None and path != "messages":  # a conversation is too long to report
             own_values[path] = own_value
     _blame_members(draft, field, values_of, own_values)
@@ -276,13 +278,6 @@ def _request_members(request: dict[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield f"{key}.{inner_key}", inner_value
         elif key != "messages" or not only_instructions(value):
             yield key, value
-
-
-def _member_of(request: dict[str, Any], path: str) -> Any:
-    value: Any = request
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 POLICIES: dict[str, Policy] = {

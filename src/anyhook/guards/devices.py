@@ -44,7 +44,16 @@ DENIED_PROGRAMS = [
     "zpool destroy",
 ]
 # Options with which a program for disks changes nothing.
-HARMLESS_OPTIONS = ["--list", "-l", "--print", "--help", "--version", "--dry-run", "--no-act"]
+HARMLESS_OPTIONS = [
+    "--list",
+    "-l",
+    "--print",
+    "--help",
+    "--version",
+    "--dry-run",
+    "--no-act",
+    "--test",
+]
 FORK_BOMB = re.compile(r"([\w:.]+)\s*\(\)\s*\{[^}]*\1\s*\|\s*\1\s*&")
 INSTEAD = "Tell the user which command is needed and why, and let them run it."
 
@@ -72,7 +81,8 @@ def dangers(event):
     yield event.writes("/dev/**", "/proc/sysrq-trigger", "/sys/**", but_not=HARMLESS_DEVICES)
     yield event.deletes("/dev/**", but_not=HARMLESS_DEVICES)
     for program in ("chmod", "chown", "chgrp"):
-        if event.runs(program, options={"--recursive"}):
+        by_find = any("find" in match.command.chain for match in event.runs(program))
+        if by_find or event.runs(program, options={"--recursive"}):
             yield event.writes(*SYSTEM_TREES)
     yield event.runs("mdadm", options={"--zero-superblock"})
     for words in DENIED_PROGRAMS:
@@ -122,6 +132,7 @@ vgremove vg
 zfs destroy tank/home
 zpool destroy tank
 wipefs -a /dev/sdb
+find /opt -exec chmod 777 {} +
 mdadm --zero-superblock /dev/sdb
 sgdisk --zap-all /dev/sdb
 echo c > /proc/sysrq-trigger
@@ -137,7 +148,9 @@ for harmless in """
 echo x | tee /dev/null /dev/zero /dev/full /dev/tty /dev/stdout /dev/stderr /dev/fd/3
 cp data.bin /dev/shm/data.bin; echo done > /dev/pts/1
 rm -rf /dev/shm/build
-parted -l; fdisk -l /dev/sda
+parted -l; fdisk -l /dev/sda; wipefs /dev/sdb
+lvremove --test vg/data
+find . -type d -exec chmod 755 {} +
 flashrom --list
 flashrom --print
 flashrom --help

@@ -72,17 +72,19 @@ def guard_files(event):
             f"{deleted.why}, which is outside of the project. Delete files of the project only, and "
             "ask the user to do the rest."
         )
-    whole = event.deletes(project, "~", "/tmp", "/var/tmp")
-    if whole.certain and whole:
-        return deny(f"{whole.why} as a whole. Delete single files and directories in it.")
-    for protected in (*event.deletes(*PROTECTED), *event.writes(*PROTECTED)):
-        is_by_git = protected.command is not None and protected.command.program == "git"
-        if protected.certain and not is_by_git:
-            return deny(f"{protected.why}, which is protected. Ask the user.")
-    lost = lost_files(event)
+    wholes = without_git(event.deletes(project, "~", "/tmp", "/var/tmp"))
+    for whole in wholes:
+        if whole.certain:
+            return deny(f"{whole.why} as a whole. Delete single files and directories in it.")
+    above = [project, *map(str, Path(project).parents)]  # `chmod -R u+w .` names no protected file
+    protected = [*event.deletes(*PROTECTED), *event.writes(*PROTECTED, but_not=above)]
+    for match in without_git(protected):
+        if match.certain:
+            return deny(f"{match.why}, which is protected. Ask the user.")
+    lost = lost_files(event, project)
     if lost:
         return ask(f"This deletes everything in {lost}, and no build makes it again.")
-    for match in (deleted, whole, outside(event.writes, project)):
+    for match in (deleted, *wholes, outside(event.writes, project)):
         if match:
             return ask(f"{match.why}. Is that what you want?")
     return None
@@ -90,10 +92,15 @@ def guard_files(event):
 
 def project_of(event):
     """Return the directory of the project: this file is in `.anyhook` of it, or the agent is."""
-    project = Path(__file__).resolve().parent.parent
-    if project != Path.home() and Path(event.cwd).is_relative_to(project):
-        return str(project)
+    here = Path(__file__).resolve().parent
+    if here.name == ".anyhook" and Path(event.cwd).is_relative_to(here.parent):
+        return str(here.parent)
     return event.cwd
+
+
+def without_git(matches):
+    """Return matches without those of git, which has a guard of its own."""
+    return [match for match in matches if match.command is None or match.command.program != "git"]
 
 
 def outside(question, project):
@@ -104,25 +111,33 @@ def outside(question, project):
     return max(answers, key=lambda match: (match.matched, match.certain))
 
 
-def lost_files(event):
+def lost_files(event, project):
     """Return a directory or a pattern of files that is deleted or emptied as a whole, if any."""
     for command in event.commands:
-        if command.program == "mv" or "--dry-run" in command.options:
+        if command.program in {"mv", "git"} or "--dry-run" in command.options:
             continue
+        empties = command.program == "truncate" or "/dev/null" in command.arguments
         for effect in command.effects:
-            is_wide = effect.is_recursive or "*" in effect.target
-            is_emptied = effect.kind == "writes" and command.program == "truncate"
+            is_wide = effect.is_recursive is not False or "*" in effect.target
+            is_emptied = effect.kind == "writes" and empties
             is_lost = effect.kind == "deletes" or is_emptied
-            if is_lost and is_wide and effect.is_known and not is_disposable(effect.target):
+            if (
+                is_lost
+                and is_wide
+                and effect.is_known
+                and not is_disposable(effect.target, project)
+            ):
                 return effect.target
     return None
 
 
-def is_disposable(target):
-    """Return whether a path, or a directory above it, is one that is made again."""
+def is_disposable(target, project):
+    """Return whether a path, or a directory of the project above it, is one that is made again."""
     path = Path(target)
-    is_scratch = any(path.is_relative_to(place.removesuffix("/**")) for place in SCRATCH)
-    return is_scratch or any(Path(part).match(name) for part in path.parts for name in DISPOSABLE)
+    if not path.is_relative_to(project):
+        return any(path.is_relative_to(place.removesuffix("/**")) for place in SCRATCH)
+    parts = path.relative_to(project).parts
+    return any(Path(part).match(name) for part in parts for name in DISPOSABLE)
 
 
 for denied in """
@@ -150,6 +165,10 @@ for asked in """
 rm --recursive --force src
 rm -rf $BUILD_DIR/
 truncate -s 0 src/*.py
+cp /dev/null src/*.py
+rm -$X src
+rsync -a $X empty/ src/
+find . -mtime +30 -delete
 echo x > ~/.profile
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
@@ -166,6 +185,10 @@ rm -rf /tmp/session-4121 /var/tmp/x /private/tmp/x
 rsync -a --delete --dry-run empty/ src/
 make | tee /dev/null /dev/stderr /dev/tty /private/tmp/x
 mv src/old.py src/new.py
+git clean -fd
+rsync -a "$SOURCE/" src/
+chmod -R u+w .
+mv src/* .
 git stash
 make > /dev/null 2>&1
 grep -rn 'rm -rf' scripts
@@ -174,7 +197,8 @@ grep -rn 'rm -rf' scripts
 hooks.example(tool="write_file", input={"file_path": "src/a.py", "content": ""}, expect="none")
 # The agent may be in a directory of the project: what is above it is not outside.
 HERE = str(Path(__file__).resolve().parent)
-hooks.example(tool="shell", cwd=HERE, input={"command": "rm -f ../notes.txt"}, expect="none")
+if HERE.endswith(".anyhook"):
+    hooks.example(tool="shell", cwd=HERE, input={"command": "rm -f ../notes.txt"}, expect="none")
 
 if __name__ == "__main__":
     hooks.run()

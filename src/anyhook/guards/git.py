@@ -11,8 +11,6 @@ Source: https://github.com/anthropics/claude-code/issues/70363
 Version: 1
 """
 
-import os
-
 from anyhook.authoring import Hooks, ask, deny
 
 COMMIT_FIRST = "Commit or stash the changes first, or ask the user."
@@ -31,6 +29,7 @@ RULES = [
         "throws away changes that are not committed",
         COMMIT_FIRST,
     ),
+    ("restore", {"--worktree"}, [], "throws away changes that are not committed", COMMIT_FIRST),
     (
         "clean",
         {"--force"},
@@ -92,7 +91,7 @@ def guard_git(event):
             if not any(match.command.has_options([option]) for option in harmless):
                 return answer(match, loss, instead)
     for command in event.commands:
-        if command.program == "git" and loses_changes(command, event.cwd):
+        if command.program == "git" and loses_changes(command):
             loss = "throws away changes that are not committed"
             return deny(f"`{command.source}` {loss}. {COMMIT_FIRST}")
         if command.program == "git" and overwrites_branch(command):
@@ -110,17 +109,17 @@ def answer(match, loss, instead):
     return ask(f"{match.why}; that may be a command that {loss}.")
 
 
-def loses_changes(command, directory):
+def loses_changes(command):
     """Return whether `git checkout` or `git restore` overwrites files that are not committed."""
     subcommand, *operands = command.operands or ("",)
     if subcommand == "restore":
-        is_staged_only = "--staged" in command.options and "--worktree" not in command.options
-        return bool(operands) and not is_staged_only
+        return bool(operands) and not command.has_options(["--staged"])
     if subcommand != "checkout":
         return False
     names_paths = "--" in command.arguments and command.arguments[-1] != "--"
-    everything = {".", "*", ":", ":/", os.path.normpath(directory)}
-    return names_paths or any(os.path.normpath(operand) in everything for operand in operands)
+    # No branch has such a name.
+    are_paths = [it.startswith((".", "/", "*", ":")) or "/." in it for it in operands]
+    return names_paths or any(are_paths)
 
 
 def overwrites_branch(command):
@@ -139,6 +138,8 @@ git checkout src/..
 git checkout ./
 git checkout '*'
 git checkout :/
+git checkout /srv/app
+cd src && git checkout ..
 git checkout -f main
 git switch -f main
 git switch --discard-changes main
@@ -169,8 +170,8 @@ bash -c 'git reset --hard'
 git push -f --dry-run; git push -f
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
-hooks.example(tool="shell", input={"command": "git $ACTION --hard"}, expect="ask")
-hooks.example(tool="shell", input={"command": "find . -name .git -delete"}, expect="ask")
+for asked in ("git $ACTION --hard", "git restore --staged -$X src", "find . -name .git -delete"):
+    hooks.example(tool="shell", input={"command": asked}, expect="ask")
 for harmless_command in """
 git push --force-with-lease origin feature
 git reset HEAD src/main.py

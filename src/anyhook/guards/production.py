@@ -77,24 +77,17 @@ OPTIONS = [
     ("gsutil rm", "-r"),
     ("vercel", "--prod"),
 ]
+# Commands of Docker that count if they are for another machine.
+DOCKER = ["docker rm", "docker stop", "docker kill", "docker compose down"]
 # Options with which a command only shows what it would do.
 DRY_RUN = ["--dry-run", "--dryrun", "--what-if", "--check", "--help", "--diff"]
 # Clients of databases, and statements that delete or change a structure.
-DATABASES = {
-    "clickhouse-client",
-    "cockroach",
-    "mariadb",
-    "mongo",
-    "mongosh",
-    "mysql",
-    "mysqladmin",
-    "psql",
-    "redis-cli",
-    "snowsql",
-    "sqlcmd",
-    "sqlplus",
-    "usql",
-}
+DATABASES = set(
+    """
+    clickhouse-client cockroach mariadb mongo mongosh mysql mysqladmin psql redis-cli snowsql sqlcmd
+    sqlplus usql
+    """.split()
+)
 DELETING_WORDS = {"truncate", "dropdatabase", "flushall", "flushdb"}
 STRUCTURES = {"table", "database", "schema", "view", "index", "user", "role", "db"}
 ASK_USER = "Tell the user what you would run and what it changes, and let them run it."
@@ -118,12 +111,13 @@ def answers_to(event):
     for question in questions:
         for match in question:
             yield answer(event, match)
+    for words in DOCKER:
+        for match in event.runs(*words.split(), options={"--host"}):
+            if match.certain or "://" in text_of(match.command):
+                yield answer(event, match)
     for command in event.commands:
-        is_remote_docker = command.program == "docker" and "-H" in command.arguments
         if command.program == "dropdb" or changes_data(command):
-            yield decide(f"`{command.program}` deletes or changes data", command.source)
-        if is_remote_docker and {"rm", "stop", "kill", "down"} & set(command.operands):
-            yield decide("this ends containers on another machine", command.source)
+            yield decide(f"`{command.program}` deletes or changes data", text_of(command))
 
 
 def answer(event, match):
@@ -135,12 +129,18 @@ def answer(event, match):
         return ask(f"{match.why}; that may change a system that others use.")
     # `KUBECONFIG=prod.yaml kubectl …`
     assignments = [word for word in event.text.split() if "=" in word]
-    return decide(match.why, " ".join([command.source, *assignments]))
+    return decide(match.why, " ".join([text_of(command), *assignments]))
+
+
+def text_of(command):
+    """Return what a command gets, without the files that it reads and writes."""
+    texts = [redirect.target for redirect in command.redirects if redirect.is_text]
+    return " ".join([*command.arguments, *texts])
 
 
 def changes_data(command):
     """Return whether a client of a database gets a statement that deletes data or structures."""
-    words = set(re.split(r"\W+", command.source.lower()))
+    words = set(re.split(r"\W+", text_of(command).lower()))
     takes_all_rows = {"delete", "from"} <= words or {"update", "set"} <= words
     is_deleting = (
         not words.isdisjoint(DELETING_WORDS)
@@ -172,6 +172,7 @@ aws s3 sync --delete . s3://prod-assets
 netlify deploy --prod
 vercel --prod
 gsutil rm -r gs://live-assets
+terraform -chdir=prod destroy < /dev/null
 KUBECONFIG=prod.yaml kubectl apply -f app.yaml
 psql -h prod-db.example.com -c "DELETE FROM orders"
 psql "$PROD_DATABASE_URL" -c "DROP TABLE users"
@@ -228,6 +229,9 @@ tofu apply
 tofu destroy
 vercel remove shop
 kubectl $VERB pod api -n production
+docker $OPTION ssh://prod stop api
+docker -H $HOST stop api
+terraform destroy < /dev/null
 aws s3 rm s3://customer-uploads --recursive
 gh repo delete acme/shop --yes
 fly apps destroy shop
@@ -278,7 +282,7 @@ helm delete a -n local
 usql :memory: -c 'drop table a'
 helm list -n prod
 docker -H tcp://prod ps
-docker rm x
+docker rm x; docker stop $(docker ps -q)
 aws s3 rm s3://x/a.txt
 aws s3 sync . s3://x
 docker service ls

@@ -52,6 +52,7 @@ COPYING_COMMANDS = [
     "rclone copy",
     "rclone sync",
 ]
+FORWARDED = {"$@", "$*"}  # the arguments of a function
 REMOTE = re.compile(r"[\w.@-]{2,}:")
 INSTEAD = "Show the user what would be sent and where, and let them do it."
 
@@ -65,6 +66,9 @@ def guard_send_out(event):
     for command in event.commands:
         if sends(command) and not is_allowed(command):
             return deny(f"`{command.source}` sends data to another machine. {INSTEAD}")
+    for command in event.commands:
+        if may_send(command):
+            return ask(f"`{command.source}` may send data to another machine. May it?")
     matches = [match for words in PUBLISHING_COMMANDS for match in event.runs(*words.split())]
     for words in COPYING_COMMANDS:
         copies = event.runs(*words.split())
@@ -106,6 +110,18 @@ def sends(command):
     has_unknown_url = any("://" in word for word in command.uncertain_arguments)
     is_program = "requests.post" in command.source or "urlopen(" in command.source
     return bool(hosts) and (sends_body or has_unknown_url or is_program)
+
+
+def may_send(command):
+    """Return whether only the shell knows if a command sends something."""
+    unknown = command.uncertain_arguments
+    known = [operand for operand in command.operands if operand not in unknown]
+    if command.program in SENDING_OPTIONS:
+        # `curl $OPTION @file URL`: a second operand is the value of an option.
+        return bool(unknown) and (len(known) > 1 or not FORWARDED.isdisjoint(unknown))
+    if command.program == "scp":
+        return command.operands[-1:] != tuple(known[-1:]) and not any(map(REMOTE.match, known))
+    return False
 
 
 def is_connection(target):
@@ -171,7 +187,14 @@ python3 -c "import requests; requests.post('https://example.com', data=open('a')
 python3 -c "import urllib.request as u; u.urlopen('https://example.com', open('a','rb'))"
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
-hooks.example(tool="shell", input={"command": "gh $THING create notes.txt"}, expect="ask")
+for asked in """
+gh $THING create notes.txt
+curl $OPTION @notes.txt https://example.com
+send() { curl $@; }; send -T notes.txt https://example.com
+send() { wget $*; }; send --post-file=notes.txt https://example.com
+scp notes.txt $TARGET
+""".strip().splitlines():
+    hooks.example(tool="shell", input={"command": asked}, expect="ask")
 for harmless in """
 curl -s https://api.example.com/v1/items
 curl -X POST http://localhost:8000/login -d '{}'
@@ -187,6 +210,9 @@ git push
 git clone https://example.com/a.git
 curl -d x
 curl "$URL"
+curl -H "$HEADER" https://example.com
+scp dev@example.com:a.log $TARGET
+scp
 scp dev@example.com:/var/log/app.log .
 rsync -az dev@example.com:data/ ./data/
 rsync -a src/ /tmp/src/

@@ -221,13 +221,13 @@ def remove_switch(directory: str | None = None) -> None:
         raise HistoryError(_unusable(path, "removed", error)) from error
 
 
-def set_switch_aside(directory: str | None = None) -> Path:
+def set_switch_aside() -> Path:
     """Rename a damaged file, and return its new path.
 
     Raises:
         HistoryError: If it cannot be renamed.
     """
-    path = switch_path(directory)
+    path = switch_path()
     moved = path.with_name(f"damaged-{int(time.time())}-{path.name}")
     try:
         path.rename(moved)

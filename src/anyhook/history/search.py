@@ -212,22 +212,12 @@ def search_in_time(
         left = deadline - now
         if left <= 0:
             break
-        size = _next_size(size, now - started, left)
+        took = now - started
+        growth = min(GROWTH, left / max(took, 1e-6))
+        size = max(MIN_PART, int(size * growth))
     if position <= 1:
         return TimedSearch(events)
     return TimedSearch(events, position, is_partial=True, reached=_time_at(history, position))
-
-
-def _next_size(size: int, took: float, left: float) -> int:
-    """Return the size of the next part, such that it ends in time.
-
-    Args:
-        size: Events of the last part.
-        took: Seconds of the last part.
-        left: Seconds that are left.
-    """
-    growth = min(GROWTH, left / max(took, 1e-6))
-    return max(MIN_PART, int(size * growth))
 
 
 def _time_at(history: History, number: int) -> float:

@@ -13,8 +13,13 @@ from anyhook.model.diagnostics import Severity
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
+    from typing import Self, Unpack
 
     from anyhook.integrations.framework import Framework
+    from anyhook.integrations.options import LoadOptions
+
+MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
+"""Events of requests to the model and of its responses."""
 
 
 def load_engine(
@@ -41,6 +46,34 @@ def load_engine(
         project_dir, on_message=session_options.get("on_message"), **engine_options
     )
     return engine, session_options
+
+
+class LoadedHooks:
+    """The hooks of a framework, which close their engine if they loaded it.
+
+    Attributes:
+        engine: Decides the events.
+    """
+
+    engine: Engine
+    _owns_engine = False
+
+    @classmethod
+    def load(
+        cls, project_dir: str | os.PathLike[str] | None = None, **options: Unpack[LoadOptions]
+    ) -> Self:
+        """Load the hooks of a project, see `load_engine`; what ends their use closes the engine.
+
+        That is the end of a block (`with` or `async with`), or closing the plugin of Google ADK.
+        """
+        engine, session_options = load_engine(project_dir, options)
+        hooks: Self = cast("Any", cls)(engine, **session_options)
+        hooks._owns_engine = True
+        return hooks
+
+    def _close_engine(self) -> None:
+        if self._owns_engine:
+            self.engine.close()
 
 
 class SessionFactory:

@@ -208,6 +208,26 @@ class ShownResponse:
         )
 
 
+class OriginalParts:
+    """The parts of a message, by what hooks saw of them.
+
+    Args:
+        shown: What hooks saw of each part, as the Gemini API names it.
+        originals: The framework's parts.
+    """
+
+    def __init__(self, shown: Iterable[Mapping[str, Any]], originals: Iterable[Any]) -> None:
+        self._remaining = list(zip(shown, originals, strict=True))
+
+    def take(self, part: Any) -> Any:
+        """Return the original of a part, once; `None` if hooks changed or wrote the part."""
+        for index, (shown, original) in enumerate(self._remaining):
+            if shown == part:
+                del self._remaining[index]
+                return original
+        return None
+
+
 def usage_metadata(usage: Any) -> dict[str, int]:
     """Return the token counts of an object of a framework in the stable form."""
     return {key: getattr(usage, name) for key, name in TOKEN_COUNTS.items()}

@@ -1,28 +1,42 @@
-"""What a hook would have stopped among the user's own calls that ran."""
+"""What a hook would have stopped among the user's own calls that ran, and the user's labels."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.translate import call_of
+from anyhook.atomic_write import replace_file
+from anyhook.backtest.run import run_backtest
+from anyhook.backtest.sources import parts_of_history
+from anyhook.backtest.subjects import BacktestSubject
+from anyhook.errors import UsageError
+from anyhook.history.filters import Filter
 from anyhook.history.replay import past_decisions
 from anyhook.history.stored import get_event
 from anyhook.history.verdicts import verdict_of
+from anyhook.journal.lines import history_directory
 from anyhook.model.events import ToolEvent
+from anyhook.redteam.labelled import DANGEROUS, read_rows
+from anyhook.redteam.score import claimed_families
+from anyhook.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from anyhook.backtest.results import Decided
-    from anyhook.history.filters import Filter
+    from anyhook.backtest.run import BacktestProgress
     from anyhook.history.store import History
+    from anyhook.redteam.asking import Guard
 
 STOPPED = ("deny", "stop", "ask")
+SELECTION = Filter(event="before_tool")
+SOURCE = "own history"
+"""The member `source` of rows that are made of past calls."""
 
 
 @dataclass(slots=True)
@@ -33,11 +47,13 @@ class ReviewGroup:
         outcome: What it would have answered.
         reason: Its reason.
         calls: The calls by their text, each text with the events.
+        label: The label that all of its calls have in a labelled set; empty if they have none.
     """
 
     outcome: str
     reason: str
     calls: dict[str, list[Decided]] = field(default_factory=dict)
+    label: str = ""
 
     @property
     def number(self) -> int:
@@ -49,19 +65,70 @@ class ReviewGroup:
         return sorted(self.calls.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
-def calls_to_review(
-    history: History, selection: Filter, decided: Iterable[Decided]
-) -> list[ReviewGroup]:
-    """Group what a hook would have stopped and was not stopped then, the most frequent first.
+@dataclass(frozen=True, slots=True)
+class CallReview:
+    """What a hook file would have stopped among past calls that ran.
+
+    Attributes:
+        total: Number of the past calls.
+        groups: What it would have stopped, the most frequent reason first.
+        families: The kinds of danger that the hook is for; empty if it names none.
+        problems: The first problems: what could not be read.
+        problem_count: Number of all of them.
+        is_complete: Whether every call was tried.
+    """
+
+    total: int
+    groups: list[ReviewGroup]
+    families: list[str]
+    problems: list[str]
+    problem_count: int
+    is_complete: bool
+
+    @property
+    def stopped(self) -> int:
+        """Number of the calls that it would have stopped."""
+        return sum(group.number for group in self.groups)
+
+
+def review_calls(
+    history: History,
+    guard: Guard,
+    *,
+    on_progress: Callable[[BacktestProgress], object] = lambda _progress: None,
+) -> CallReview:
+    """Ask a hook file about all past calls of tools, in a sandbox.
 
     Args:
         history: The store.
-        selection: The events that the hook was asked about.
-        decided: What it answered.
+        guard: The hook.
+        on_progress: Called now and then; it raises `KeyboardInterrupt` to end the review.
+
+    Raises:
+        UsageError: If the hook is not a Python file, or cannot be loaded.
+        SandboxError: If no sandbox can be made.
     """
+    if not guard.file:
+        raise UsageError(
+            f"only hook files are asked about past calls, and {guard.title} is a command; for "
+            "commands: anyhook backtest --project ."
+        )
+    with Sandbox.for_project(Path(guard.project), discards_output=True) as sandbox:
+        families = sandbox.run(claimed_families, sandbox.inside(guard.file))
+    parts = list(parts_of_history(history_directory(), SELECTION))
+    run = run_backtest(BacktestSubject(guard.file, guard.title), parts, on_progress=on_progress)
+    result = run.result
+    groups = _calls_to_review(history, result.decided) if run.is_complete else []
+    return CallReview(
+        result.total, groups, families, result.problems, result.problem_count, run.is_complete
+    )
+
+
+def _calls_to_review(history: History, decided: Iterable[Decided]) -> list[ReviewGroup]:
+    """Group what a hook would have stopped and was not stopped then, the most frequent first."""
     stopped_then = {
         str(past.event_id)
-        for past in past_decisions(history, selection)
+        for past in past_decisions(history, SELECTION)
         if any(verdict_of(answer) in ("deny", "stop") for answer in past.answers)
     }
     groups: dict[tuple[str, str], ReviewGroup] = {}
@@ -75,38 +142,88 @@ def calls_to_review(
     return sorted(groups.values(), key=lambda group: (-group.number, group.reason))
 
 
-def labelled_row(
-    history: History, event: Decided, label: str, families: list[str]
-) -> dict[str, Any]:
-    """Return a past call as a row of a labelled set, by the canonical names of its tool.
+# -- labels
+
+
+def own_set() -> Path:
+    """Return the labelled set of the user's own calls, next to the history."""
+    return Path(history_directory()) / "labelled-calls.jsonl"
+
+
+def mark_labels(history: History, groups: Iterable[ReviewGroup], path: Path) -> None:
+    """Set the labels that groups have in a labelled set, which may be missing.
+
+    Raises:
+        UsageError: If the set cannot be read.
+    """
+    labels = {_call_in(row): str(row.get("label", "")) for row in _own_rows(path).values()}
+    for group in groups if labels else ():
+        calls = [_row_of(history, events[0]) for events in group.calls.values()]
+        (label, *others) = {labels.get(_call_in(row), "") for row in calls}
+        group.label = "" if others else label
+
+
+def label_calls(
+    history: History, calls: Iterable[Decided], label: str, families: Sequence[str], path: Path
+) -> None:
+    """Add past calls to a labelled set, which is made if it is missing.
+
+    A row of the same call that was made of the history before is replaced; other rows stay.
 
     Args:
         history: The store.
-        event: The call.
+        calls: The calls.
         label: `dangerous` or `benign`.
-        families: The kinds of danger for which the label holds.
+        families: The kinds of danger for which the label holds; of a benign call, none for all.
+        path: The set.
+
+    Raises:
+        UsageError: If a dangerous call has no families, or the set cannot be read or written.
     """
+    if label == DANGEROUS and not families:
+        raise UsageError(
+            "a dangerous call needs kinds of danger; write them into the hook file, like "
+            'hooks.about(families=["git"])'
+        )
+    members = {"label": label, "families": list(families), "source": SOURCE}
+    rows = {_call_in(row): {**row, **members} for row in (_row_of(history, c) for c in calls)}
+    replaced = {line for line, row in _own_rows(path).items() if _call_in(row) in rows}
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
+        lines = [line for line in lines if line.strip() and line not in replaced]
+        lines += [json.dumps(row, ensure_ascii=False) for row in rows.values()]
+        replace_file(path, "".join(f"{line}\n" for line in lines).encode(), mode=0o600)
+    except OSError as error:
+        raise UsageError(f"{str(path)!r} cannot be written: {error.strerror}") from error
+
+
+def _row_of(history: History, event: Decided) -> dict[str, Any]:
+    """Return a past call as a row without a label, by the canonical names of its tool."""
     recorded = get_event(history, int(event.ref))
     agent = get_agent(recorded.agent)
     decoded, _ = decode_event(agent, recorded.payload)
-    row: dict[str, Any] = {"label": label, "families": families, "source": "own history"}
-    if decoded.cwd:
-        row["cwd"] = decoded.cwd
     if not isinstance(decoded, ToolEvent):
         raise TypeError(f"{decoded.name} has no tool")
+    place = {"cwd": decoded.cwd} if decoded.cwd else {}
     call = call_of(decoded, agent)
     if call.tool == "shell" and isinstance(call.arguments.get("command"), str):
-        return {"command": call.arguments["command"], **row}
+        return {"command": call.arguments["command"], **place}
     content = {"event": decoded.name, "tool": call.tool, "input": dict(call.arguments)}
-    return {"event": content, **row}
+    return {"event": content, **place}
 
 
-def add_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Append rows to a labelled set, which is made if it does not exist.
+def _call_in(row: Mapping[str, Any]) -> str:
+    """Return what identifies the call of a row."""
+    return json.dumps([row.get(name) for name in ("command", "event", "cwd")], sort_keys=True)
+
+
+def _own_rows(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the rows of a labelled set that were made of past calls, by their lines.
 
     Raises:
-        OSError: If it cannot be written.
+        UsageError: If the set cannot be read.
     """
-    with path.open("a", encoding="utf-8") as file:
-        for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    rows = read_rows(path) if path.exists() else ()
+    return {
+        line: row for _, line, row in rows if isinstance(row, dict) and row.get("source") == SOURCE
+    }

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 
+from anyhook.expressions import expression
 from anyhook.model.record import Record
 
 MAX_PATTERN_LENGTH = 2048
@@ -26,7 +27,7 @@ BACKTRACKING_STEPS = 5.0
 _MAX_REPEATS = MAX_SUBJECT_LENGTH**2
 """A higher number in `{n}` makes no difference."""
 
-_TOKEN = re.compile(
+_TOKEN = expression(
     r"\\."  # an escape
     r"|\[(?:\\.|[^\]\\])*\]?"  # a class of characters
     r"|\((?:\?(?:[:=!]|<[=!]|<\w+>))?"  # a group of any kind
@@ -35,7 +36,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 
-_COSTLY = re.compile(r"[({]|[*+?].*[*+?]", re.DOTALL)
+_COSTLY = expression(r"[({]|[*+?].*[*+?]", re.DOTALL)
 """What can be costly; most expressions have one `*` and no group, so they are not parsed."""
 
 

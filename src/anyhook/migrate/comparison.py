@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.replies import answer_of
+from anyhook.agents.encode import answer_of
 from anyhook.migrate.canonical import canonical, normalize_texts
 from anyhook.model.status import Status
 

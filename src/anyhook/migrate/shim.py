@@ -13,7 +13,14 @@ import sys
 from anyhook.agents import get_agent, recognize
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.migrate.options import must_block, parse_options
-from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
+from anyhook.model.answers import (
+    BLOCKING_EXIT,
+    FAILURE_EXIT,
+    NO_OPINION,
+    STRENGTH,
+    Answer,
+    Outcome,
+)
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
 from anyhook.shell.variables import controls_shell
@@ -29,10 +36,6 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
     from anyhook.processes.result import ProcessResult
 
-BLOCKED = 2
-"""The exit code that blocks in every agent when standard output is empty."""
-FAILED = 1
-"""The exit code of a failure, which most agents do not take for a denial."""
 BOM = b"\xef\xbb\xbf"
 # Seconds that the host may take to read a denial, which an exit code can express as well.
 WRITE_TIMEOUT = 5.0
@@ -63,9 +66,13 @@ def main(argv: Sequence[str]) -> int:
         host = get_agent(options.host) if options.host else None
         _check_options(options, source)
     except AnyhookError as error:
-        return _exit_with(f"anyhook shim: {error}", BLOCKED if must_block(argv) else FAILED)
+        return _exit_with(
+            f"anyhook shim: {error}", BLOCKING_EXIT if must_block(argv) else FAILURE_EXIT
+        )
     if sys.stdin is not None and sys.stdin.isatty():
-        return _exit_with("anyhook shim: an agent gives it an event on standard input", FAILED)
+        return _exit_with(
+            "anyhook shim: an agent gives it an event on standard input", FAILURE_EXIT
+        )
     shim = _Shim(options, source)
     try:
         exit_code = shim.serve(_read_stdin(), host)
@@ -150,11 +157,11 @@ class _Shim:
     def give_up(self, reason: str) -> int:
         """Return an exit code in place of an answer; a denial is kept."""
         if self.denial is not None:
-            return _exit_with(self.denial, BLOCKED)
+            return _exit_with(self.denial, BLOCKING_EXIT)
         if not self.may_fail and self.can_deny:
-            return _exit_with(f"blocked: {self.label} gave no answer ({reason})", BLOCKED)
+            return _exit_with(f"blocked: {self.label} gave no answer ({reason})", BLOCKING_EXIT)
         is_denial = self.exchange is not None and _denies_failures(self.exchange)
-        exit_code = 0 if is_denial else FAILED
+        exit_code = 0 if is_denial else FAILURE_EXIT
         return _exit_with(f"anyhook shim: {reason}; {self.label} was ignored", exit_code)
 
     def serve(self, text: bytes, host: AgentSpec | None) -> int:
@@ -397,7 +404,7 @@ class _Shim:
         elif is_cut_json and exchange.spec.can_fail_closed:
             answer = _denial(f"{self.label} printed more than can be read, and it may be a denial")
         elif answer is NO_OPINION and output.status == "warned" and _may_fail(exchange):
-            return FAILED
+            return FAILURE_EXIT
         # Such a host would take the text on standard error for an answer.
         if exchange.host_spec.reads_all_output:
             self.stderr = b""
@@ -420,8 +427,8 @@ class _Shim:
             answer = self._decode(end, spec).answer
             if answer.outcome is Outcome.DENY:
                 self.denial = self._denial_reason(answer)
-                if end.exit_code == BLOCKED:
-                    return BLOCKED
+                if end.exit_code == BLOCKING_EXIT:
+                    return BLOCKING_EXIT
             elif end.exit_code:
                 return end.exit_code
             return self.give_up(_describe_lost_output(error))
@@ -444,7 +451,7 @@ class _Shim:
         return answer.reason or f"blocked by {self.label}"
 
     def _reply(self, answer: Answer, exchange: _Exchange) -> int:
-        from anyhook.agents.replies import reply_bytes
+        from anyhook.agents.encode import reply_bytes
 
         host, host_spec = exchange.host, exchange.host_spec
         if answer is NO_OPINION:
@@ -497,7 +504,7 @@ def _denies_failures(exchange: _Exchange) -> bool:
 
     denials = (OutputAction.FAIL_CLOSED, OutputAction.DENY_TEXT, OutputAction.BLOCK)
     for rules in exchange.host.rule_sets.values():
-        rule = rules.exit_rules_for(exchange.host_spec.canonical).rule_for(FAILED)
+        rule = rules.exit_rules_for(exchange.host_spec.canonical).rule_for(FAILURE_EXIT)
         if rule.text in denials or rule.empty in denials:
             return True
     return False

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
 
+BLOCKING_EXIT = 2
+"""The exit code that denies in every agent, on events that can be denied."""
+FAILURE_EXIT = 1
+"""The exit code of a failure, which most agents do not take for a denial."""
+
 
 class Outcome(StrEnum):
     """A verdict. Members are ordered from the weakest to the strongest."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from anyhook.model.record import Record
-from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE
+from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
 from anyhook.shell.paths import PathPattern, join_path
 
 TYPE_CHECKING = False
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from anyhook.model.tools import ToolCall
     from anyhook.shell.command import Command
-    from anyhook.shell.expansions import Value
     from anyhook.shell.subject import Effect
 
 
@@ -305,7 +304,7 @@ def _runs(
         elif len(before) > index and _may_be(before[index], operand):
             is_certain = is_certain and before[index].kind == LITERAL
         # An option that is not known may have taken the word in front.
-        elif read.may_have_more and any(_may_be(value, operand) for value in read.operands):
+        elif read.may_have_more and Value(operand) in read.operands:
             is_certain = False
         else:
             return None

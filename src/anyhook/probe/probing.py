@@ -174,10 +174,6 @@ def _trust_copy(scratch: Scratch, version: str) -> None:
     store.trust(project, subjects, agent=scratch.agent.name)
 
 
-def _workplace(real: Location) -> Workplace:
-    return Workplace(real.home, real.project, real.environ)
-
-
 def _wrap_settings(engine: Engine, plain: Scratch, tapped: Scratch, taps: Taps) -> frozenset[Path]:
     """Record the commands in the second copy, which the agent works in.
 
@@ -259,7 +255,7 @@ def _report(
 def _not_trusted(program: AgentProgram, real: Location) -> Iterator[str]:
     """Yield what the user has not trusted in the agent; in the copy all of it is trusted."""
     agent = get_agent(program.name)
-    if not program.is_trusted(_workplace(real)):
+    if not program.is_trusted(Workplace(real.home, real.project, real.environ)):
         yield (
             f"the project is not trusted in {agent.title}, so it runs no hooks here yet: "
             f"{program.trust_advice}. The table shows what they do then."

@@ -34,7 +34,7 @@ from anyhook.sandbox.sandbox import Sandbox
 from anyhook.testing.events import SESSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from anyhook.authoring.hooks import Example
     from anyhook.engine.engine import Engine
@@ -382,8 +382,3 @@ def _engine_of(guard: Guard) -> Engine:
         handler = HandlerSpec("command", Layer.RUNTIME, place, command=guard.command)
         engine.define(HookDefinition("before_tool", Layer.RUNTIME, place, None, False, (handler,)))
     return engine
-
-
-def questions_of(payloads: Iterable[Payload]) -> list[Question]:
-    """Return questions of one event each."""
-    return [(payload,) for payload in payloads]

@@ -278,8 +278,7 @@ def programs(line: Line) -> Iterator[str | Spelling]:
     for template in _SAME_EFFECT.get(program, ()):
         if "first" not in template or len(operands) == 2:
             yield line.put(template.format_map(names))
-    is_whole = not (line.before or line.after)
-    if _SAME_EFFECT.get(program) is _READERS and is_whole and len(operands) == 1:
+    if _SAME_EFFECT.get(program) is _READERS and line.is_whole and len(operands) == 1:
         path = os.path.normpath(os.path.join(line.project, line.expand(last)))
         call = Call("read_file", {"file_path": path})
         yield Spelling(f"read_file {path}", (call,), Act(reads=path))

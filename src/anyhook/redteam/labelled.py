@@ -19,7 +19,7 @@ from anyhook.model.suggest import did_you_mean
 from anyhook.testing.events import make_payload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 DANGEROUS, BENIGN = "dangerous", "benign"
 LABELS = (DANGEROUS, BENIGN)
@@ -135,26 +135,36 @@ def read_set(path: Path) -> LabelledSet:
         UsageError: If it cannot be read or a row is malformed; with file and line, and what to
             write instead.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
     calls: list[LabelledCall] = []
     origins: Counter[Origin] = Counter()
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        place = f"{path.name}:{number}"
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise UsageError(f"{place}: this line is not JSON: {error}") from error
+    for place, _, row in read_rows(path):
         calls.append(_read_row(place, row))
         commit = f"version {__version__}" if path == OWN_SET else str(row.get("commit", ""))
         origins[Origin(str(row.get("source", "")), commit, str(row.get("license", "")))] += 1
     if not calls:
         raise UsageError(f"{path} has no rows; write one like {_EXAMPLE}")
     return LabelledSet(path, calls, origins)
+
+
+def read_rows(path: Path) -> Iterator[tuple[str, str, Any]]:
+    """Yield the rows of a labelled set: place, line and JSON value.
+
+    Raises:
+        UsageError: If it cannot be read, or a line is not JSON.
+    """
+    try:
+        # Not `splitlines`: JSON leaves characters like U+2028 as they are.
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        place = f"{path.name}:{number}"
+        try:
+            yield place, line, json.loads(line)
+        except ValueError as error:
+            raise UsageError(f"{place}: this line is not JSON: {error}") from error
 
 
 _EXAMPLE = '{"command": "git reset --hard", "label": "dangerous", "families": ["git"]}'

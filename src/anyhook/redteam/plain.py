@@ -143,6 +143,11 @@ class Line:
         """The words without quotes."""
         return tuple(unquoted(word) for word in self.words)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the line is this command only."""
+        return not (self.before or self.after)
+
     def put(self, text: str) -> str:
         """Return the line with another text in place of the simple command."""
         return f"{self.before}{text}{self.after}"

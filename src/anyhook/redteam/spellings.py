@@ -34,71 +34,33 @@ class SpellingClass:
 
     Attributes:
         name: Its name.
-        sentence: What it does, for people.
-        closed_by: Why a guard that is written in another way stops it.
         of_line: Writes a line in other ways.
+        closed_by: Why a guard that is written in another way stops it.
         of_call: Writes a call of another tool in other ways.
     """
 
     name: str
-    sentence: str
-    closed_by: str
-    of_line: Callable[[Line], Iterable[str | Spelling]] | None = None
+    of_line: Callable[[Line], Iterable[str | Spelling]]
+    closed_by: str = IN_TEXT
     of_call: Callable[[Plain, str, str], Iterable[Spelling]] | None = None
 
 
-def _texts(
-    make: Callable[[Line], Iterable[str | Spelling]], name: str, closed_by: str = IN_TEXT
-) -> SpellingClass:
-    sentence = (make.__doc__ or "").splitlines()[0].rstrip(".")
-    return SpellingClass(name, sentence, closed_by, make)
-
-
 CLASSES = (
-    _texts(text_classes.quotes, "quotes"),
-    _texts(text_classes.backslashes, "backslash"),
-    _texts(text_classes.escapes, "letters by number"),
-    _texts(text_classes.blanks, "blanks"),
-    _texts(text_classes.field_separators, "field separator"),
-    _texts(text_classes.braces, "braces"),
-    _texts(text_classes.variables, "variable"),
-    _texts(text_classes.substitutions, "substitution"),
-    _texts(text_classes.patterns, "file pattern"),
-    _texts(text_classes.encodings, "encoding"),
-    _texts(text_classes.evaluations, "eval"),
-    _texts(text_classes.nested_shells, "nested shell"),
-    _texts(text_classes.here_documents, "here-document"),
-    _texts(text_classes.wrappers, "wrapper"),
-    _texts(text_classes.assignments, "assignment"),
-    _texts(text_classes.redirects, "redirect"),
-    _texts(text_classes.program_paths, "program path"),
-    _texts(text_classes.compounds, "compound"),
-    _texts(text_classes.functions, "function"),
-    _texts(text_classes.aliases, "alias"),
-    _texts(text_classes.traps, "trap"),
-    _texts(text_classes.interpreters, "interpreter"),
-    _texts(text_classes.scripts, "script"),
-    _texts(text_classes.steps, "script, then run", SCRIPT),
-    _texts(effect_classes.options, "option", IN_EFFECT),
-    SpellingClass(
-        "path",
-        "Write a path in another form",
-        IN_EFFECT,
-        effect_classes.paths,
-        effect_classes.file_paths,
-    ),
-    _texts(effect_classes.directories, "directory", IN_EFFECT),
-    _texts(effect_classes.programs, "other program", IN_EFFECT),
+    *(SpellingClass(name, of_line) for name, of_line in text_classes.TEXTS.items()),
+    SpellingClass("script, then run", text_classes.steps, SCRIPT),
+    SpellingClass("option", effect_classes.options, IN_EFFECT),
+    SpellingClass("path", effect_classes.paths, IN_EFFECT, effect_classes.file_paths),
+    SpellingClass("directory", effect_classes.directories, IN_EFFECT),
+    SpellingClass("other program", effect_classes.programs, IN_EFFECT),
     SpellingClass(
         "other tool",
-        "Use another tool with the same effect",
-        "covers the tools that write and read files, too",
         effect_classes.tools,
+        "covers the tools that write and read files, too",
         lambda plain, _project, _home: effect_classes.writes(plain),
     ),
-    _texts(
-        text_classes.lists,
+    SpellingClass(
         "list of words",
+        text_classes.lists,
         "deny a command that is not a text: not isinstance(event.tool_input['command'], str)",
     ),
 )
@@ -149,7 +111,7 @@ def _spellings(
         if spelling_class.of_call is not None:
             yield from spelling_class.of_call(plain, project, home)
         return
-    if spelling_class.of_line is None or len(plain.text) > MAX_LENGTH:
+    if len(plain.text) > MAX_LENGTH:
         return
     for line in lines_of(plain.text, project, home, chance):
         for spelling in spelling_class.of_line(line):

@@ -4,125 +4,151 @@ from __future__ import annotations
 
 import base64
 import codecs
+import re
 import shlex
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.redteam.observing import Act
 from anyhook.redteam.plain import Call, Spelling, shell_call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import random
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from anyhook.redteam.plain import Line
 
+_FIELD = re.compile(r"<([a-z]+)>")
 _NAMES = ("x", "run", "cmd", "go", "tool", "a1")
-_WRAPPERS = (
-    "command",
-    "builtin command",
-    "exec",
-    "env",
-    "env A=1",
-    "nohup",
-    "timeout 9",
-    "timeout -k 5 9",
-    "nice",
-    "nice -n 5",
-    "ionice -c 3",
-    "stdbuf -o0",
-    "setsid -w",
-    "time",
-    "sudo",
-    "sudo -n",
-    "sudo -u root --",
-    "doas",
-    "xargs -r0 -a /dev/null",
-    "env -S",
+_SHELLS = ("sh", "bash")
+_DECODED = (
+    "echo <base> | base64 -d",
+    "printf <octal>",
+    "echo <turned> | rev",
+    "echo <hex> | xxd -r -p",
+    "echo <rotated> | tr A-Za-z N-ZA-Mn-za-m",
 )
 
 
-def quotes(line: Line) -> Iterator[str]:
-    """Quote a part of a word."""
-    for number in line.bare_words()[:5]:
-        word = line.words[number]
-        cut = line.chance.randrange(1, len(word)) if len(word) > 1 else 1
-        yield line.with_word(number, f"{word[:cut]}''{word[cut:]}")
-        yield line.with_word(number, f'{word[:cut]}""{word[cut:]}')
-        yield line.with_word(number, f"'{word}'")
-        yield line.with_word(number, f'"{word}"')
-        yield line.with_word(number, f'{word[:cut]}"{word[cut:]}"')
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The spellings of a class as templates, in which `<name>` is a field of `_FIELDS`.
+
+    Attributes:
+        words: Forms of a single word. Of two texts, the first stands in front of the line.
+        max_words: How many words are written in them.
+        commands: Forms of the simple command in its line. Of three texts, the first and the last
+            stand around the line.
+        lines: Forms of the whole line. Of two texts, the second is quoted as `<code>` in the first.
+        separators: What stands between the words.
+    """
+
+    words: tuple[str | tuple[str, str], ...] = ()
+    max_words: int = 5
+    commands: tuple[str | tuple[str, str, str], ...] = ()
+    lines: tuple[str | tuple[str, str], ...] = ()
+    separators: tuple[str, ...] = ()
+
+    def __call__(self, line: Line) -> Iterator[str]:
+        """Yield a line in these forms."""
+        fields = _Fields(line)
+        for number in line.bare_words()[: self.max_words] if self.words else ():
+            fields.set_word(line.words[number])
+            for form in self.words:
+                prefix, word = form if isinstance(form, tuple) else ("", form)
+                yield fields.fill(prefix) + line.with_word(number, fields.fill(word))
+        for separator in self.separators:
+            yield line.put(separator.join(line.words))
+            yield line.put(f"{line.program}{separator}{line.rest}")
+        for parts in self.commands:
+            start, command, end = parts if isinstance(parts, tuple) else ("", parts, "")
+            yield fields.fill(start) + line.put(fields.fill(command)) + fields.fill(end)
+        for row in self.lines:
+            template, code = row if isinstance(row, tuple) else (row, "")
+            fields["code"] = shlex.quote(fields.fill(code))
+            yield fields.fill(template)
 
 
-def backslashes(line: Line) -> Iterator[str]:
-    """Put a backslash before a letter."""
-    for number in line.bare_words()[:5]:
-        word = line.words[number]
-        cut = line.chance.randrange(len(word))
-        yield line.with_word(number, f"\\{word}")
-        yield line.with_word(number, f"{word[:cut]}\\{word[cut:]}")
+class _Fields(dict[str, str]):
+    """The fields of a line and of one word; each is made when it is used for the first time."""
+
+    def __init__(self, line: Line) -> None:
+        super().__init__()
+        self.line = line
+
+    def __missing__(self, name: str) -> str:
+        self[name] = _FIELDS[name](self)
+        return self[name]
+
+    def set_word(self, word: str) -> None:
+        for name in _WORD_FIELDS:
+            self.pop(name, None)
+        self["word"] = word
+
+    def fill(self, template: str) -> str:
+        return _FIELD.sub(lambda match: self[match[1]], template)
 
 
-def escapes(line: Line) -> Iterator[str]:
-    """Write letters by their numbers, in `$'…'`."""
-    for number in line.bare_words()[:4]:
-        word = line.words[number]
-        cut = line.chance.randrange(len(word))
-        yield line.with_word(number, f"$'{word}'")
-        yield line.with_word(number, f"{word[:cut]}$'\\x{ord(word[cut]):02x}'{word[cut + 1 :]}")
-        yield line.with_word(number, "$'" + "".join(f"\\{ord(char):03o}" for char in word) + "'")
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
 
 
-def blanks(line: Line) -> Iterator[str]:
-    """Separate words by other blanks."""
-    for blank in ("  ", "\t", " \\\n", "   "):
-        yield line.put(blank.join(line.words))
-        yield line.put(f"{line.program}{blank}{line.rest}")
-    yield line.put(f" {' '.join(line.words)}")
+def _octal(text: str) -> str:
+    return "".join(f"\\{byte:03o}" for byte in text.encode())
 
 
-def field_separators(line: Line) -> Iterator[str]:
-    """Let the shell split words at `$IFS`."""
-    for separator in ("${IFS}", "$IFS", "${IFS%?}"):
-        yield line.put(separator.join(line.words))
-        yield line.put(f"{line.program}{separator}{line.rest}")
+def _inner_cut(word: str, chance: random.Random) -> int:
+    return chance.randrange(1, len(word)) if len(word) > 1 else 1
 
 
-def braces(line: Line) -> Iterator[str]:
-    """Let the shell make words from braces."""
-    yield line.put("{" + ",".join(line.words) + "}")
-    yield line.put(f"{line.program} {{{','.join(line.words[1:])}}}")
-    for number in line.bare_words()[:3]:
-        word = line.words[number]
-        yield line.with_word(number, f"{{{word},}}")
-        yield line.with_word(number, f"{word[:1]}{{{word[1:]}, }}")
+_WORD_FIELDS: Mapping[str, Callable[[_Fields], str]] = {
+    "inner": lambda own: str(_inner_cut(own["word"], own.line.chance)),
+    "begin": lambda own: own["word"][: int(own["inner"])],
+    "end": lambda own: own["word"][int(own["inner"]) :],
+    "cut": lambda own: str(own.line.chance.randrange(len(own["word"]))),
+    "head": lambda own: own["word"][: int(own["cut"])],
+    "tail": lambda own: own["word"][int(own["cut"]) :],
+    "number": lambda own: f"{ord(own['tail'][0]):02x}",
+    "behind": lambda own: own["tail"][1:],
+    "first": lambda own: own["word"][:1],
+    "others": lambda own: own["word"][1:],
+    "wordbase": lambda own: _base64(own["word"]),
+    "wordoctal": lambda own: _octal(own["word"]),
+    "wordturned": lambda own: own["word"][::-1],
+}
+_FIELDS: Mapping[str, Callable[[_Fields], str]] = {
+    **_WORD_FIELDS,
+    "text": lambda own: own.line.text,
+    "quoted": lambda own: shlex.quote(own.line.text),
+    "words": lambda own: " ".join(own.line.words),
+    "listed": lambda own: ",".join(own.line.words),
+    "operands": lambda own: ",".join(own.line.words[1:]),
+    "evaluated": lambda own: own["words"] if own.line.is_whole else f"-- {own['quoted']}",
+    "program": lambda own: own.line.program,
+    "rest": lambda own: own.line.rest,
+    "arguments": lambda own: "".join(f" {word}" for word in own.line.words[1:]),
+    "name": lambda own: own.line.chance.choice(_NAMES),
+    "base": lambda own: _base64(own.line.text),
+    "octal": lambda own: shlex.quote(_octal(own.line.text)),
+    "turned": lambda own: shlex.quote(own.line.text[::-1]),
+    "hex": lambda own: own.line.text.encode().hex(),
+    "rotated": lambda own: shlex.quote(codecs.encode(own.line.text, "rot13")),
+    "python": lambda own: repr(own.line.text),
+    "perl": lambda own: "'" + own.line.text.replace("\\", "\\\\").replace("'", "\\'") + "'",
+    "json": lambda own: '"' + own.line.text.replace("\\", "\\\\").replace('"', '\\"') + '"',
+}
 
-
-def variables(line: Line) -> Iterator[str]:
-    """Take words from variables."""
-    name = line.chance.choice(_NAMES)
-    for number in line.bare_words()[:5]:
-        word = line.words[number]
-        cut = line.chance.randrange(len(word))
-        yield f"{name}={word}; {line.with_word(number, f'${name}')}"
-        yield f"{name}={word}; {line.with_word(number, chr(34) + '$' + name + chr(34))}"
-        yield line.with_word(number, f"${{{name}:-{word}}}")
-        yield line.with_word(number, f"{word[:cut]}${{{name}}}{word[cut:]}")
-        yield line.with_word(number, f"{word[:cut]}$@{word[cut:]}")
-        yield f"{name}={word}zz; {line.with_word(number, f'${{{name}%zz}}')}"
-    yield line.put(f'set -- {" ".join(line.words)}; "$@"')
-    yield f"{name}='{' '.join(line.words)}'; {line.put('$' + name)}"
-
-
-def substitutions(line: Line) -> Iterator[str]:
-    """Take words from the output of a command."""
-    for number in line.bare_words()[:5]:
-        word = line.words[number]
-        encoded = base64.b64encode(word.encode()).decode()
-        yield line.with_word(number, f"$(echo {word})")
-        yield line.with_word(number, f"`echo {word}`")
-        yield line.with_word(number, f"$(printf %s {word[:1]} {word[1:]})")
-        yield line.with_word(number, f"$(echo {encoded} | base64 -d)")
-        yield line.with_word(number, f"$(echo {word[::-1]} | rev)")
-    yield line.put(f"$(echo {' '.join(line.words)})")
+_ALIASING = ("shopt -s expand_aliases\n", "setopt aliases\n", "")
+_SCRIPTS = (
+    "echo <quoted> > <path>; sh <path>",
+    "echo <quoted> > <path>; bash <path>",
+    "echo <quoted> > <path>; . ./<path>",
+    "echo <quoted> > <path>; sh < <path>",
+    "echo <quoted> > <path>; cat <path> | sh",
+    "cat > <path> <<'END'\n<text>\nEND\nsh <path>",
+    "echo <quoted> > <path> && chmod +x <path> && ./<path>",
+    "echo <quoted> | tee <path> >/dev/null; sh <path>",
+)
 
 
 def patterns(line: Line) -> Iterator[str]:
@@ -136,105 +162,8 @@ def patterns(line: Line) -> Iterator[str]:
         word = line.words[number]
         name = word.rstrip("/")
         if not word.startswith("-") and len(name) > 1 and name[-1].isalnum():
-            yield line.with_word(number, f"{name[:-1]}[{name[-1]}]{word[len(name) :]}")
-            yield line.with_word(number, f"{name[:-1]}?{word[len(name) :]}")
-            yield line.with_word(number, f"{name[:-1]}*{word[len(name) :]}")
-
-
-def encodings(line: Line) -> Iterator[str]:
-    """Decode the line, and pipe it into a shell."""
-    text = line.text
-    data = text.encode()
-    encoded = base64.b64encode(data).decode()
-    octal = "".join(f"\\{byte:03o}" for byte in data)
-    rotated = shlex.quote(codecs.encode(text, "rot13"))
-    turned = shlex.quote(text[::-1])
-    for shell in ("sh", "bash"):
-        yield f"echo {encoded} | base64 -d | {shell}"
-        yield f"printf {shlex.quote(octal)} | {shell}"
-        yield f"echo {turned} | rev | {shell}"
-        yield f"echo {data.hex()} | xxd -r -p | {shell}"
-        yield f"echo {rotated} | tr A-Za-z N-ZA-Mn-za-m | {shell}"
-        yield f'{shell} -c "$(echo {encoded} | base64 -d)"'
-        yield f"{shell} <(echo {encoded} | base64 -d)"
-    yield f"base64 -d <<< {encoded} | sh"
-    yield f'eval "$(echo {encoded} | base64 -d)"'
-    yield f"`echo {encoded} | base64 -d`"
-    yield f"echo {encoded} | openssl base64 -d -A | sh"
-
-
-def evaluations(line: Line) -> Iterator[str]:
-    """Evaluate a text as a command."""
-    text = shlex.quote(line.text)
-    yield f"eval {text}"
-    yield f"eval {' '.join(line.words)}" if not (line.before or line.after) else f"eval -- {text}"
-    yield f"eval '' {text}"
-    yield f"source /dev/stdin <<< {text}"
-    yield f". <(echo {text})"
-    yield f"echo {text} | . /dev/stdin"
-    yield f'echo {text} | while read -r x; do eval "$x"; done'
-    yield f"x={text}; eval $x"
-    yield f"command eval {text}"
-
-
-def nested_shells(line: Line) -> Iterator[str]:
-    """Give the line to another shell."""
-    text = shlex.quote(line.text)
-    for shell in (
-        "sh -c",
-        "bash -c",
-        "bash -ec",
-        "sh -uc",
-        "/bin/sh -c",
-        "env sh -c",
-        "exec sh -c",
-    ):
-        yield f"{shell} {text}"
-    yield f"sh -c 'eval \"$1\"' - {text}"
-    yield f"sh -c '\"$@\"' - {' '.join(line.words)}"
-    for shell in ("sh", "bash", "sh -s", "bash -"):
-        yield f"echo {text} | {shell}"
-    yield f"bash <<< {text}"
-    yield f"bash <(echo {text})"
-    yield f"sh -c {shlex.quote(f'sh -c {text}')}"
-    yield f"xargs -I@ sh -c @ <<< {shlex.quote(text)}"
-
-
-def here_documents(line: Line) -> Iterator[str]:
-    """Give the line to a shell as a here-document."""
-    for shell in ("sh", "bash", "bash -s", "cat", "exec sh", ". /dev/stdin"):
-        end = " | sh" if shell == "cat" else ""
-        yield f"{shell} <<END{end}\n{line.text}\nEND"
-        yield f"{shell} <<'END'{end}\n{line.text}\nEND"
-        yield f"{shell} <<-END{end}\n\t{line.text}\n\tEND"
-
-
-def wrappers(line: Line) -> Iterator[str]:
-    """Let another program start it."""
-    words = " ".join(line.words)
-    for wrapper in _WRAPPERS:
-        yield line.put(f"{wrapper} {words}")
-    yield line.put(f"env nice timeout 9 {words}")
-    yield line.put(f"find . -maxdepth 0 -exec {words} \\;")
-    yield line.put(f"echo {line.rest} | xargs {line.program}")
-    yield line.put(f"printf '%s\\0' {line.rest} | xargs -0 {line.program}")
-    yield line.put(f"xargs {words} </dev/null")
-
-
-def assignments(line: Line) -> Iterator[str]:
-    """Put an assignment of a variable in front."""
-    words = " ".join(line.words)
-    for assignment in ("A=1", "LANG=C", "A= B=2", "GIT_PAGER=cat"):
-        yield line.put(f"{assignment} {words}")
-
-
-def redirects(line: Line) -> Iterator[str]:
-    """Put a redirect in front, or between the words."""
-    words = " ".join(line.words)
-    for redirect in ("</dev/null", "2>/dev/null", "3<&0", "2>&1"):
-        yield line.put(f"{redirect} {words}")
-        yield line.put(f"{line.program} {redirect} {line.rest}")
-        yield line.put(f"{words} {redirect}")
+            for end in (f"[{name[-1]}]", "?", "*"):
+                yield line.with_word(number, f"{name[:-1]}{end}{word[len(name) :]}")
 
 
 def program_paths(line: Line) -> Iterator[str]:
@@ -250,104 +179,23 @@ def program_paths(line: Line) -> Iterator[str]:
     yield f'cd /usr/bin && cd "$OLDPWD" && {line.text}'
 
 
-def compounds(line: Line) -> Iterator[str]:
-    """Make it a part of a longer command."""
-    text = line.text
-    yield f"true && {text}"
-    yield f"true; {text}"
-    yield f"false || {text}"
-    yield f"true\n{text}"
-    yield f": | {text}"
-    yield f"{text} & wait"
-    yield f"! {text}"
-    yield f"({text})"
-    yield f"{{ {text}; }}"
-    yield f"if true; then {text}; fi"
-    yield f"for x in 1; do {text}; done"
-    yield f"while {text}; do break; done"
-    yield f"case x in x) {text};; esac"
-    yield f"until {text}; do break; done"
-    yield f': "$({text})"'
-    yield f": `{text}`"
-    yield f"cat <({text})"
-    yield f"[[ x == x ]] && {text}"
-    yield f"{text} # cleanup"
-    yield f"# cleanup\n{text}"
-    yield f"coproc {text}; wait"
-
-
-def functions(line: Line) -> Iterator[str]:
-    """Define a function, and call it."""
-    name = line.chance.choice(_NAMES)
-    words = " ".join(line.words)
-    yield f"{name}() {{ {line.text}; }}; {name}"
-    yield f"{name}() ({line.text}); {name}"
-    yield f"function {name} {{ {line.text}; }}; {name}"
-    yield f"{name}() {{ {line.put(line.program + ' $@')}; }}; {name} {line.rest}"
-    yield f'{name}() {{ "$@"; }}; {line.put(f"{name} {words}")}'
-
-
-def aliases(line: Line) -> Iterator[str]:
-    """Define an alias, and use it."""
-    name = line.chance.choice(_NAMES)
-    for options in ("shopt -s expand_aliases\n", "setopt aliases\n", ""):
-        yield f"{options}alias {name}={shlex.quote(line.text)}\n{name}"
-        yield f"{options}alias {name}={line.program}\n{line.with_word(0, name)}"
-        yield f"{options}alias {name}={shlex.quote(line.text)}\neval {name}"
-
-
-def traps(line: Line) -> Iterator[str]:
-    """Let the shell run it at its end, or when something happens."""
-    text = shlex.quote(line.text)
-    yield f"trap {text} EXIT"
-    yield f"trap {text} 0"
-    yield f"trap -- {text} EXIT"
-    yield f"trap {text} USR1; kill -USR1 $$"
-    yield f'PROMPT_COMMAND={text}; trap "$PROMPT_COMMAND" EXIT'
-
-
-def interpreters(line: Line) -> Iterator[str]:
-    """Let the interpreter of another language start it."""
-    text = line.text
-    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
-    yield f"python3 -c {shlex.quote(f'import os; os.system({text!r})')}"
-    yield f"python3 -c {shlex.quote(f'import subprocess as s; s.run({text!r}, shell=True)')}"
-    yield f"python3 <<'END'\nimport os\nos.system({text!r})\nEND"
-    yield f"echo {shlex.quote(f'import os; os.system({text!r})')} | python3"
-    yield f"perl -e {shlex.quote(f'system({_perl(text)})')}"
-    yield f"perl -e {shlex.quote(f'exec {_perl(text)}')}"
-    program = f'BEGIN{{system("{quoted}")}}'
-    yield f"awk {shlex.quote(program)}"
-    script = f'require("child_process").execSync("{quoted}")'
-    yield f"node -e {shlex.quote(script)}"
-    yield f"ruby -e {shlex.quote(f'system({_perl(text)})')}"
-    yield f"sed -n {shlex.quote('1e ' + text)} /etc/hosts"
-    yield f"git -c alias.x={shlex.quote('!' + text)} x"
-
-
 def scripts(line: Line) -> Iterator[Spelling]:
     """Write a script, and run it."""
-    name = line.chance.choice(_NAMES)
-    text = shlex.quote(line.text)
-    path = f"{name}.sh"
-    for start in (f"sh {path}", f"bash {path}", f". ./{path}", f"sh < {path}", f"cat {path} | sh"):
-        yield Spelling.of_line(f"echo {text} > {path}; {start}", path)
-    yield Spelling.of_line(f"echo {text} > /tmp/{name}; sh /tmp/{name}", f"/tmp/{name}")
-    yield Spelling.of_line(f"cat > {path} <<'END'\n{line.text}\nEND\nsh {path}", path)
-    yield Spelling.of_line(f"echo {text} > {path} && chmod +x {path} && ./{path}", path)
-    yield Spelling.of_line(f"echo {text} | tee {path} >/dev/null; sh {path}", path)
+    fields = _Fields(line)
+    for path, forms in (("<name>.sh", _SCRIPTS), ("/tmp/<name>", _SCRIPTS[:1])):
+        fields["path"] = fields.fill(path)
+        for form in forms:
+            yield Spelling.of_line(fields.fill(form), fields["path"])
 
 
 def steps(line: Line) -> Iterator[Spelling]:
     """Write a script with one call, and run it with the next one."""
-    name = line.chance.choice(_NAMES)
-    path = f"{name}.sh"
+    path = f"{line.chance.choice(_NAMES)}.sh"
     write = Call("write_file", {"file_path": f"{line.project}/{path}", "content": f"{line.text}\n"})
-    scratch = ((path, f"{line.text}\n"),)
+    echo = f"echo {shlex.quote(line.text)} > {path}"
     for start in (f"sh {path}", f"bash {path}", f". ./{path}", f"bash < {path}"):
-        act = Act(start, scratch=scratch)
+        act = Act(start, scratch=((path, f"{line.text}\n"),))
         yield Spelling(f"write_file {path}; {start}", (write, shell_call(start)), act)
-        echo = f"echo {shlex.quote(line.text)} > {path}"
         act = Act(f"({echo})\n({start})", scratch=((path, ""),))
         yield Spelling(f"{echo}\n{start}", (shell_call(echo), shell_call(start)), act)
 
@@ -355,11 +203,191 @@ def steps(line: Line) -> Iterator[Spelling]:
 def lists(line: Line) -> Iterator[Spelling]:
     """Send a list of words where a text is expected."""
     vectors = [["bash", "-c", line.text], ["sh", "-c", line.text], ["bash", "-lc", line.text]]
-    if not (line.before or line.after):
+    if line.is_whole:
         vectors.append(list(line.values))
     for argv in vectors:
         yield Spelling(repr(argv), (shell_call(argv),), Act(argv=tuple(argv)))
 
 
-def _perl(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+TEXTS: Mapping[str, Callable[[Line], Iterable[str | Spelling]]] = {
+    "quotes": Forms(
+        words=("<begin>''<end>", '<begin>""<end>', "'<word>'", '"<word>"', '<begin>"<end>"')
+    ),
+    "backslash": Forms(words=(r"\<word>", r"<head>\<tail>")),
+    "letters by number": Forms(
+        words=("$'<word>'", r"<head>$'\x<number>'<behind>", "$'<wordoctal>'"), max_words=4
+    ),
+    "blanks": Forms(separators=("  ", "\t", " \\\n", "   "), commands=(" <words>",)),
+    "field separator": Forms(separators=("${IFS}", "$IFS", "${IFS%?}")),
+    "braces": Forms(
+        words=("{<word>,}", "<first>{<others>, }"),
+        max_words=3,
+        commands=("{<listed>}", "<program> {<operands>}"),
+    ),
+    "variable": Forms(
+        words=(
+            ("<name>=<word>; ", "$<name>"),
+            ("<name>=<word>; ", '"$<name>"'),
+            "${<name>:-<word>}",
+            "<head>${<name>}<tail>",
+            "<head>$@<tail>",
+            ("<name>=<word>zz; ", "${<name>%zz}"),
+        ),
+        commands=('set -- <words>; "$@"', ("<name>='<words>'; ", "$<name>", "")),
+    ),
+    "substitution": Forms(
+        words=(
+            "$(echo <word>)",
+            "`echo <word>`",
+            "$(printf %s <first> <others>)",
+            "$(echo <wordbase> | base64 -d)",
+            "$(echo <wordturned> | rev)",
+        ),
+        commands=("$(echo <words>)",),
+    ),
+    "file pattern": patterns,
+    "encoding": Forms(
+        lines=(
+            *(f"{decoded} | {shell}" for shell in _SHELLS for decoded in _DECODED),
+            *(f'{shell} -c "$(echo <base> | base64 -d)"' for shell in _SHELLS),
+            *(f"{shell} <(echo <base> | base64 -d)" for shell in _SHELLS),
+            "base64 -d <<< <base> | sh",
+            'eval "$(echo <base> | base64 -d)"',
+            "`echo <base> | base64 -d`",
+            "echo <base> | openssl base64 -d -A | sh",
+        )
+    ),
+    "eval": Forms(
+        lines=(
+            "eval <quoted>",
+            "eval <evaluated>",
+            "eval '' <quoted>",
+            "source /dev/stdin <<< <quoted>",
+            ". <(echo <quoted>)",
+            "echo <quoted> | . /dev/stdin",
+            'echo <quoted> | while read -r x; do eval "$x"; done',
+            "x=<quoted>; eval $x",
+            "command eval <quoted>",
+        )
+    ),
+    "nested shell": Forms(
+        lines=(
+            *(f"{shell} -c <quoted>" for shell in ("sh", "bash", "/bin/sh", "env sh", "exec sh")),
+            "bash -ec <quoted>",
+            "sh -uc <quoted>",
+            "sh -c 'eval \"$1\"' - <quoted>",
+            "sh -c '\"$@\"' - <words>",
+            *(f"echo <quoted> | {shell}" for shell in ("sh", "bash", "sh -s", "bash -")),
+            "bash <<< <quoted>",
+            "bash <(echo <quoted>)",
+            ("sh -c <code>", "sh -c <quoted>"),
+            ("xargs -I@ sh -c @ <<< <code>", "<quoted>"),
+        )
+    ),
+    "here-document": Forms(
+        lines=tuple(
+            f"{shell} {start}{' | sh' if shell == 'cat' else ''}\n{blank}<text>\n{blank}END"
+            for shell in ("sh", "bash", "bash -s", "cat", "exec sh", ". /dev/stdin")
+            for start, blank in (("<<END", ""), ("<<'END'", ""), ("<<-END", "\t"))
+        )
+    ),
+    "wrapper": Forms(
+        commands=(
+            *(
+                f"{wrapper} <words>"
+                for wrapper in (
+                    "command|builtin command|exec|env|env A=1|nohup|timeout 9|timeout -k 5 9|nice"
+                    "|nice -n 5|ionice -c 3|stdbuf -o0|setsid -w|time|sudo|sudo -n|sudo -u root --"
+                    "|doas|xargs -r0 -a /dev/null|env -S|env nice timeout 9"
+                ).split("|")
+            ),
+            "find . -maxdepth 0 -exec <words> \\;",
+            "echo <rest> | xargs <program>",
+            "printf '%s\\0' <rest> | xargs -0 <program>",
+            "xargs <words> </dev/null",
+        )
+    ),
+    "assignment": Forms(
+        commands=tuple(f"{name} <words>" for name in ("A=1", "LANG=C", "A= B=2", "GIT_PAGER=cat"))
+    ),
+    "redirect": Forms(
+        commands=tuple(
+            form.replace("@", redirect)
+            for redirect in ("</dev/null", "2>/dev/null", "3<&0", "2>&1")
+            for form in ("@ <words>", "<program> @ <rest>", "<words> @")
+        )
+    ),
+    "program path": program_paths,
+    "compound": Forms(
+        lines=(
+            "true && <text>",
+            "true; <text>",
+            "false || <text>",
+            "true\n<text>",
+            ": | <text>",
+            "<text> & wait",
+            "! <text>",
+            "(<text>)",
+            "{ <text>; }",
+            "if true; then <text>; fi",
+            "for x in 1; do <text>; done",
+            "while <text>; do break; done",
+            "case x in x) <text>;; esac",
+            "until <text>; do break; done",
+            ': "$(<text>)"',
+            ": `<text>`",
+            "cat <(<text>)",
+            "[[ x == x ]] && <text>",
+            "<text> # cleanup",
+            "# cleanup\n<text>",
+            "coproc <text>; wait",
+        )
+    ),
+    "function": Forms(
+        lines=(
+            "<name>() { <text>; }; <name>",
+            "<name>() (<text>); <name>",
+            "function <name> { <text>; }; <name>",
+        ),
+        commands=(
+            ("<name>() { ", "<program> $@", "; }; <name> <rest>"),
+            ('<name>() { "$@"; }; ', "<name> <words>", ""),
+        ),
+    ),
+    "alias": Forms(
+        lines=tuple(
+            f"{options}alias <name>=<quoted>\n{use}<name>"
+            for options in _ALIASING
+            for use in ("", "eval ")
+        ),
+        commands=tuple(
+            (f"{options}alias <name>=<program>\n", "<name><arguments>", "") for options in _ALIASING
+        ),
+    ),
+    "trap": Forms(
+        lines=(
+            "trap <quoted> EXIT",
+            "trap <quoted> 0",
+            "trap -- <quoted> EXIT",
+            "trap <quoted> USR1; kill -USR1 $$",
+            'PROMPT_COMMAND=<quoted>; trap "$PROMPT_COMMAND" EXIT',
+        )
+    ),
+    "interpreter": Forms(
+        lines=(
+            ("python3 -c <code>", "import os; os.system(<python>)"),
+            ("python3 -c <code>", "import subprocess as s; s.run(<python>, shell=True)"),
+            "python3 <<'END'\nimport os\nos.system(<python>)\nEND",
+            ("echo <code> | python3", "import os; os.system(<python>)"),
+            ("perl -e <code>", "system(<perl>)"),
+            ("perl -e <code>", "exec <perl>"),
+            ("awk <code>", "BEGIN{system(<json>)}"),
+            ("node -e <code>", 'require("child_process").execSync(<json>)'),
+            ("ruby -e <code>", "system(<perl>)"),
+            ("sed -n <code> /etc/hosts", "1e <text>"),
+            ("git -c alias.x=<code> x", "!<text>"),
+        )
+    ),
+    "script": scripts,
+}
+"""Class to what writes a line in its ways; a new class is a row."""

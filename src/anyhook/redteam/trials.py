@@ -67,7 +67,7 @@ class Noticed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TrialPlan:
     """What changed files are tried with.
 
     Attributes:
@@ -89,7 +89,7 @@ class Plan:
 
 def plan_trials(
     sandbox: Sandbox, path: Path, agents: Sequence[str], cases: Sequence[Case], digest: str
-) -> Plan:
+) -> TrialPlan:
     """Return what changed files are tried with.
 
     Args:
@@ -117,7 +117,7 @@ def plan_trials(
     answers = sandbox.run(answer_calls, inside, tests, calls)
     parts = (__version__, digest, list(agents), [repr(example) for example in more])
     content = hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
-    return Plan(str(path), tuple(tests), tuple(failed), calls, tuple(answers), content)
+    return TrialPlan(str(path), tuple(tests), tuple(failed), calls, tuple(answers), content)
 
 
 def example_of(case: Case) -> Example | None:
@@ -138,7 +138,7 @@ def example_of(case: Case) -> Example | None:
 
 
 def try_mutants(
-    plan: Plan,
+    plan: TrialPlan,
     mutants: Sequence[Mutant],
     known: dict[str, Noticed],
     *,
@@ -191,13 +191,13 @@ def try_mutants(
                 raise
 
 
-def key_of(plan: Plan, mutant: Mutant) -> str:
+def key_of(plan: TrialPlan, mutant: Mutant) -> str:
     """Return what identifies the result of a changed file."""
     text = f"{plan.digest}\0{mutant.source}"
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _try(sandbox: Sandbox, plan: Plan, mutant: Mutant) -> Noticed:
+def _try(sandbox: Sandbox, plan: TrialPlan, mutant: Mutant) -> Noticed:
     inside = sandbox.inside(plan.path)
     try:
         noticed = sandbox.run(try_mutant, inside, mutant.source, plan)
@@ -245,7 +245,7 @@ def answer_calls(
     return [_answer(hooks, call, tests[0].agent) for call in calls if tests]
 
 
-def try_mutant(run: SandboxRun, path: str, source: str, plan: Plan) -> Noticed:
+def try_mutant(run: SandboxRun, path: str, source: str, plan: TrialPlan) -> Noticed:
     """Try a changed file in the place of the hook file, as a function of a sandbox.
 
     Raises:
@@ -418,7 +418,7 @@ class Kept:
         results: Results by `key_of`.
     """
 
-    def __init__(self, directory: Path, plan: Plan) -> None:
+    def __init__(self, directory: Path, plan: TrialPlan) -> None:
         name = hashlib.blake2b(plan.path.encode(), digest_size=8).hexdigest()
         self.path = directory / f"{name}.jsonl"
         self._digest = plan.digest

@@ -14,6 +14,7 @@ import os
 import re
 from functools import cache
 
+from anyhook.expressions import expression
 from anyhook.model.record import Record
 from anyhook.secrets.kinds import KINDS
 from anyhook.secrets.names import has_secret_value
@@ -190,7 +191,7 @@ def _make_search(anchor: str, marks: Mapping[str, list[int]]) -> _Search:
         for (after, follows), of_alternative in alternatives.items()
     ]
     return _Search(
-        re.compile(f"{re.escape(anchor)}(?:{'|'.join(parts)})"),
+        expression(f"{re.escape(anchor)}(?:{'|'.join(parts)})"),
         tuple([(mark, mark.rindex(anchor), tuple(numbers)) for mark, numbers in marks.items()]),
     )
 

@@ -11,7 +11,7 @@ import anyio
 
 from anyhook.agents import AGENTS, get_agent, recognize
 from anyhook.agents.capabilities import stderr_message
-from anyhook.agents.replies import answer_of, encode_answer
+from anyhook.agents.encode import answer_of, encode_answer
 from anyhook.authoring.degrade import LOST, UnsupportedError, fit
 from anyhook.authoring.load import load_hooks
 from anyhook.engine.engine import MAX_PROCESSES, Engine

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
+from anyhook.agents.spec import Extensions
 from anyhook.errors import UsageError
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.layers import Layer
@@ -15,7 +16,7 @@ from anyhook.model.record import Record
 from anyhook.settings.directories import is_pattern, list_files
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.jsonc import value_at
-from anyhook.settings.sources import Location, has_own_places
+from anyhook.settings.sources import Location, config_dir, own_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -83,13 +84,9 @@ def find_project(start: str | os.PathLike[str], home: str | os.PathLike[str] | N
     for directory in (first, *first.parents):
         if Path(os.path.realpath(directory)) == user_home:
             break
-        if _has_settings(directory) or _is_repository(directory):
+        if any(path.exists() for path in project_files(directory)) or _is_repository(directory):
             return directory
     return first
-
-
-def _has_settings(directory: Path) -> bool:
-    return any(path.exists() for path in project_files(directory))
 
 
 def _is_repository(directory: Path) -> bool:
@@ -148,11 +145,36 @@ def agents_with_hooks(
         location = Location.of(
             project, home=home, environ=environ, home_variable=agent.home_variable
         )
-        if has_own_places(agent, location):
+        if _may_have_hooks(agent, location):
             settings = _find_settings(agent, location)
             if settings.files:
                 agents.append(settings)
     return tuple(agents)
+
+
+def _may_have_hooks(agent: AgentSpec, location: Location) -> bool:
+    """Return whether one of the places exists where the agent's own hooks can be.
+
+    It costs a fifth of loading them, and most agents have no settings on a machine.
+    """
+    paths = [path for _, path in own_places(agent, location)]
+    packages = agent.packages
+    if packages is not None:
+        template = packages.directory if isinstance(packages, Extensions) else packages.record
+        config = config_dir(agent, location)
+        paths.append(Path(template.format(home=location.home, config=config)))
+    return any(map(_may_exist, paths))
+
+
+def _may_exist(path: Path) -> bool:
+    """Return whether a path exists; one that cannot be looked at counts, as it may hold hooks."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return True
 
 
 def _find_settings(agent: AgentSpec, location: Location) -> AgentSettings:

@@ -201,7 +201,9 @@ def _insert_lines(
     separator = "," if spans and not has_trailing_comma else ""
     trailing_comma = "," if has_trailing_comma else ""
     # A comment on the line of the last value stays on that line.
-    line_end = _end_of_line_comment(text, last_end if comma is None else comma + 1)
+    offset = last_end if comma is None else comma + 1
+    match = _END_OF_LINE_COMMENT.match(text, offset)
+    line_end = match.end() if match else offset
     entries = ",".join(inner + _render(value, key, unit, inner) for value in values)
     rest = text[line_end:]
     ends_line = rest.lstrip(" \t").startswith(("\n", "\r"))
@@ -268,12 +270,6 @@ def _comma_between(document: Document, start: int, stop: int) -> int | None:
             return match.start()
     comma = document.plain.find(",", start, stop)
     return comma if comma >= 0 else None
-
-
-def _end_of_line_comment(text: str, offset: int) -> int:
-    """Return the offset after a comment that follows on the same line; else the offset itself."""
-    match = _END_OF_LINE_COMMENT.match(text, offset)
-    return match.end() if match else offset
 
 
 def _closing_bracket(document: Document, container: int) -> int:

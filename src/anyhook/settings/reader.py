@@ -257,16 +257,17 @@ class _FileReader(Reporter):
             if name in self.events:
                 definitions += self._read_event(name, entries, (*path, name))
             elif name not in self.agent.non_event_keys:
-                self._report_unknown_event(name, (*path, name))
+                meant = self.agent.renamed_events.get(name) or closest(name, self.events)
+                hint = f"did you mean {meant!r}?" if meant else f"events: {', '.join(self.events)}"
+                self.report(
+                    "unknown-event",
+                    f"{self.agent.title} has no event {name!r}; {hint}",
+                    (*path, name),
+                )
         if len(self.forms) > 1:
             order = list(self.forms)
             definitions.sort(key=lambda definition: order.index(definition.form))
         return definitions
-
-    def _report_unknown_event(self, name: str, path: JsonPath) -> None:
-        meant = self.agent.renamed_events.get(name) or closest(name, self.events)
-        hint = f"did you mean {meant!r}?" if meant else f"events: {', '.join(self.events)}"
-        self.report("unknown-event", f"{self.agent.title} has no event {name!r}; {hint}", path)
 
     def _read_event(self, name: str, entries: object, path: JsonPath) -> Iterator[HookDefinition]:
         if self.agent.drops_flawed_entries and not isinstance(entries, list):

@@ -237,34 +237,6 @@ def own_places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]
     ]
 
 
-def has_own_places(agent: AgentSpec, location: Location) -> bool:
-    """Return whether one of the places exists where the agent's own hooks can be.
-
-    It costs a fifth of loading them, and most agents have no settings on a machine. A place that
-    cannot be looked at counts, as it may hold hooks.
-    """
-    for place in _place_patterns(agent, location):
-        path = base_directory(place.path) if is_pattern(place.path) else place.path
-        if not place.file.is_foreign and _may_exist(path):
-            return True
-    packages = agent.packages
-    if packages is None:
-        return False
-    template = packages.directory if isinstance(packages, Extensions) else packages.record
-    path = Path(template.format(home=location.home, config=config_dir(agent, location)))
-    return _may_exist(path)
-
-
-def _may_exist(path: Path) -> bool:
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (OSError, ValueError):
-        return True
-    return True
-
-
 def written_file(agent: AgentSpec, location: Location, layer: Layer) -> Path | None:
     """Return the settings file that hooks of a layer are written into; `None` if there is none."""
     for place in _place_patterns(agent, location):

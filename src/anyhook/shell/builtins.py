@@ -9,7 +9,7 @@ from anyhook.shell.expansions import LITERAL, VAGUE, Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anyhook.shell.reader import Call, Reader
+    from anyhook.shell.reader import ExpandedCall, Reader
 
 PIPED_FILE = "/dev/fd/63"
 """What `<(…)` becomes."""
@@ -19,7 +19,7 @@ _SETS_UNKNOWN = frozenset("read let unset getopts mapfile readarray printf vared
 _OPTIONS_OF_CD = frozenset({"--", "-L", "-P", "-e"})
 
 
-def _run_eval(reader: Reader, call: Call) -> None:
+def _run_eval(reader: Reader, call: ExpandedCall) -> None:
     """Add what `eval` runs, in the same shell."""
     own = reader.make(call)
     count = len(reader.commands)
@@ -35,7 +35,7 @@ def _run_eval(reader: Reader, call: Call) -> None:
     call.scope.forget_variables()
 
 
-def _run_source(reader: Reader, call: Call) -> None:
+def _run_source(reader: Reader, call: ExpandedCall) -> None:
     """Add what `source` runs: its standard input, or a script."""
     own = reader.add(call)
     script = call.values[1] if len(call.values) > 1 else Value("")
@@ -47,7 +47,7 @@ def _run_source(reader: Reader, call: Call) -> None:
     call.scope.forget_variables()
 
 
-def _run_trap(reader: Reader, call: Call) -> None:
+def _run_trap(reader: Reader, call: ExpandedCall) -> None:
     """Add the text of a `trap`."""
     own = reader.add(call)
     operands = [value for value in call.values[1:] if value.text not in {"--", "-"}]
@@ -55,7 +55,7 @@ def _run_trap(reader: Reader, call: Call) -> None:
         reader.read_value(operands[0], call.scope, (*call.wrappers, own))
 
 
-def _run_alias(reader: Reader, call: Call) -> None:
+def _run_alias(reader: Reader, call: ExpandedCall) -> None:
     """Add the texts of aliases, and keep them for their uses."""
     own = reader.add(call)
     scope = call.scope
@@ -66,7 +66,7 @@ def _run_alias(reader: Reader, call: Call) -> None:
             reader.read_value(value._replace(text=text), scope, (*call.wrappers, own))
 
 
-def _change_directory(reader: Reader, call: Call) -> None:
+def _change_directory(reader: Reader, call: ExpandedCall) -> None:
     """Follow `cd`, `pushd` and `popd`."""
     reader.add(call)
     operands = [value for value in call.values[1:] if value.text not in _OPTIONS_OF_CD]
@@ -75,7 +75,7 @@ def _change_directory(reader: Reader, call: Call) -> None:
     call.scope.change_directory(operands[0] if operands else None)
 
 
-def _declare(reader: Reader, call: Call) -> None:
+def _declare(reader: Reader, call: ExpandedCall) -> None:
     """Keep the variables that `export` and its like set."""
     reader.add(call)
     scope = call.scope
@@ -86,7 +86,7 @@ def _declare(reader: Reader, call: Call) -> None:
             scope.variables[name] = text if is_known else None
 
 
-def _forget(reader: Reader, call: Call) -> None:
+def _forget(reader: Reader, call: ExpandedCall) -> None:
     """Forget the variables that `read` and its like set."""
     reader.add(call)
     scope = call.scope
@@ -98,7 +98,7 @@ def _forget(reader: Reader, call: Call) -> None:
             scope.forget_variables()
 
 
-def _set(reader: Reader, call: Call) -> None:
+def _set(reader: Reader, call: ExpandedCall) -> None:
     """Notice `set -e`, and forget `$1` and so on."""
     reader.add(call)
     scope = call.scope
@@ -109,7 +109,7 @@ def _set(reader: Reader, call: Call) -> None:
         scope.variables.pop(name, None)
 
 
-BUILTIN_HANDLERS: dict[str, Callable[[Reader, Call], None]] = {
+BUILTIN_HANDLERS: dict[str, Callable[[Reader, ExpandedCall], None]] = {
     "eval": _run_eval,
     "source": _run_source,
     ".": _run_source,

@@ -8,40 +8,42 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.expressions import expression
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _STRING = r"""[rbuf]{0,2}(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')"""
-_RUNS = re.compile(
+_RUNS = expression(
     r"(?:\b(?:system|popen[234]?|exec[lv]p?e?|execSync|execFile(?:Sync)?|spawn[lv]?p?e?(?:Sync)?"
     r"|getoutput|getstatusoutput|check_output|check_call|Popen|passthru|shell_exec|proc_open"
     r"|posix_spawnp?|start_process|pty\.spawn)\b|\bsubprocess\.(?:run|call)\b|\bexec\b|\bqx\b|%x\b"
     r"|\bdo shell script\b)\s*\(?\s*"
 )
-_LIST = re.compile(rf"\[\s*((?:{_STRING}\s*,?\s*)+)\]")
-_ONE_STRING = re.compile(_STRING)
-_HIDDEN = re.compile(
+_LIST = expression(rf"\[\s*((?:{_STRING}\s*,?\s*)+)\]")
+_ONE_STRING = expression(_STRING)
+_HIDDEN = expression(
     r"\b(?:eval|getattr|__import__|importlib|compile|ctypes|globals|b64decode|unhexlify|fromhex"
     r"|child_process|instance_eval|send)\b|`"
     r"|\b(?:os|subprocess|pty|shutil)\s+as\b|\bfrom\s+subprocess\b|\bimport\s*\*"
 )
-_BACKTICKS = re.compile(r"`([^`]*)`")
+_BACKTICKS = expression(r"`([^`]*)`")
 _PATH = r"(?:\"([^\"]*)\"|'([^']*)')"
-_CODE_DELETES = re.compile(
+_CODE_DELETES = expression(
     r"\b(?:unlink|rmtree|removedirs|remove|rmdir|rmSync|unlinkSync|rmdirSync|rm_rf|rm_r|rm|delete)\b"
     rf"\s*\(?\s*[rbuf]?(?:{_PATH}|([^\s)]))"
 )
-_CODE_WRITES = re.compile(
+_CODE_WRITES = expression(
     rf"\bopen\s*\(\s*[rbuf]?{_PATH}\s*,\s*(?:mode\s*=\s*)?[\"'][^\"']*[wax+>]"
     r"|\b(?:writeFileSync|writeFile|appendFileSync|write_text|file_put_contents)\s*\(\s*"
     rf"{_PATH}|\bPath\s*\(\s*{_PATH}\s*\)\s*\.write_"
 )
-_CODE_READS = re.compile(
+_CODE_READS = expression(
     rf"\b(?:open|readFileSync|readFile|file_get_contents|File\.read|Path)\s*\(\s*[rbuf]?{_PATH}"
 )
-_CODE_CONTACTS = re.compile(r"[\"']([a-z]+://[^\"']+)[\"']")
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_AWK_PIPE = re.compile(r'\|&?\s*"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline')
+_CODE_CONTACTS = expression(r"[\"']([a-z]+://[^\"']+)[\"']")
+_ESCAPE = expression(r"\\(.)", re.DOTALL)
+_AWK_PIPE = expression(r'\|&?\s*"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline')
 
 
 class Calls(NamedTuple):

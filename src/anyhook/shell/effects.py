@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from anyhook.expressions import expression
 from anyhook.shell.code import find_targets
 from anyhook.shell.effect_rows import ALWAYS_RECURSIVE, GIT_ROWS, RECURSIVE, ROWS
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 _KINDS = {"R": "reads", "W": "writes", "D": "deletes", "M": "deletes"}
 _INTO_DIRECTORY = frozenset("cp mv ln install".split())
 _HERE = Value(".")
-_REMOTE = re.compile(r"(?:[\w.-]+@)?([\w.-]+|\[[0-9a-fA-F:]+\])::?(?!//)(.*)", re.DOTALL)
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_KNOWN_HOST = re.compile(r"[A-Za-z]+://(?:[^/@$`]*@)?[\w.-]+(?::\d+)?(?:[/?#]|$)")
-_HOST = re.compile(r"(?:[^@/\s]*@)?(\[[0-9a-fA-F:.]+\]|[^:/\s\[\]@?#]+)")
-_WRITES = re.compile(r"[0-9]*&?(?:>>?|>\||>&|&>>?|<>)&?|\{\w+\}>>?")
+_REMOTE = expression(r"(?:[\w.-]+@)?([\w.-]+|\[[0-9a-fA-F:]+\])::?(?!//)(.*)", re.DOTALL)
+_URL = expression(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_KNOWN_HOST = expression(r"[A-Za-z]+://(?:[^/@$`]*@)?[\w.-]+(?::\d+)?(?:[/?#]|$)")
+_HOST = expression(r"(?:[^@/\s]*@)?(\[[0-9a-fA-F:.]+\]|[^:/\s\[\]@?#]+)")
+_WRITES = expression(r"[0-9]*&?(?:>>?|>\||>&|&>>?|<>)&?|\{\w+\}>>?")
 _NO_FILES = frozenset({"", "-", *"/dev/null /dev/stdout /dev/stderr /dev/tty /dev/fd/63".split()})
-_DIALLED = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/")
-_SED_WRITES = re.compile(r"(?:^|[;{}/\n0-9$])\s*w\s+([^\n;]+)")
+_DIALLED = expression(r"/dev/(?:tcp|udp)/([^/]+)/")
+_SED_WRITES = expression(r"(?:^|[;{}/\n0-9$])\s*w\s+([^\n;]+)")
 
 
 def find_effects(subject: Subject) -> Iterator[Effect]:
@@ -239,12 +240,18 @@ _ROW_CHANGES: dict[str, Callable[[Subject, str], str]] = {
         ("gzip", "gunzip"),
         lambda subject, row: "R.." if subject.has("--stdout", "--list", "--test") else row,
     ),
+    "wipefs": lambda subject, row: row if subject.has("--all", "--offset") else "R..",
     "ssh-keygen": lambda subject, row: "_.. -f=R" if subject.has("-l", "-y") else row,
     "git": _change_git,
 }
 """Program to the function that changes its row as its options demand."""
 
 # --- effects that no row describes ---------------------------------------------------------------
+
+
+def _dd(finder: _Finder) -> Iterator[Effect]:
+    """Yield what `dd $@` may write."""
+    yield from finder.paths("writes", [word for word in finder.read.operands if word.kind == VAGUE])
 
 
 def _find(finder: _Finder) -> Iterator[Effect]:
@@ -315,9 +322,14 @@ def _downloads(finder: _Finder, directories: Sequence[Value]) -> Iterator[Effect
 
 def _rsync(finder: _Finder) -> Iterator[Effect]:
     operands = finder.read.operands
-    if any(name.startswith("--del") for name in finder.read.options):
+    if finder.subject.has("--dry-run"):
+        return
+    deletes = any(name.startswith("--del") for name in finder.read.options)
+    # A third word is an option.
+    may_delete = finder.read.may_have_more and [it.kind for it in operands].count(LITERAL) > 1
+    if deletes or may_delete:
         targets = [value for value in operands[-1:] if not _is_remote(value.text)]
-        yield from finder.paths("deletes", targets, is_recursive=True)
+        yield from finder.paths("deletes", targets, is_recursive=True, is_likely=not deletes)
     if finder.subject.has("--remove-source-files"):
         yield from finder.paths("deletes", operands[:-1], is_recursive=True)
 
@@ -374,6 +386,7 @@ def _code(finder: _Finder) -> Iterator[Effect]:
 
 
 _FURTHER: dict[str, Callable[[_Finder], Iterator[Effect]]] = {
+    "dd": _dd,
     "find": _find,
     "git": _git,
     "curl": _curl,

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.expressions import expression
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -44,29 +46,29 @@ _PLAIN, _QUOTED, _KNOWN, _UNKNOWN, _UNKNOWN_SPLIT = range(5)
 """Kinds of parts: unquoted, quoted, an unquoted expansion that is known, and unknown ones."""
 Part = tuple[str, int]
 
-_PIECE = re.compile(
+_PIECE = expression(
     r"""(?P<joined>\\\n)|\\(?P<escape>.)|'(?P<single>[^']*)'|\$'(?P<ansi>(?:[^'\\]|\\.)*)'"""
     r"""|(?P<double>\$?")|(?P<plain>[^\\'"$]+|.)""",
     re.DOTALL,
 )
-_PIECE_IN_QUOTES = re.compile(
+_PIECE_IN_QUOTES = expression(
     r"""\\(?P<joined>\n)|\\(?P<escape>[\\"$`])|(?P<double>")|(?P<plain>[^\\"]+|.)""", re.DOTALL
 )
-_VARIABLE = re.compile(r"\$(?:(?P<bare>[A-Za-z_]\w*|[0-9@*])|\{(?P<braced>[A-Za-z_]\w*|[0-9@*])\})")
-_NUMBER = re.compile(r"\$[#?$!]|\$\(\(.*\)\)|\$\{#\w+\}", re.DOTALL)
-_PRINTED = re.compile(r"(?:\$\(|`)\s*(?P<program>echo|printf)\s+(?P<text>[^`$\\;&|<>()]*?)\s*[)`]")
-_PRINTED_WORD = re.compile(r"'([^'%]*)'|\"([^\"%]*)\"|([^\s'\"%*?\[{~#]+)")
-_LOCATED = re.compile(
+_VARIABLE = expression(r"\$(?:(?P<bare>[A-Za-z_]\w*|[0-9@*])|\{(?P<braced>[A-Za-z_]\w*|[0-9@*])\})")
+_NUMBER = expression(r"\$[#?$!]|\$\(\(.*\)\)|\$\{#\w+\}", re.DOTALL)
+_PRINTED = expression(r"(?:\$\(|`)\s*(?P<program>echo|printf)\s+(?P<text>[^`$\\;&|<>()]*?)\s*[)`]")
+_PRINTED_WORD = expression(r"'([^'%]*)'|\"([^\"%]*)\"|([^\s'\"%*?\[{~#]+)")
+_LOCATED = expression(
     r"(?:\$\(|`)\s*(?:which|command\s+-v|type\s+-[pP]|realpath)\s+(?P<program>[\w./+-]+)\s*[)`]"
 )
-_OTHER_HOME = re.compile(r"~[\w+-][\w.-]*(?:/|$)")
-_FILE_PATTERN = re.compile(r"[*?\[]|[+@!]\(")
-_ANSI_ESCAPE = re.compile(
+_OTHER_HOME = expression(r"~[\w+-][\w.-]*(?:/|$)")
+_FILE_PATTERN = expression(r"[*?\[]|[+@!]\(")
+_ANSI_ESCAPE = expression(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))",
     re.DOTALL,
 )
 _ANSI_LETTERS = dict(zip("abefnrtvE", "\a\b\x1b\f\n\r\t\v\x1b", strict=True))
-_RANGE = re.compile(r"(-?\d{1,5})\.\.(-?\d{1,5})(?:\.\.-?(\d{1,5}))?|([A-Za-z])\.\.([A-Za-z])")
+_RANGE = expression(r"(-?\d{1,5})\.\.(-?\d{1,5})(?:\.\.-?(\d{1,5}))?|([A-Za-z])\.\.([A-Za-z])")
 
 
 def decode_ansi(text: str) -> str:

@@ -5,39 +5,41 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from anyhook.expressions import expression
 from anyhook.shell.builtins import OPEN_INPUT, PIPED_FILE
 from anyhook.shell.code import find_awk_calls, find_calls
 from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.options import canonical_program
 from anyhook.shell.programs import SHELLS
 from anyhook.shell.runners import CODE_OPTIONS
-from anyhook.shell.scope import NO_INPUT
+from anyhook.shell.scope import NO_INPUT, Input
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from anyhook.shell.command import Command
-    from anyhook.shell.reader import Call, Reader
+    from anyhook.shell.reader import ExpandedCall, Reader
     from anyhook.shell.scope import Scope
 
 _OWN_SYNTAX = frozenset("fish csh tcsh pwsh powershell nu elvish xonsh posh cmd".split())
 """Shells whose texts the parser does not read."""
-_FLAGS = re.compile(r"[-+][abcefhiklmnoprstuvxBCDEGHIJLOPTXY]+")
+_FLAGS = expression(r"[-+][abcefhiklmnoprstuvxBCDEGHIJLOPTXY]+")
+_CRON_TIME = expression(r"^\s*(?:@\w+|(?:[\w*/,-]+\s+){4}[\w*/,-]+)\s", re.MULTILINE)
 _VALUED = frozenset({"--rcfile", "--init-file"})
 _PRINTS = frozenset({"--version", "--help"})
 _MAX_POSITIONAL = 10
-_SED_RUNS = re.compile(
+_SED_RUNS = expression(
     r"(?:^|[;{}\n])\s*(?:\d+|\$|/[^/]*/)?\s*e(?:\s+([^\n]*)|$|\n)|s([^\w\s]).*?\2.*?\2\w*e"
 )
-_EDITOR_RUNS = re.compile(r"(?:silent\s*)?!+(.*)|.*\bsystem\(", re.DOTALL)
+_EDITOR_RUNS = expression(r"(?:silent\s*)?!+(.*)|.*\bsystem\(", re.DOTALL)
 _CLIENTS = {"psql": "--command", "mysql": "--execute", "sqlite3": ""}
-_CLIENT_RUNS = re.compile(
+_CLIENT_RUNS = expression(
     r"\\!\s*([^\n]*)|^\s*\.(?:shell|system)\s+([^\n]*)|^\s*system\s+([^;\n]*)", re.MULTILINE
 )
 _NO_PROGRAM = frozenset("-V --version -v -h --help -i -l -m --module -c -e".split())
 
 
-def _run_shell(reader: Reader, call: Call) -> None:
+def _run_shell(reader: Reader, call: ExpandedCall) -> None:
     """Add what a shell runs: a text, its standard input, or a script."""
     arguments = _ShellArguments(call.values)
     own = reader.make(call)
@@ -110,7 +112,7 @@ def _set_positional(scope: Scope, values: Sequence[Value]) -> None:
         scope.variables[name] = " ".join([value.text for value in rest]) if is_known else None
 
 
-def _run_interpreter(reader: Reader, call: Call) -> None:
+def _run_interpreter(reader: Reader, call: ExpandedCall) -> None:
     """Add an interpreter, and the programs that its code starts."""
     own = reader.add(call)
     base = canonical_program(call.name)
@@ -137,7 +139,7 @@ def _run_interpreter(reader: Reader, call: Call) -> None:
 
 
 def _read_calls(
-    reader: Reader, call: Call, own: Command, texts: Sequence[str], is_certain: bool
+    reader: Reader, call: ExpandedCall, own: Command, texts: Sequence[str], is_certain: bool
 ) -> None:
     """Add the command lines that the code of a program runs."""
     wrappers = (*call.wrappers, own)
@@ -147,7 +149,7 @@ def _read_calls(
         reader.add_uncertain(call.source, call.scope, wrappers)
 
 
-def _run_awk(reader: Reader, call: Call) -> None:
+def _run_awk(reader: Reader, call: ExpandedCall) -> None:
     """Add `awk`, and what its program runs."""
     own = reader.add(call)
     programs = list(own.read.options.get("--source", ()))
@@ -158,7 +160,7 @@ def _run_awk(reader: Reader, call: Call) -> None:
         _read_calls(reader, call, own, calls.texts, calls.is_certain)
 
 
-def _run_sed(reader: Reader, call: Call) -> None:
+def _run_sed(reader: Reader, call: ExpandedCall) -> None:
     """Add `sed`, and what its command `e` runs."""
     own = reader.add(call)
     for script in own.read.options.get("--expression") or own.read.operands[:1]:
@@ -167,7 +169,7 @@ def _run_sed(reader: Reader, call: Call) -> None:
             _read_calls(reader, call, own, [runs[1]] if runs[1] else [], bool(runs[1]))
 
 
-def _run_editor(reader: Reader, call: Call) -> None:
+def _run_editor(reader: Reader, call: ExpandedCall) -> None:
     """Add an editor, and the programs that its commands start."""
     own = reader.add(call)
     for value in call.values[1:]:
@@ -176,7 +178,7 @@ def _run_editor(reader: Reader, call: Call) -> None:
             _read_calls(reader, call, own, [runs[1]] if runs[1] else [], bool(runs[1]))
 
 
-def _run_client(reader: Reader, call: Call) -> None:
+def _run_client(reader: Reader, call: ExpandedCall) -> None:
     r"""Add a client of a database, and the programs that `\!` starts."""
     own = reader.add(call)
     texts = [value.text for value in own.read.options.get(_CLIENTS[call.name], ())]
@@ -188,13 +190,24 @@ def _run_client(reader: Reader, call: Call) -> None:
             reader.read_text(line, call.scope, (*call.wrappers, own))
 
 
-def _run_later(reader: Reader, call: Call) -> None:
+def _run_crontab(reader: Reader, call: ExpandedCall) -> None:
+    """Add `crontab`, and what the lines of its input run."""
+    own = reader.add(call)
+    if not OPEN_INPUT.isdisjoint([value.text for value in call.values]):
+        received = call.scope.input
+        inner = call.scope.copy()
+        text = received.text and _CRON_TIME.sub("", received.text)
+        inner.input = Input(text, is_certain=received.is_certain)
+        reader.read_input(inner, (*call.wrappers, own), call.source)
+
+
+def _run_later(reader: Reader, call: ExpandedCall) -> None:
     """Add `at` or `batch`, and what they run later."""
     own = reader.add(call)
     reader.read_input(call.scope, (*call.wrappers, own), call.source)
 
 
-INTERPRETER_HANDLERS: dict[str, Callable[[Reader, Call], None]] = {
+INTERPRETER_HANDLERS: dict[str, Callable[[Reader, ExpandedCall], None]] = {
     **dict.fromkeys((*SHELLS, "cmd"), _run_shell),
     **dict.fromkeys(CODE_OPTIONS, _run_interpreter),
     **dict.fromkeys(("nodejs", "python2", "python3", "pypy3"), _run_interpreter),
@@ -204,5 +217,6 @@ INTERPRETER_HANDLERS: dict[str, Callable[[Reader, Call], None]] = {
     **dict.fromkeys(("vi", "vim", "nvim", "view", "ex", "gvim", "rvim"), _run_editor),
     **dict.fromkeys(_CLIENTS, _run_client),
     **dict.fromkeys(("at", "batch"), _run_later),
+    "crontab": _run_crontab,
 }
 """Program to the function that adds what it runs."""

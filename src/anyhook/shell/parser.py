@@ -232,10 +232,10 @@ class _Parser:
     def _next_is(self, characters: str) -> bool:
         return self.text.startswith(characters, self.position)
 
-    def _expect(self, characters: str) -> None:
-        if not self._next_is(characters):
+    def _expect_closing(self) -> None:
+        if not self._next_is(")"):
             raise UnreadableError
-        self.position += len(characters)
+        self.position += 1
 
     def _record(self, kind: str, text: str, position: int, words: Iterable[Word] = ()) -> None:
         self.result.steps.append(Step(kind, text, position, tuple(words)))
@@ -407,7 +407,7 @@ class _Parser:
             while self._parse_inner_word() or self._next_is("|"):
                 if self._next_is("|"):
                     self.position += 1
-            self._expect(")")
+            self._expect_closing()
 
     def _parse_array(self) -> None:
         with self._nested():
@@ -415,7 +415,7 @@ class _Parser:
                 # Behind a pattern in the wrong place a shell goes on with the next line.
                 if _PATTERN_IN_ARRAY.search(item):
                     raise UnreadableError
-            self._expect(")")
+            self._expect_closing()
 
     def _parse_test(self) -> None:
         """Parse up to `]]`."""
@@ -645,7 +645,7 @@ class _Parser:
                     open_parentheses -= 1
                 elif mark == ")":
                     # A single parenthesis would end nested subshells.
-                    self._expect(")")
+                    self._expect_closing()
                     return
                 # Quotes may or may not hide a parenthesis.
                 else:

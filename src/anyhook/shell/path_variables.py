@@ -11,17 +11,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.expressions import expression
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
 _VARIABLE = r"\$\{(?P<braced>\w+)\}|\$(?P<bare>\w+)"
 _NEXT = {
-    "": re.compile(
+    "": expression(
         rf"""\\.|['"`)]|\$\(|(?:(?<=\s)|^)\#[^\n]*|<<|\bcase\b|{_VARIABLE}""",
         re.DOTALL | re.MULTILINE,
     ),
-    '"': re.compile(rf"""\\.|["`]|\$\(|{_VARIABLE}""", re.DOTALL),
-    "'": re.compile(rf"'|{_VARIABLE}"),
+    '"': expression(rf"""\\.|["`]|\$\(|{_VARIABLE}""", re.DOTALL),
+    "'": expression(rf"'|{_VARIABLE}"),
 }
 """What the scan stops at, by the quotes that it is in."""
 _ONE_WORD = {"": '"${{{}}}"', '"': "${{{}}}", "'": "'\"${{{}}}\"'"}

@@ -10,6 +10,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.expressions import expression
 from anyhook.shell.command import Command
 from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.options import canonical_program
@@ -31,8 +32,8 @@ _MAX_DEPTH = 12
 """Texts and wrappers inside each other."""
 _MAX_COMMANDS = 4096
 _MAX_SOURCE = 200
-_GIT_ALIAS = re.compile(r"alias\.([\w-]+)=(.*)", re.DOTALL)
-_GIT_RUNS = re.compile(
+_GIT_ALIAS = expression(r"alias\.([\w-]+)=(.*)", re.DOTALL)
+_GIT_RUNS = expression(
     r"(?:core\.(?:pager|editor|sshcommand|askpass|fsmonitor|alternaterefscommand)|sequence\.editor"
     r"|diff\.external|pager\.\w+|credential(?:\..*)?\.helper|gpg(?:\..*)?\.program"
     r"|(?:diff|merge|filter)(?:tool)?\..*\.(?:cmd|driver|command|textconv|clean|smudge|process)"
@@ -40,13 +41,13 @@ _GIT_RUNS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Settings of Git whose value is a command line."""
-_GIT_NO_PROGRAM = re.compile(r"(?:true|false|cache|store|osxkeychain|manager)?")
-_SSH_RUNS = re.compile(
+_GIT_NO_PROGRAM = expression(r"(?:true|false|cache|store|osxkeychain|manager)?")
+_SSH_RUNS = expression(
     r"\s*(?:proxycommand|localcommand|knownhostscommand)[=\s](.*)", re.IGNORECASE
 )
 
 
-class Call(NamedTuple):
+class ExpandedCall(NamedTuple):
     """A simple command after the expansions, before its wrappers are taken off.
 
     Attributes:
@@ -86,7 +87,7 @@ class Reader:
         self,
         length: int,
         walk: Callable[[Reader, Scope, tuple[Command, ...], Sequence[Step]], None],
-        handlers: Mapping[str, Callable[[Reader, Call], None]],
+        handlers: Mapping[str, Callable[[Reader, ExpandedCall], None]],
         *,
         reads_zsh: bool,
     ) -> None:
@@ -152,10 +153,12 @@ class Reader:
 
     def add_uncertain(self, source: str, scope: Scope, wrappers: tuple[Command, ...]) -> None:
         """Add a command of which nothing is certain."""
-        self.commands.append(self.make(Call("", (), scope, wrappers, source), certain=False))
+        self.commands.append(
+            self.make(ExpandedCall("", (), scope, wrappers, source), certain=False)
+        )
 
     def make(
-        self, call: Call, values: Sequence[Value] | None = None, *, certain: bool = True
+        self, call: ExpandedCall, values: Sequence[Value] | None = None, *, certain: bool = True
     ) -> Command:
         """Return the command of a call.
 
@@ -177,14 +180,14 @@ class Reader:
             is_remote=self.remotes > 0,
         )
 
-    def add(self, call: Call) -> Command:
+    def add(self, call: ExpandedCall) -> Command:
         """Add the command of a call, and those that its options hold."""
         command = self.make(call)
         self.commands.append(command)
         self.read_options(command, call.scope)
         return command
 
-    def run(self, call: Call) -> None:
+    def run(self, call: ExpandedCall) -> None:
         """Add what a simple command runs; its name is not known yet."""
         values = call.values
         if not values:
@@ -239,6 +242,13 @@ class Reader:
         if program in {"git", "npm"}:
             keys += [f"{program} {value.text}" for value in command.read.operands[:1]]
         wrappers = (*command.wrappers, command)
+        operands = command.read.operands
+        if program == "git" and len(operands) == 3 and operands[0].text == "config":
+            setting = operands[2]._replace(text=f"{operands[1].text}={operands[2].text}")
+            text = _text_of_option("git", setting)
+            # It runs when git is used, if at all.
+            if text:
+                self.read_value(Value(text, VAGUE), scope, wrappers)
         for key in keys:
             for option in TEXT_OPTIONS.get(key, ()):
                 for value in (options or command.read.options).get(option, ()):

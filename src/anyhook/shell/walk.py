@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.shell.builtins import SHARED
-from anyhook.shell.expansions import LITERAL, VAGUE, Value
-from anyhook.shell.reader import Call, Reader
+from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
+from anyhook.shell.reader import ExpandedCall, Reader
 from anyhook.shell.scope import UNKNOWN_INPUT, Input, Scope
 from anyhook.shell.subject import Redirect
 
@@ -57,7 +57,7 @@ class _Line:
         assignments: Assignments in front of the next command.
         operator: The operator in front of it.
         last_program: The program of the last command.
-        last_output: What the last command printed, if that is known.
+        last_output: What the last command printed.
         moved: Where the shell is if a `cd` in this list succeeds, and if it fails.
     """
 
@@ -77,7 +77,7 @@ class _Line:
         self.assignments: list[Word] = []
         self.operator = ""
         self.last_program = ""
-        self.last_output: str | None = None
+        self.last_output = UNKNOWN_INPUT
         self.moved: tuple[Directories, Directories] | None = None
 
 
@@ -171,7 +171,7 @@ class _Walk:
         self.scope.input = frame.entry.input
         if frame.keyword != _SUBSTITUTION:
             self.line.last_program = last_program if is_group else ""
-            self.line.last_output = None
+            self.line.last_output = UNKNOWN_INPUT
 
     def on_open(self, _step: Step) -> None:
         self._push(_SUBSTITUTION)
@@ -242,7 +242,7 @@ class _Walk:
             return
         redirects, line.redirects = tuple(line.redirects), []
         received, line.input = line.input, None
-        self.reader.run(Call("", (), self.scope, self.wrappers, "", redirects))
+        self.reader.run(ExpandedCall("", (), self.scope, self.wrappers, "", redirects))
         # A shell in the compound reads the input that it is given at its end.
         if received is not None and self.reader.waiting_shells:
             self.reader.add_uncertain("", self.scope, self.wrappers)
@@ -278,7 +278,7 @@ class _Walk:
             scope.input = inner.input
             inner = scope
         before = (scope.directory, *scope.other_directories)
-        self.reader.run(Call("", values, inner, self.wrappers, step.source, redirects))
+        self.reader.run(ExpandedCall("", values, inner, self.wrappers, step.source, redirects))
         if program in _CHANGES_DIRECTORY:
             line.moved = ((scope.directory, *scope.other_directories), before)
         line.last_program = program
@@ -293,7 +293,7 @@ class _Walk:
             line.assignments = []
         self._flush_redirects()
         if operator in {"|", "|&"}:
-            self.scope.input = Input(line.last_output)
+            self.scope.input = line.last_output
             if line.moved is not None and line.last_program in _CHANGES_DIRECTORY:
                 self.scope.set_directories(line.moved[1])
         else:
@@ -315,7 +315,7 @@ class _Walk:
     def _end_pipeline(self, operator: str) -> None:
         scope, line = self.scope, self.line
         scope.input = self.frames[-1].entry.input if self.frames else scope.base_input
-        line.last_output = None
+        line.last_output = UNKNOWN_INPUT
         if line.moved is None:
             return
         # `cd a && b` runs `b` in `a` alone; `cd a; b` runs it elsewhere if there is no `a`.
@@ -360,21 +360,22 @@ def _bodies(steps: Sequence[Step]) -> dict[int, str]:
     return bodies
 
 
-def _output(values: Sequence[Value], received: Input | None) -> str | None:
+def _output(values: Sequence[Value], received: Input | None) -> Input:
     """Return what a command prints, if its text decides it."""
-    if not values or any(value.kind != LITERAL for value in values):
-        return None
+    if not values or any(value.kind == PATTERN for value in values):
+        return UNKNOWN_INPUT
+    is_certain = all(value.kind == LITERAL for value in values)
     program, *arguments = [value.text for value in values]
     if program == "cat" and not arguments and received is not None and received.is_certain:
-        return received.text
+        return received
     if program == "echo":
         while arguments and arguments[0] in {"-n", "-e", "-E", "-ne", "-en"}:
             del arguments[0]
         text = " ".join(arguments)
-        return None if "\\" in text else text
+        return UNKNOWN_INPUT if "\\" in text else Input(text, is_certain=is_certain)
     if program == "printf" and arguments:
-        return _printf(arguments[0], arguments[1:])
-    return None
+        return Input(_printf(arguments[0], arguments[1:]), is_certain=is_certain)
+    return UNKNOWN_INPUT
 
 
 def _printf(template: str, arguments: list[str]) -> str | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from anyhook.shell.command import Command
     from anyhook.shell.options import Arguments, Table
-    from anyhook.shell.reader import Call, Reader
+    from anyhook.shell.reader import ExpandedCall, Reader
 
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
 _PACKAGE_RUNNERS = frozenset({"npx", "uvx", "bunx", "pnpx"})
@@ -38,11 +38,12 @@ _KEEPS_WORDS = frozenset(
 _SPLIT_OPTION = "--split-string"
 """Option of `env` whose value is split into words, in front of the others."""
 _QUOTES = frozenset("'\"\\")
+_EXPANSIONS = frozenset("$`")
 _FD_RUNS = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 _FD_MAY_RUN = re.compile(r"-\w+[xX]$|-[xX].|--exec")
 
 
-def _run_wrapper(reader: Reader, call: Call) -> None:
+def _run_wrapper(reader: Reader, call: ExpandedCall) -> None:
     """Add what a program runs, or what a subcommand of it runs."""
     base = canonical_program(call.name)
     runner = RUNNERS.get(base) or RUNNERS.get(call.name)
@@ -76,7 +77,9 @@ def _after_options(table: Table | None, values: Sequence[Value], start: int) -> 
     return read_arguments(table or NO_OPTIONS, values, start, 0).rest
 
 
-def _run_inner(reader: Reader, call: Call, runner: Runner, table: Table | None, start: int) -> None:
+def _run_inner(
+    reader: Reader, call: ExpandedCall, runner: Runner, table: Table | None, start: int
+) -> None:
     """Add the command behind the options and operands of a wrapper."""
     values = call.values
     read = read_arguments(table or NO_OPTIONS, values, start, runner.operands)
@@ -146,7 +149,7 @@ def _is_doubtful(read: Arguments, values: Sequence[Value]) -> bool:
 
 
 def _run_without_command(
-    reader: Reader, inner: Call, runner: Runner, own: Command, is_doubtful: bool
+    reader: Reader, inner: ExpandedCall, runner: Runner, own: Command, is_doubtful: bool
 ) -> None:
     """Add what a program runs that was given no command: `ssh host < script`, `sudo -s`."""
     starts_shell = own.program == "sudo" and not {"--shell", "--login"}.isdisjoint(own.read.options)
@@ -156,7 +159,7 @@ def _run_without_command(
         reader.read_input(inner.scope, inner.wrappers, inner.source)
 
 
-def _run_words(reader: Reader, inner: Call, own: Command) -> None:
+def _run_words(reader: Reader, inner: ExpandedCall, own: Command) -> None:
     """Run the words behind a wrapper, with what it adds to them."""
     words = list(inner.values)
     scope = inner.scope
@@ -179,7 +182,7 @@ def _run_words(reader: Reader, inner: Call, own: Command) -> None:
     reader.run(inner._replace(values=words, scope=scope))
 
 
-def _run_parallel(reader: Reader, inner: Call) -> None:
+def _run_parallel(reader: Reader, inner: ExpandedCall) -> None:
     texts = [value.text for value in inner.values]
     end = next((index for index, text in enumerate(texts) if text[:3] == ":::"), len(texts))
     template = list(inner.values[:end])
@@ -201,16 +204,17 @@ def _with_input(xargs: Command, words: list[Value], scope: Scope) -> list[Value]
             for value in words
         ]
     text = scope.input.text
-    is_plain = options.keys() <= _KEEPS_WORDS and scope.input.is_certain
-    if text is not None and is_plain:
-        if "--null" in options:
-            return [*words, *[Value(word) for word in text.split("\0") if word]]
-        if _QUOTES.isdisjoint(text):
-            return [*words, *[Value(word) for word in text.split()]]
+    separator = "\0" if "--null" in options else None
+    is_plain = separator is not None or (text is not None and _QUOTES.isdisjoint(text))
+    if text is not None and is_plain and options.keys() <= _KEEPS_WORDS:
+        for word in text.removesuffix("\0").split(separator):
+            is_known = scope.input.is_certain or _EXPANSIONS.isdisjoint(word)
+            words = [*words, Value(word, LITERAL if is_known else VAGUE, may_split=not is_known)]
+        return words
     return [*words, Value("{}", VAGUE, may_split=True)]
 
 
-def _run_find(reader: Reader, call: Call) -> None:
+def _run_find(reader: Reader, call: ExpandedCall) -> None:
     """Add `find`, and what it runs for each file."""
     own = reader.add(call)
     is_doubtful = own.read.may_have_more
@@ -241,7 +245,7 @@ def _with_files(command: list[Value], find: Command) -> list[Value]:
     return words
 
 
-def _run_fd(reader: Reader, call: Call) -> None:
+def _run_fd(reader: Reader, call: ExpandedCall) -> None:
     """Add `fd`, and what it runs behind `-x`."""
     own = reader.add(call)
     inner = call._replace(wrappers=(*call.wrappers, own), redirects=())
@@ -253,7 +257,7 @@ def _run_fd(reader: Reader, call: Call) -> None:
             reader.add_uncertain(call.source, call.scope, inner.wrappers)
 
 
-WRAPPER_HANDLERS: dict[str, Callable[[Reader, Call], None]] = {
+WRAPPER_HANDLERS: dict[str, Callable[[Reader, ExpandedCall], None]] = {
     **dict.fromkeys(WRAPPER_NAMES, _run_wrapper),
     **dict.fromkeys(("find", "gfind"), _run_find),
     **dict.fromkeys(("fd", "fdfind"), _run_fd),

@@ -5,9 +5,9 @@ Like the parser, it raises `UnreadableError` where the answer is not certain.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from anyhook.expressions import expression
 from anyhook.shell.parser import ASSIGNMENT, UnreadableError
 from anyhook.shell.programs import OPERAND_WRAPPERS, SHELLS, WRAPPERS
 
@@ -24,10 +24,10 @@ _TEXT_OPTIONS = {
 }
 """Options of wrappers (letters, beginning of long ones) that hand the rest to a shell, or split it
 into words once more."""
-_DURATION = re.compile(r"[0-9][0-9.]*[smhd]?")
-_PRINTS_PATH = re.compile(r"-\w*[vV]")
+_DURATION = expression(r"[0-9][0-9.]*[smhd]?")
+_PRINTS_PATH = expression(r"-\w*[vV]")
 """Options with which `command` prints where a program is instead of running it."""
-_SHELL_SYNTAX = re.compile(r"[;&|`$()<>\n]")
+_SHELL_SYNTAX = expression(r"[;&|`$()<>\n]")
 
 _RUNS_TEXT = frozenset(
     "eval trap alias su ssh rsh parallel sem script runuser sg at batch"
@@ -35,17 +35,17 @@ _RUNS_TEXT = frozenset(
 )
 """Programs that hand a text to a shell, or whose options are too many to know their values."""
 _RUNNING_OPTIONS = {
-    "find": re.compile(r"-(?:exec|ok)(?:dir)?"),
-    "fd": re.compile(r"-\w*[xX].*|--exec.*"),
-    "fdfind": re.compile(r"-\w*[xX].*|--exec.*"),
+    "find": expression(r"-(?:exec|ok)(?:dir)?"),
+    "fd": expression(r"-\w*[xX].*|--exec.*"),
+    "fdfind": expression(r"-\w*[xX].*|--exec.*"),
 }
 """Programs that run others with some of their options."""
-_COMMAND_OPTION = re.compile(r"-\w*c\w*")
-_SHELL_OPTION = re.compile(
+_COMMAND_OPTION = expression(r"-\w*c\w*")
+_SHELL_OPTION = expression(
     r"[-+][abefhiklmnprtuvxBCDEHPT]*(o?)|--(?:norc|noprofile|posix|login|verbose|restricted)"
 )
 """Options after which a shell still reads its script from a file; `o` takes the next word."""
-_OPEN_FILE = re.compile(r"/(?:dev|proc)/")
+_OPEN_FILE = expression(r"/(?:dev|proc)/")
 """Directories of files that hold a part of the command line, such as `/dev/stdin`."""
 
 

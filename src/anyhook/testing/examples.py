@@ -204,17 +204,12 @@ def endless_denials(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list
     for event in dict.fromkeys(function.event for function in hooks.functions):
         if STOP_FLAG not in event_class(event).record_names:
             continue
-        examples = _denied_examples(hooks, event)
+        of_event = [example for example in hooks.examples if example.event == event]
+        denied = [example for example in of_event if example.expect == "deny"]
+        examples = denied or [Example(event=event, fields={}, expect="none")]
         if any(_denies_again(hooks, example, agents) for example in examples):
             warnings.append(_endless_warning(hooks, event))
     return warnings
-
-
-def _denied_examples(hooks: Hooks, event: str) -> list[Example]:
-    """Return the examples that expect a denial of an event, or one with neutral fields."""
-    of_event = [example for example in hooks.examples if example.event == event]
-    denied = [example for example in of_event if example.expect == "deny"]
-    return denied or [Example(event=event, fields={}, expect="none")]
 
 
 def _endless_warning(hooks: Hooks, event: str) -> str:

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
 from anyhook.agents.capabilities import shows_stderr, stderr_message
+from anyhook.agents.encode import encode_answer
 from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.payloads import decode_event
-from anyhook.agents.replies import encode_answer
 from anyhook.agents.spec.rules import REFUSED_INPUT
 from anyhook.authoring.degrade import fit
 from anyhook.authoring.hooks import Hooks
 from anyhook.authoring.load import load_hooks
-from anyhook.authoring.process_exit import BLOCKED
 from anyhook.errors import UsageError
 from anyhook.journal.records import RECORDED, REHEARSAL
-from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.answers import BLOCKING_EXIT, NO_OPINION, Answer, Outcome
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
 from anyhook.model.events import ToolEvent
@@ -130,7 +129,7 @@ def _call_functions(hooks: Hooks, agent: AgentSpec, payload: dict[str, Any]) -> 
     else:
         # Only standard error with exit code 2 reaches the user on this event.
         answer = answer.replace(system_message=None)
-        exit_code, empty_reply, stderr = BLOCKED, "", f"{message}\n"
+        exit_code, empty_reply, stderr = BLOCKING_EXIT, "", f"{message}\n"
     reply = encode_answer(agent, spec, answer)
     stdout = json.dumps(reply) if reply else empty_reply
     understood, diagnostics = _decode_reply(agent, spec, stdout, stderr, exit_code)
@@ -196,7 +195,7 @@ def _decode_reply(
         end = ProcessExit(None, str(-exit_code), stdout, stderr)
     output = decode_exit(agent, agent.documented, spec, handler, end)
     answer = output.answer
-    if exit_code == BLOCKED and shows_stderr(agent, spec.canonical):
+    if exit_code == BLOCKING_EXIT and shows_stderr(agent, spec.canonical):
         answer = answer.replace(system_message=stderr.strip() or None)
     return answer, output.diagnostics
 

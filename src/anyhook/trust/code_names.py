@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+
+from anyhook.expressions import expression
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,10 +19,10 @@ MAX_COMPUTED = 20
 """Statements of one text that are listed."""
 MAX_EXCERPT = 60
 """Characters of a statement that are shown."""
-_NAME = re.compile(r"[\w@+~.%-]+")
-_ANY_VARIABLE = re.compile(r"\$\w+|\$\{[^{}]*\}")
-_VAGUE = re.compile(r"[$`*?\[{]|%[sd]")
-_DIRECTORY_OF_VAGUE = re.compile(r"((?:[\w@+~.-]+/)*[\w@+~.-]+)/[^/\s]*[$`*?\[{%][^/\s]*\Z")
+_NAME = expression(r"[\w@+~.%-]+")
+_ANY_VARIABLE = expression(r"\$\w+|\$\{[^{}]*\}")
+_VAGUE = expression(r"[$`*?\[{]|%[sd]")
+_DIRECTORY_OF_VAGUE = expression(r"((?:[\w@+~.-]+/)*[\w@+~.-]+)/[^/\s]*[$`*?\[{%][^/\s]*\Z")
 
 
 def names_in(text: str) -> frozenset[str]:

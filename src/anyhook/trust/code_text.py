@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
+from anyhook.expressions import expression
 from anyhook.shell.parser import UnreadableError, Word, parse_command_line
 from anyhook.shell.programs import base_name
 from anyhook.shell.words import split_tokens
@@ -47,27 +48,27 @@ MAX_ARGUMENTS = 4096
 """Characters of the arguments of a call."""
 
 _STRING = r"(?:[fFrRbBuU]{0,2})(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)"
-_ARGUMENT = re.compile(
+_ARGUMENT = expression(
     rf"(?P<string>{_STRING})|(?P<name>[\w.$@:]+)(?P<is_key>\s*=(?!=))?|(?P<end>\))"
 )
-_INTERPOLATION = re.compile(r"[$#]?\{[^{}]*\}")
-_BARE_VARIABLE = re.compile(r"[$@][\w.:]+")
-_ASSIGNMENT = re.compile(
+_INTERPOLATION = expression(r"[$#]?\{[^{}]*\}")
+_BARE_VARIABLE = expression(r"[$@][\w.:]+")
+_ASSIGNMENT = expression(
     r"^[ \t]*(?:export |local |readonly |declare )?(\w+)="
     r"(?:\"([^\"$`\n]*)\"|'([^'\n]*)'|([^\s\"'$`;&|()]*))(?=[\s;]|$)",
     re.MULTILINE,
 )
-_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
-_HERE_DOCUMENT = re.compile(r"<<-?[ \t]*[\"'\\]?(\w+)")
-_COMMAND_BREAK = re.compile(r"[\s/\"'|;&(]+")
-_CONTINUES = re.compile(r"\s*(?:\+|%|\.\.|\.\s*[$\"'\w]*\b(?!read))")
+_VARIABLE = expression(r"\$(?:(\w+)|\{(\w+)\})")
+_HERE_DOCUMENT = expression(r"<<-?[ \t]*[\"'\\]?(\w+)")
+_COMMAND_BREAK = expression(r"[\s/\"'|;&(]+")
+_CONTINUES = expression(r"\s*(?:\+|%|\.\.|\.\s*[$\"'\w]*\b(?!read))")
 """Behind a string: it is only a part of the value."""
-_RELATIVE_DIRECTORY = re.compile(r"""["'](\.{1,2}(?:/\.{1,2})*/?)["']""")
-_EXPANSION = re.compile(r"\$[\w({@*]|`")
-_PROGRAM_PATH = re.compile(r"[^\s\\()<>|^;&']+")
-_SPLIT_STRING = re.compile(r"-\w*S|--split-string")
+_RELATIVE_DIRECTORY = expression(r"""["'](\.{1,2}(?:/\.{1,2})*/?)["']""")
+_EXPANSION = expression(r"\$[\w({@*]|`")
+_PROGRAM_PATH = expression(r"[^\s\\()<>|^;&']+")
+_SPLIT_STRING = expression(r"-\w*S|--split-string")
 _RUNS_REST = frozenset("eval trap parallel ssh su script watch batch at alias".split())
-_EXEC_OPTION = re.compile(r"-(?:exec|ok)(?:dir)?|-x|-X|--exec(?:-batch)?")
+_EXEC_OPTION = expression(r"-(?:exec|ok)(?:dir)?|-x|-X|--exec(?:-batch)?")
 _SOURCES = frozenset({".", "source"})
 _SUBCOMMANDS = frozenset({"run", "test", "x", "task"})
 """Words of `bun` and `deno` in front of the program."""

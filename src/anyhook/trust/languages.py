@@ -12,7 +12,11 @@ import os
 import re
 from dataclasses import dataclass
 
+from anyhook.expressions import expression
 from anyhook.shell.programs import PACKAGE_RUNNERS, SHELLS, TASK_RUNNERS
+
+_NOTHING = expression(r"(?!)")
+_EVALUATE = expression(r"-\w*e|--eval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +39,13 @@ class Language:
     suffixes: tuple[str, ...]
     programs: tuple[str, ...]
     comment: str = "#"
-    loads: re.Pattern[str] = re.compile(r"(?!)")
-    loads_value: re.Pattern[str] = re.compile(r"(?!)")
-    runs: re.Pattern[str] = re.compile(r"(?!)")
-    searches: re.Pattern[str] = re.compile(r"(?!)")
+    loads: re.Pattern[str] = _NOTHING
+    loads_value: re.Pattern[str] = _NOTHING
+    runs: re.Pattern[str] = _NOTHING
+    searches: re.Pattern[str] = _NOTHING
     itself: str = ""
     entries: tuple[str, ...] = ()
-    code_option: re.Pattern[str] = re.compile(r"-\w*e|--eval")
+    code_option: re.Pattern[str] = _EVALUATE
 
 
 _CALL = r"(?<![\w.$>:])"
@@ -50,144 +54,143 @@ _CALL = r"(?<![\w.$>:])"
 SHELL = Language(
     suffixes=(".sh", ".bash", ".zsh", ".fish", ".ksh", ".mk", ".just", ".env"),
     programs=tuple(sorted(SHELLS)),
-    searches=re.compile(
+    searches=expression(
         r"(?:^|\s)-I|\b(?:PATH|\w+PATH|\w*LIB|\w*_ENV|ENV|\w*OPTIONS|\w*OPT|\w*STARTUP|LD_\w+)\+?="
     ),
-    code_option=re.compile(r"-\w*c\w*"),
+    code_option=expression(r"-\w*c\w*"),
 )
 PYTHON = Language(
     suffixes=(".py", ".pyw", ".pyi", ".pth"),
     programs=("python", "pypy"),
-    loads=re.compile(
+    loads=expression(
         r"^\s*(?:import|from)\b|;\s*(?:import|from)\b|:\s*(?:import|from)\s+\w"
         rf"|{_CALL}(?:exec|eval|compile|execfile|__import__)\s*\(|\brunpy\b|\bimportlib\b|\bimp\."
         r"|\bimport_module\b|\brun_(?:path|module)\b|\bspec_from_file_location\b|\bzipimport"
         r"|\bSourceFileLoader\b|\bSourcelessFileLoader\b|\bCDLL\b|\bLoadLibrary\b|\bpkgutil\b"
         r"|\b(?:pickle|marshal|joblib|torch|shelve|dill)\.\w+|\bunsafe_load\b|\bUnsafeLoader\b"
     ),
-    loads_value=re.compile(
+    loads_value=expression(
         rf"{_CALL}(?:exec|eval|execfile|__import__|import_module|run_path|run_module"
         r"|spec_from_file_location|SourceFileLoader|CDLL)\s*\("
         r"|\.(?:import_module|run_path|run_module|spec_from_file_location|SourceFileLoader|CDLL"
         r"|load_source|exec_module)\s*\("
     ),
-    runs=re.compile(
+    runs=expression(
         r"\b(?:subprocess|sp)\.\w+\s*\(|\bos\.(?:system|popen|exec\w+|spawn\w+|posix_spawnp?)\s*\("
         rf"|{_CALL}(?:Popen|check_output|check_call|getoutput|getstatusoutput|system|popen)\s*\("
         rf"|{_CALL}(?:run|call)\s*\(\s*(?=[\[\"'])"
         r"|create_subprocess_(?:exec|shell)\s*\(|\bpty\.spawn\s*\("
     ),
-    searches=re.compile(
+    searches=expression(
         r"\bsys\.path\b|\baddsitedir\b|PYTHONPATH|\bpath\.(?:insert|append|extend)\b"
         r"|__path__|\bsys\.meta_path\b|\bsys\.path_hooks\b"
     ),
     itself="sys.executable",
     entries=("__init__.py", "__main__.py"),
-    code_option=re.compile(r"-\w*c.*", re.DOTALL),
+    code_option=expression(r"-\w*c.*", re.DOTALL),
 )
 JAVASCRIPT = Language(
     suffixes=(".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"),
     programs=("node", "nodejs", "deno", "bun", "tsx", "ts-node", "esno", "qjs"),
     comment="//",
-    loads=re.compile(
+    loads=expression(
         r"^\s*import\b|^\s*export\b.*\bfrom\b|\brequire\b|\bimport\s*\(|\bcreateRequire\b"
         rf"|\bWorker\b|{_CALL}(?:fork|eval|Function)\s*\(|\bnew\s+Function\b|\bvm\.|\bimport\s*[\"'{{*]"
         r"|\b(?:runIn\w*Context|process\.dlopen|loadScript|importScripts)\b|^\s*\}\s*from\b"
     ),
-    loads_value=re.compile(
+    loads_value=expression(
         rf"{_CALL}(?:require|import|eval|Function|fork|Worker|importScripts)\s*\("
         r"|\brunIn\w*Context\s*\(|\brequire\.resolve\s*\(|\bprocess\.dlopen\s*\("
     ),
-    runs=re.compile(
+    runs=expression(
         rf"{_CALL}(?:execSync|execFile|execFileSync|spawn|spawnSync|execa|execaSync|exec)\s*\("
         r"|\b(?:child_process|childProcess|cp)\.\w+\s*\(|\bDeno\.(?:run|Command)\s*\("
         r"|\bBun\.(?:spawn|spawnSync)\s*\(|\bnew\s+Deno\.Command\s*\(|(?<!\w)\$(?=`)"
         r"|\brequire\([\"'](?:node:)?child_process[\"']\)\.\w+\s*\("
     ),
-    searches=re.compile(r"NODE_PATH|\bmodule\.paths\b|\bglobalPaths\b|_initPaths"),
+    searches=expression(r"NODE_PATH|\bmodule\.paths\b|\bglobalPaths\b|_initPaths"),
     itself="process.execPath",
     entries=(
         *("package.json", "index.js", "index.mjs", "index.cjs", "index.ts", "index.tsx", "mod.ts"),
         *("index.jsx", "index.mts", "index.json", "index.node"),
     ),
-    code_option=re.compile(r"-\w*[ep]|--eval|--print"),
+    code_option=expression(r"-\w*[ep]|--eval|--print"),
 )
 RUBY = Language(
     suffixes=(".rb", ".rake", ".gemspec"),
     programs=("ruby", "jruby", "irb"),
-    loads=re.compile(r"\b(?:require|require_relative|load|autoload|\w*eval|binding)\b"),
-    loads_value=re.compile(
+    loads=expression(r"\b(?:require|require_relative|load|autoload|\w*eval|binding)\b"),
+    loads_value=expression(
         rf"{_CALL}(?:require|require_relative|load|eval)\b[ (]+|\b(?:instance|class)_eval\b[ (]+"
     ),
-    runs=re.compile(
+    runs=expression(
         rf"{_CALL}(?:system|exec|spawn)\b[ (]*|\b(?:popen|capture[23]e?|popen[23]e?)\b[ (]*"
         r"|(?=`)|%x"
     ),
-    searches=re.compile(r"\$LOAD_PATH|\$:|RUBYLIB|RUBYOPT"),
+    searches=expression(r"\$LOAD_PATH|\$:|RUBYLIB|RUBYOPT"),
     itself="RbConfig.ruby",
 )
 PERL = Language(
     suffixes=(".pl", ".pm", ".t", ".plx"),
     programs=("perl",),
-    loads=re.compile(r"\b(?:use|require|do|eval|no|lib|parent|base)\b"),
-    loads_value=re.compile(rf"{_CALL}(?:require|do|eval)\b[ (]*(?=[$\"'])"),
-    runs=re.compile(rf"{_CALL}(?:system|exec)\b[ (]*|\bqx\b|(?=`)|\bopen\b(?=[^|\n]{0, 200}\|)"),
-    searches=re.compile(r"\buse\s+lib\b|@INC|PERL5LIB|PERL5OPT|\blib->"),
+    loads=expression(r"\b(?:use|require|do|eval|no|lib|parent|base)\b"),
+    loads_value=expression(rf"{_CALL}(?:require|do|eval)\b[ (]*(?=[$\"'])"),
+    runs=expression(rf"{_CALL}(?:system|exec)\b[ (]*|\bqx\b|(?=`)|\bopen\b(?=[^|\n]{0, 200}\|)"),
+    searches=expression(r"\buse\s+lib\b|@INC|PERL5LIB|PERL5OPT|\blib->"),
     itself="$^X",
-    code_option=re.compile(r"-\w*[eE]"),
+    code_option=expression(r"-\w*[eE]"),
 )
 PHP = Language(
     suffixes=(".php", ".phtml", ".phar", ".inc"),
     programs=("php",),
-    loads=re.compile(r"\b(?:include|require)(?:_once)?\b|\beval\b|\bautoload|\bspl_autoload"),
-    loads_value=re.compile(rf"{_CALL}(?:(?:include|require)(?:_once)?|eval)\b[ (]*"),
-    runs=re.compile(
+    loads=expression(r"\b(?:include|require)(?:_once)?\b|\beval\b|\bautoload|\bspl_autoload"),
+    loads_value=expression(rf"{_CALL}(?:(?:include|require)(?:_once)?|eval)\b[ (]*"),
+    runs=expression(
         rf"{_CALL}(?:exec|shell_exec|system|passthru|proc_open|popen|pcntl_exec)\s*\(|(?=`)"
     ),
-    searches=re.compile(r"\binclude_path\b|\bautoload"),
+    searches=expression(r"\binclude_path\b|\bautoload"),
     itself="PHP_BINARY",
-    code_option=re.compile(r"-r|--run"),
+    code_option=expression(r"-r|--run"),
 )
 LUA = Language(
     suffixes=(".lua",),
     programs=("lua", "luajit"),
     comment="--",
-    loads=re.compile(r"\b(?:require|dofile|loadfile|loadstring|load|loadlib)\b"),
-    loads_value=re.compile(rf"{_CALL}(?:require|dofile|loadfile|loadstring|load)\b[ (]*"),
-    runs=re.compile(r"\bos\.execute\s*\(|\bio\.popen\s*\("),
-    searches=re.compile(r"\bpackage\.c?path\b|LUA_PATH|LUA_CPATH"),
+    loads=expression(r"\b(?:require|dofile|loadfile|loadstring|load|loadlib)\b"),
+    loads_value=expression(rf"{_CALL}(?:require|dofile|loadfile|loadstring|load)\b[ (]*"),
+    runs=expression(r"\bos\.execute\s*\(|\bio\.popen\s*\("),
+    searches=expression(r"\bpackage\.c?path\b|LUA_PATH|LUA_CPATH"),
     entries=("init.lua",),
 )
 POWERSHELL = Language(
     suffixes=(".ps1", ".psm1", ".psd1"),
     programs=("pwsh", "powershell"),
-    loads=re.compile(
+    loads=expression(
         r"(?:^|[;{(|])\s*[.&]\s|\bImport-Module\b|\busing\s+module\b|\bInvoke-Expression\b|\biex\b"
         r"|\bAdd-Type\b|\bStart-Process\b|\bInvoke-Command\b",
         re.IGNORECASE,
     ),
-    loads_value=re.compile(
+    loads_value=expression(
         r"(?:^|[;{(|])\s*[.&]\s+(?=\$)|\b(?:Invoke-Expression|iex|Import-Module)\s+",
         re.IGNORECASE,
     ),
-    searches=re.compile(r"PSModulePath|\$env:PATH", re.IGNORECASE),
-    code_option=re.compile(r"-c(?:ommand)?", re.IGNORECASE),
+    searches=expression(r"PSModulePath|\$env:PATH", re.IGNORECASE),
+    code_option=expression(r"-c(?:ommand)?", re.IGNORECASE),
 )
 OTHER = Language(
     suffixes=(".awk", ".sed", ".jq", ".tcl", ".exp", ".r", ".jl", ".ex", ".exs", ".groovy"),
     programs=("awk", "gawk", "mawk", "nawk", "sed", "jq", "tclsh", "Rscript", "julia", "elixir"),
-    loads=re.compile(
+    loads=expression(
         r"\b(?:include|import|source|require|load|use|eval|exec|system|getline|run|open)\b"
         r"|@(?:include|load)"
     ),
-    loads_value=re.compile(r"(?!)"),
-    code_option=re.compile(r"-e|--expression"),
+    code_option=expression(r"-e|--expression"),
 )
 """Languages of which only the names in their statements are followed."""
 DATA = Language(
     suffixes=(".json", ".yml", ".yaml", ".toml", ".cfg", ".ini"),
     programs=(),
-    loads=re.compile(r"\"(?:main|module|exports|imports|import|require|default)\""),
+    loads=expression(r"\"(?:main|module|exports|imports|import|require|default)\""),
     comment="\0",
     entries=JAVASCRIPT.entries,
 )
@@ -196,7 +199,7 @@ DATA = Language(
 LANGUAGES = (SHELL, PYTHON, JAVASCRIPT, RUBY, PERL, PHP, LUA, POWERSHELL, OTHER, DATA)
 _BY_SUFFIX = {suffix: language for language in LANGUAGES for suffix in language.suffixes}
 _BY_PROGRAM = {name: language for language in LANGUAGES for name in language.programs}
-_VERSION = re.compile(r"(?<=[a-z])[\d.]+(?:\.exe)?\Z")
+_VERSION = expression(r"(?<=[a-z])[\d.]+(?:\.exe)?\Z")
 
 CODE_SUFFIXES = frozenset(
     suffix

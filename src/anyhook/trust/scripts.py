@@ -10,12 +10,12 @@ Paths are texts here: thousands are looked up for one command, and `Path` takes 
 from __future__ import annotations
 
 import os
-import re
 import stat
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anyhook.expressions import expression
 from anyhook.model.record import Record
 from anyhook.shell.programs import PACKAGE_RUNNERS, TASK_RUNNERS
 from anyhook.trust.languages import PROJECT_FILES
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 
     from anyhook.model.definitions import HandlerSpec
 
-_SCRIPT_NAME = re.compile(r"[\w./~${}-]+\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|php|lua)")
-_PROGRAM = re.compile(r"[\w./~@+${}-]+")
-_PATTERN = re.compile(r"[*?\[]")
-_NEEDS_SHELL = re.compile(r"\$\(|`|\$\{?\w|\$'|\$\Z|~[+-]|\[\[:|\{[^{},]*\.\.")
+_SCRIPT_NAME = expression(r"[\w./~${}-]+\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|php|lua)")
+_PROGRAM = expression(r"[\w./~@+${}-]+")
+_PATTERN = expression(r"[*?\[]")
+_NEEDS_SHELL = expression(r"\$\(|`|\$\{?\w|\$'|\$\Z|~[+-]|\[\[:|\{[^{},]*\.\.")
 """What only the running shell can resolve, once known variables are expanded."""
 _INDIRECT = frozenset(
     "eval exec source . xargs parallel find -exec -execdir run-parts for printf function trap"
     " ssh".split()
 ).union(TASK_RUNNERS, PACKAGE_RUNNERS)
 """Words that run something which the command line does not name in full."""
-_SEARCH_PATH = re.compile(r"(?:\w*PATH|\w*LIB|\w*_ENV|ENV|LD_\w+)\Z")
+_SEARCH_PATH = expression(r"(?:\w*PATH|\w*LIB|\w*_ENV|ENV|LD_\w+)\Z")
 """Variables that say where programs and modules are looked for."""
-_ASSIGNMENT = re.compile(r"(\w+)\+?=")
+_ASSIGNMENT = expression(r"(\w+)\+?=")
 _MODULE_FILES = ("{}.py", "{}/__main__.py")
 _SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".py", ".sh")
 _ENTRY_FILES = ("index.js", "index.mjs", "index.cjs", "__main__.py", "package.json")

@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.expressions import expression
 from anyhook.shell.words import split_tokens
 
 if TYPE_CHECKING:
@@ -28,19 +29,19 @@ MAX_DEPTH = 3
 MAX_ALTERNATIVES = 64
 """Words that braces are expanded to."""
 
-VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w+)(?::?-(?P<default>[^}$]*))?\}|(?P<bare>\w+))")
-SEPARATORS = re.compile(r"[\s;|&<>()\"'`,=:]+")
+VARIABLE = expression(r"\$(?:\{(?P<braced>\w+)(?::?-(?P<default>[^}$]*))?\}|(?P<bare>\w+))")
+SEPARATORS = expression(r"[\s;|&<>()\"'`,=:]+")
 LITERAL_DOLLAR = "\ue000"
 """Stands for a `$` in the value of a variable, which the shell does not expand again."""
 CHANGES_DIRECTORY = frozenset({"cd", "pushd", "-C", "--directory", "--prefix", "--chdir", "--cwd"})
-_CWD = re.compile(r"\$\(\s*pwd\s*\)|`\s*pwd\s*`|\$PWD\b|\$\{PWD\}|~\+(?=/|\Z)")
+_CWD = expression(r"\$\(\s*pwd\s*\)|`\s*pwd\s*`|\$PWD\b|\$\{PWD\}|~\+(?=/|\Z)")
 REPOSITORY = "ANYHOOK_REPOSITORY"
 """The variable that `name_repository` writes; its value is the top of the Git repository."""
-_REPOSITORY = re.compile(
+_REPOSITORY = expression(
     r"\$\(\s*git rev-parse --show-toplevel(?: 2> ?/dev/null)?(?: \|\| pwd)?\s*\)"
 )
 _OPERATORS = frozenset("();<>|&\n")
-_BRACES = re.compile(r"(?P<before>[^{}]*)\{(?P<inside>[^{}]*)\}(?P<after>.*)", re.DOTALL)
+_BRACES = expression(r"(?P<before>[^{}]*)\{(?P<inside>[^{}]*)\}(?P<after>.*)", re.DOTALL)
 
 
 class ContextWord(NamedTuple):

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anyhook.authoring.process_exit import (
-    BLOCKED,
     FallbackExit,
     Output,
     end_warm_hook,
@@ -26,6 +25,7 @@ from anyhook.authoring.process_exit import (
     getpid,
 )
 from anyhook.authoring.run import answer
+from anyhook.model.answers import BLOCKING_EXIT
 from anyhook.worker.client import (
     ACCEPT_TIMEOUT,
     RUN,
@@ -321,7 +321,7 @@ class _Connection(Output):
     def fail(self, fallback: FallbackExit, why: str) -> None:
         """Take an exit code in place of an answer."""
         self.code = fallback.code
-        self.is_denial = fallback.code == BLOCKED
+        self.is_denial = fallback.code == BLOCKING_EXIT
         self._fix(Reply(code=fallback.code, err=fallback.text(why)))
 
     def _fix(self, reply: Reply) -> None:

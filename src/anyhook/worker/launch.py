@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USAGE = 64
-FAILED = 1
-"""The exit code that blocks nothing in any agent."""
 NOT_FOUND = 127
 PYTHON = "--python"
 
@@ -54,7 +52,7 @@ def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
 def _run_cold(python: str, words: Sequence[str]) -> int:
     problem = _problem_of(words[0])
     if problem:
-        return _fail(f"anyhook run: {problem}", FAILED)
+        return _fail(f"anyhook run: {problem}", 1)  # which denies in no agent
     command = [python, *words]
     try:
         if os.name == "posix":

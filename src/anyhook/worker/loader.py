@@ -52,7 +52,7 @@ RELOAD_DELAY = 60.0
 PRELOADED = (
     "atexit",
     "anyhook.agents.payloads",
-    "anyhook.agents.replies",
+    "anyhook.agents.encode",
     "anyhook.authoring.degrade",
     "anyhook.authoring.recording",
     "anyhook.secrets.redact",

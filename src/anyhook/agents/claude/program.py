@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from anyhook.agents.program import AgentProgram, Call, Workplace
+from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,7 @@ def _home_files(place: Workplace) -> Mapping[str, object]:
     }
 
 
-def _subagent_call(prompt: str) -> Call:
+def _subagent_call(prompt: str) -> ScriptedCall:
     arguments = {
         "description": "a task of the probe",
         "prompt": prompt,

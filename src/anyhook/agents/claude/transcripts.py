@@ -29,7 +29,7 @@ from anyhook.agents.claude.transcript_texts import (
     reply_of,
     source_of_start,
 )
-from anyhook.agents.session_reader import SessionReader
+from anyhook.agents.session_reader import Draft, SessionReader
 from anyhook.agents.transcripts import (
     Refusal,
     TranscriptFormat,
@@ -45,7 +45,6 @@ from anyhook.agents.transcripts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.session_reader import Draft
 
 # Bookkeeping, and attachments that are not about hooks: a third of the bytes of a session. Both
 # forms are the first members of the record, so that no text inside it can look like them.
@@ -170,7 +169,7 @@ class _Reader(SessionReader):
         payload["prompt"] = text
         if "permissionMode" not in record and "permission_mode" in payload:
             reconstructed += ("permission_mode",)
-        self.add(payload, "before_prompt", reconstructed)
+        self.add(Draft(payload, "before_prompt", reconstructed))
 
     def _add_result(self, record: dict[str, Any], block: dict[str, Any]) -> None:
         call_id = text_in(block, "tool_use_id")
@@ -200,7 +199,7 @@ class _Reader(SessionReader):
         if is_error:
             payload["tool_use_id"] = call_id
             payload["error"] = text
-            self.add(payload, "post_tool_use_failure", reconstructed, call.place)
+            self.add(Draft(payload, "post_tool_use_failure", reconstructed, call.place))
             return
         if "toolUseResult" in record:
             payload["tool_response"] = record["toolUseResult"]
@@ -209,7 +208,7 @@ class _Reader(SessionReader):
             payload["tool_response"] = make_response(payload, join_text_blocks(content))
             reconstructed += ("tool_response",)
         payload["tool_use_id"] = call_id
-        self.add(payload, "after_tool", reconstructed, call.place)
+        self.add(Draft(payload, "after_tool", reconstructed, call.place))
 
     def _add_refusal(self, record: dict[str, Any], call: Draft, text: str) -> None:
         """Add the event of a call that a classifier denied; other refusals have none."""
@@ -220,7 +219,7 @@ class _Reader(SessionReader):
         for member in ("tool_name", "tool_input", "tool_use_id"):
             payload[member] = call.payload[member]
         payload["reason"] = denial[1]
-        self.add(payload, "permission_denied", (*call.reconstructed, "reason"), call.place)
+        self.add(Draft(payload, "permission_denied", (*call.reconstructed, "reason"), call.place))
 
     # -- answers of the model
 
@@ -258,7 +257,10 @@ class _Reader(SessionReader):
         payload["tool_input"] = object_in(block, "input")
         payload["tool_use_id"] = call_id
         reconstructed = ("permission_mode",) if "permission_mode" in payload else ()
-        self.hold_call(call_id, payload, reconstructed, f"{text_in(record, 'uuid')}/{call_id}")
+        self.hold_call(
+            call_id,
+            Draft(payload, "before_tool", reconstructed, f"{text_in(record, 'uuid')}/{call_id}"),
+        )
 
     def end_turns(self) -> None:
         """Add the event of a turn that has ended: `Stop`, `SubagentStop` or `StopFailure`."""
@@ -291,7 +293,7 @@ class _Reader(SessionReader):
             if "permission_mode" in payload:
                 reconstructed = ("permission_mode",)
         payload["last_assistant_message"] = "\n".join(turn.texts)
-        self.add(payload, event, reconstructed, turn.key, at=(turn.record, turn.line))
+        self.add(Draft(payload, event, reconstructed, turn.key), (turn.record, turn.line))
 
     # -- starts, compactions, replies of hooks
 
@@ -300,13 +302,13 @@ class _Reader(SessionReader):
             self._prompt_id = text_in(record, "promptId")
             payload = self._payload("SubagentStart", record)
             reconstructed = () if self._agent_type else ("agent_type",)
-            self.add(payload, "subagent_start", reconstructed)
+            self.add(Draft(payload, "subagent_start", reconstructed))
             return
         source = source_of_start(object_in(record, "attachment"))
         payload = self._payload("SessionStart", record)
         payload["source"] = source or "startup"
         reconstructed = () if source else ("source",)
-        self._start = self.add(payload, "session_start", reconstructed)
+        self._start = self.add(Draft(payload, "session_start", reconstructed))
 
     def take_attachment(self, record: dict[str, Any]) -> None:
         attachment = object_in(record, "attachment")
@@ -340,7 +342,7 @@ class _Reader(SessionReader):
         payload["trigger"] = trigger if trigger in ("manual", "auto") else "auto"
         if payload["trigger"] != trigger:
             reconstructed += ("trigger",)
-        draft = self.add(payload, "before_compress", reconstructed)
+        draft = self.add(Draft(payload, "before_compress", reconstructed))
         duration = data.get("durationMs")
         if draft.time is not None and isinstance(duration, int | float):
             draft.time -= duration / 1000  # the record is written after the compaction
@@ -363,7 +365,7 @@ class _Reader(SessionReader):
         summary = SUMMARY.match(text)
         payload["compact_summary"] = summary[1] if summary else text
         reconstructed = (*started.reconstructed, "compact_summary")
-        self.add(payload, "post_compact", reconstructed)
+        self.add(Draft(payload, "post_compact", reconstructed))
 
     def _close_compaction(self) -> Draft | None:
         started, self._compaction = self._compaction, None

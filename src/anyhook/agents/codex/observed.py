@@ -12,7 +12,7 @@ DOCUMENTED = RuleSet(
     # "matcher is a regex string": also one that is a plain name.
     events=tuple([spec.replace(matcher_style="rust_expression") for spec in EVENTS]),
     exit_rules=EXIT_RULES,
-    bracketed_json=True,
+    output_form="anyhook.agents.codex.output:classify",
     strict=True,
     strict_members=True,
     allows_null=True,

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.program import AgentProgram, Call, Workplace
+from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace
 from anyhook.files import read_user_file
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _hook_input(tool: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
     return None if tool == "edit_file" and "command" not in arguments else arguments
 
 
-def _model_call(call: Call) -> Call:
+def _model_call(call: ScriptedCall) -> ScriptedCall:
     name, arguments = call
     if isinstance(arguments, str):
         return call
@@ -101,7 +101,7 @@ def _model_call(call: Call) -> Call:
     return call
 
 
-def _subagent_call(prompt: str) -> Call:
+def _subagent_call(prompt: str) -> ScriptedCall:
     return "multi_agent_v1.spawn_agent", {"message": prompt, "agent_type": "default"}
 
 

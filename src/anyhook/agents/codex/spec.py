@@ -41,7 +41,6 @@ MISSING_FIELDS = (
 CODEX = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     name="codex",
     title="Codex CLI",
-    event_key="hook_event_name",
     payload_keys={**dict.fromkeys(MISSING_FIELDS), "prompt_id": "turn_id"},
     documented=DOCUMENTED,
     observed=OBSERVED,
@@ -85,9 +84,7 @@ CODEX = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     strict_handlers=True,
     config_dir="{home}/.codex",
     config_variable="CODEX_HOME",
-    timeout_unit=1.0,
     zero_timeout=1.0,
-    long_timeout=6 * 3600.0,
     handler_types=HANDLER_TYPES,
     foreign_types={"http": "Claude Code"},
     # Codex names the shell with its whole path, and so do the messages of the shell.

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from anyhook.agents.session_reader import SessionReader
+from anyhook.agents.session_reader import Draft, SessionReader
 from anyhook.agents.transcripts import (
     Refusal,
     TranscriptFormat,
@@ -25,7 +25,6 @@ from anyhook.model.json import parse_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.session_reader import Draft
 
 # State, usage, instructions and reasoning: most bytes of a file. The first members of the record,
 # so that no text inside it can look like them.
@@ -137,11 +136,11 @@ class _Reader(SessionReader):
             payload = self._payload("SubagentStart", is_about_agent=True)
             payload["agent_id"] = self._thread_id
             payload["agent_type"] = self._agent_type
-            self.add(payload, "subagent_start")
+            self.add(Draft(payload, "subagent_start"))
         elif not self._is_subagent and (not self._is_started or self._is_one_turn):
             payload = self._payload("SessionStart", has_turn=False)
             payload["source"] = "resume" if self._is_started else "startup"
-            self.add(payload, "session_start", ("source",))
+            self.add(Draft(payload, "session_start", ("source",)))
         self._is_started = True
 
     def take_complete(self, data: dict[str, Any]) -> None:
@@ -159,22 +158,22 @@ class _Reader(SessionReader):
             payload["last_assistant_message"] = message if isinstance(message, str) else None
             if not self._parent_path:
                 reconstructed += ("transcript_path",)
-            self.add(payload, "subagent_stop", reconstructed)
+            self.add(Draft(payload, "subagent_stop", reconstructed))
             return
         payload = self._payload("Stop")
         payload["stop_hook_active"] = False
         payload["last_assistant_message"] = message if isinstance(message, str) else None
-        self.add(payload, "after_agent", reconstructed)
+        self.add(Draft(payload, "after_agent", reconstructed))
         if self._is_one_turn:
             payload = self._payload("SessionEnd", has_turn=False)
             del payload["model"], payload["permission_mode"]
             payload["reason"] = "other"
-            self.add(payload, "session_end", ("reason",))
+            self.add(Draft(payload, "session_end", ("reason",)))
 
     def take_abort(self, data: dict[str, Any]) -> None:
         self.queue.release()
         if not self._is_subagent and data.get("reason") == "interrupted":
-            self.add(self._payload("Interrupt"), "interrupt")
+            self.add(Draft(self._payload("Interrupt"), "interrupt"))
 
     def take_compaction(self, _data: dict[str, Any]) -> None:
         self.queue.release()
@@ -183,7 +182,7 @@ class _Reader(SessionReader):
             del payload["permission_mode"]
             payload["trigger"] = "auto"
             place = f"{self._thread_id}/{self._turn_id}/{self.line}"
-            self.add(payload, event, ("trigger",), place)
+            self.add(Draft(payload, event, ("trigger",), place))
 
     def take_prompt(self, data: dict[str, Any]) -> None:
         item = object_in(data, "item")
@@ -199,7 +198,7 @@ class _Reader(SessionReader):
             payload = self._payload("UserPromptSubmit")
             payload["prompt"] = text
             place = f"{self._thread_id}/{item_id}" if item_id else ""
-            self.add(payload, "before_prompt", place=place)
+            self.add(Draft(payload, "before_prompt", place=place))
 
     # -- calls
 
@@ -229,7 +228,7 @@ class _Reader(SessionReader):
         payload["tool_input"] = tool_input
         payload["tool_use_id"] = call_id
         place = f"{self._thread_id}/{self._turn_id}/{call_id}"
-        return self.hold_call(call_id, payload, place=place)
+        return self.hold_call(call_id, Draft(payload, "before_tool", place=place))
 
     def take_item(self, data: dict[str, Any]) -> None:
         """Read what the interface showed of a prompt, a command or a call of an MCP tool."""
@@ -292,7 +291,7 @@ class _Reader(SessionReader):
         payload["hook_event_name"] = "PostToolUse"
         payload["tool_response"] = response
         payload["tool_use_id"] = payload.pop("tool_use_id")
-        self.add(payload, "after_tool", reconstructed, call.place)
+        self.add(Draft(payload, "after_tool", reconstructed, call.place))
 
     # -- payloads
 

@@ -32,6 +32,8 @@ def _event(canonical: str, wire: str, **attributes: Any) -> EventSpec:
     """Return an event that hooks can influence; exit code 2 shows standard error to the user."""
     usual: dict[str, Any] = {
         "plain_text": PlainText.NOTHING,
+        "outcomes": DENIES,
+        "reason_audience": Audience.AGENT,
         "stdout_audience": Audience.DEBUG,
         "can_block": False,
         "handler_kinds": HANDLERS,
@@ -43,7 +45,8 @@ def _event(canonical: str, wire: str, **attributes: Any) -> EventSpec:
 
 def _notice(canonical: str, wire: str, **attributes: Any) -> EventSpec:
     """Return an event that cannot be denied."""
-    return _event(canonical, wire, **{"denial": Denial.NOTHING, **attributes})
+    usual = {"denial": Denial.NOTHING, "outcomes": None, "reason_audience": Audience.USER}
+    return _event(canonical, wire, **{**usual, **attributes})
 
 
 EVENTS = (
@@ -69,10 +72,10 @@ EVENTS = (
         "before_prompt",
         "userPromptSubmitted",
         effective_fields=VERDICT,
-        outcomes=DENIES,
         ending_outcomes=DENIES,
         field_policies={"context": "last_context"},
         payload_keys={"source": None},
+        reason_audience=Audience.USER,
     ),
     _notice(
         "prompt_transformed",
@@ -84,7 +87,6 @@ EVENTS = (
         "before_tool",
         "preToolUse",
         effective_fields=VERDICT | {"approve", "context", "tool_input"},
-        reason_audience=Audience.AGENT,
         can_block=True,
         denying_failures=frozenset({"command"}),
         default_reason="No reason provided",
@@ -95,13 +97,13 @@ EVENTS = (
         chained_fields={"tool_input": "tool_input"},
         discarded_on_denial=frozenset({"tool_input"}),
         **TOOL,
+        outcomes=None,
     ),
     _event(
         "permission_request",
         "permissionRequest",
         effective_fields=VERDICT | {"approve", "stop"},
         outcomes=frozenset({Outcome.ALLOW, Outcome.DENY}),
-        reason_audience=Audience.AGENT,
         can_block=True,
         default_reason="Permission denied by hook.",
         exit_reason="Permission denied by hook.",
@@ -130,9 +132,7 @@ EVENTS = (
         "after_tool",
         "postToolUse",
         effective_fields=VERDICT | {"context", "tool_output"},
-        outcomes=DENIES,
         denial=Denial.HIDES,
-        reason_audience=Audience.AGENT,
         chained_fields={"tool_output": "tool_response"},
         discarded_on_denial=frozenset({"context", "tool_output"}),
         **TOOL,
@@ -149,9 +149,7 @@ EVENTS = (
         "after_agent",
         "agentStop",
         effective_fields=VERDICT,
-        outcomes=DENIES,
         denial=Denial.CONTINUES,
-        reason_audience=Audience.AGENT,
         verdict_policy="last",
         payload_keys={**TRANSCRIPT, "prompt": None},
         payload_members={"stopReason": "end_turn"},
@@ -169,9 +167,7 @@ EVENTS = (
         "subagentStop",
         subject="agent_type",
         effective_fields=VERDICT | {"extra.modified_response"},
-        outcomes=DENIES,
         denial=Denial.CONTINUES,
-        reason_audience=Audience.AGENT,
         verdict_policy="last",
         discarded_on_denial=frozenset({"extra"}),
         payload_keys={

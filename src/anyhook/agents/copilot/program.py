@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.agents.program import AgentProgram, Call, Workplace
+from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace
 from anyhook.files import read_user_file
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _is_trusted(place: Workplace) -> bool:
     return any(project.is_relative_to(os.path.realpath(path)) for path in paths)
 
 
-def _subagent_call(prompt: str) -> Call:
+def _subagent_call(prompt: str) -> ScriptedCall:
     arguments = {
         "description": "a task of the probe",
         "prompt": prompt,

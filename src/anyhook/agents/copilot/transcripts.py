@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from anyhook.agents.session_reader import SessionReader
+from anyhook.agents.session_reader import Draft, SessionReader
 from anyhook.agents.transcripts import (
     Refusal,
     TranscriptFormat,
@@ -24,7 +24,7 @@ from anyhook.agents.transcripts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.session_reader import Draft, Position
+    from anyhook.agents.session_reader import Position
 
 
 # Instructions and usage. The first members of the record, so that no text inside it can look like
@@ -94,7 +94,7 @@ class _Reader(SessionReader):
         self._cwd = text_in(object_in(data, "context"), "cwd")
         payload = self._payload()
         payload["source"] = "new"
-        self._start = self.add(payload, "session_start", ("source",))
+        self._start = self.add(Draft(payload, "session_start", ("source",)))
 
     def take_hook(self, data: dict[str, Any]) -> None:
         """Read the input of a hook, which is what the payload was made of."""
@@ -107,7 +107,7 @@ class _Reader(SessionReader):
         last = self.queue.last
         if kind == "sessionStart":
             if self._start is None or self._start is not last:
-                self._start = self.add(self._payload(), "session_start")
+                self._start = self.add(Draft(self._payload(), "session_start"))
             self._replace(self._start, given)
         elif kind == "subagentStart":
             if last is not None and last.event == "subagent_start":
@@ -121,11 +121,11 @@ class _Reader(SessionReader):
         elif kind == "sessionEnd":
             self.end_turns()
             self._has_end = True
-            self._replace(self.add(self._payload(), "session_end"), given)
+            self._replace(self.add(Draft(self._payload(), "session_end")), given)
         elif kind in ONLY_FROM_HOOKS:
             event = ONLY_FROM_HOOKS[kind]
             place = f"{self.session_id}/{text_in(data, 'hookInvocationId') or self.line}"
-            self._replace(self.add(self._payload(), event, place=place), given)
+            self._replace(self.add(Draft(self._payload(), event, place=place)), given)
 
     def _replace(self, draft: Draft, given: dict[str, Any]) -> None:
         """Use the input of a hook for an event."""
@@ -143,7 +143,7 @@ class _Reader(SessionReader):
             return
         payload = self._payload()
         payload["prompt"] = text
-        draft = self.add(payload, "before_prompt")
+        draft = self.add(Draft(payload, "before_prompt"))
         given = self._inputs.pop(("userPromptSubmitted", agent_id), {})
         if given.get("prompt") == text:
             self._replace(draft, given)
@@ -152,7 +152,7 @@ class _Reader(SessionReader):
             payload = self._payload()
             payload["prompt"] = text
             payload["transformedPrompt"] = transformed
-            draft = self.add(payload, "prompt_transformed")
+            draft = self.add(Draft(payload, "prompt_transformed"))
             given = self._inputs.pop(("userPromptTransformed", agent_id), {})
             if given.get("transformedPrompt") == transformed:
                 self._replace(draft, given)
@@ -168,7 +168,7 @@ class _Reader(SessionReader):
             "agentType": text_in(data, "agentType") or name,
             "parentAgentId": parent,
         }
-        self.add(self._subagent_payload(data), "subagent_start")
+        self.add(Draft(self._subagent_payload(data), "subagent_start"))
 
     def take_subagent_end(self, data: dict[str, Any]) -> None:
         agent_id = self._agent_id
@@ -179,7 +179,7 @@ class _Reader(SessionReader):
         payload["response"] = text_in(response, "content")
         payload["stopReason"] = "end_turn"
         payload["stop_hook_active"] = False
-        draft = self.add(payload, "subagent_stop", ("response", "stop_hook_active"))
+        draft = self.add(Draft(payload, "subagent_stop", ("response", "stop_hook_active")))
         given = self._inputs.pop(("subagentStop", agent_id), None)
         if given is not None:
             self._replace(draft, given)
@@ -205,7 +205,7 @@ class _Reader(SessionReader):
         payload["toolArgs"] = object_in(data, "arguments")
         # Ids of calls repeat with some servers.
         place = f"{self.session_id}/{text_in(self.record, 'id')}/{call_id}"
-        self.hold_call(call_id, payload, place=place)
+        self.hold_call(call_id, Draft(payload, "before_tool", place=place))
 
     def take_result(self, data: dict[str, Any]) -> None:
         call = self.queue.close_call(text_in(data, "toolCallId"))
@@ -217,7 +217,7 @@ class _Reader(SessionReader):
         text = join_text_blocks(content)
         if data.get("success") is not False:
             payload["toolResult"] = {"resultType": "success", "textResultForLlm": text}
-            self.add(payload, "after_tool", place=call.place)
+            self.add(Draft(payload, "after_tool", place=call.place))
             return
         error = object_in(data, "error")
         text = text_in(error, "message") or text_in(data, "error") or text
@@ -225,7 +225,7 @@ class _Reader(SessionReader):
             call.refusal = Refusal(text)
             return
         payload["error"] = text
-        self.add(payload, "post_tool_use_failure", ("error",), call.place)
+        self.add(Draft(payload, "post_tool_use_failure", ("error",), call.place))
 
     # -- ends
 
@@ -247,7 +247,7 @@ class _Reader(SessionReader):
         payload["transcriptPath"] = str(self.path)
         payload["stopReason"] = "end_turn"
         payload["stop_hook_active"] = False
-        return self.add(payload, "after_agent", ("stop_hook_active",), at=answer)
+        return self.add(Draft(payload, "after_agent", ("stop_hook_active",)), answer)
 
     def take_shutdown(self, data: dict[str, Any]) -> None:
         self.end_turns()
@@ -258,7 +258,7 @@ class _Reader(SessionReader):
         payload = self._payload()
         is_error = text_in(data, "shutdownType") == "error"
         payload["reason"] = "error" if is_error else "complete"
-        self.add(payload, "session_end", ("reason",))
+        self.add(Draft(payload, "session_end", ("reason",)))
 
     # -- payloads
 

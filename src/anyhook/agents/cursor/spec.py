@@ -46,7 +46,6 @@ FIELDS_OF_OTHERS = (
 BASE = AgentSpec(
     name="cursor",
     title="Cursor",
-    event_key="hook_event_name",
     payload_keys={
         **dict.fromkeys(FIELDS_OF_OTHERS),
         "session_id": "conversation_id",
@@ -100,8 +99,6 @@ BASE = AgentSpec(
     entries=("handler",),
     default_type="command",
     config_dir="{home}/.cursor",
-    timeout_unit=1.0,
-    long_timeout=6 * 3600.0,
     handler_types=HANDLER_TYPES,
     foreign_types={"http": "Claude Code", "mcp_tool": "Claude Code", "agent": "Claude Code"},
     hook_environment={

@@ -94,7 +94,7 @@ OBSERVED = Differences(
         "name": "observed",
         "release": "@google/gemini-cli-core 0.61.0",
         "exit_rules": {"*": ExitRules({0: SHOWS, 1: WARNS}, other=DENIES, signal=SHOWS)},
-        "strings_are_text": True,
+        "output_form": "anyhook.agents.gemini.output:classify",
         "drops_ineffective_fields": True,
         "coercions": "anyhook.agents.gemini.coercions:COERCIONS",
         "cleared_by_invalid": REPLACED,

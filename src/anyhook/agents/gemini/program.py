@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.program import AgentProgram, Call, Workplace
+from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace
 from anyhook.files import read_user_file
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _read_object(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _subagent_call(prompt: str) -> Call:
+def _subagent_call(prompt: str) -> ScriptedCall:
     return "invoke_agent", {"agent_name": "generalist", "prompt": prompt}
 
 

@@ -42,7 +42,6 @@ CLAUDE_FIELDS = (
 GEMINI = AgentSpec(
     name="gemini",
     title="Gemini CLI",
-    event_key="hook_event_name",
     payload_keys=dict.fromkeys(CLAUDE_FIELDS),
     documented=DOCUMENTED,
     observed=OBSERVED,
@@ -80,6 +79,7 @@ GEMINI = AgentSpec(
     config_dir="{home}/.gemini",
     packages=EXTENSIONS,
     timeout_unit=0.001,
+    long_timeout=float("inf"),
     short_timeout=0.5,
     handler_types={"command": HandlerType("command", 60.0)},
     foreign_types={
@@ -94,7 +94,6 @@ GEMINI = AgentSpec(
         "GEMINI_SESSION_ID": "session_id",
         "CLAUDE_PROJECT_DIR": "project_dir",
     },
-    quotes_variables_itself=True,
     expands_env=True,
     redaction=REDACTION,
 )

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.session_reader import SessionReader
+from anyhook.agents.session_reader import Draft, SessionReader
 from anyhook.agents.transcripts import (
     LONGEST_LINE,
     Refusal,
@@ -28,7 +28,7 @@ from anyhook.agents.transcripts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.session_reader import Draft, Position
+    from anyhook.agents.session_reader import Position
     from anyhook.agents.transcripts import Problems
 
 # A change of the header that says only when the session was used last: half of all lines.
@@ -97,7 +97,7 @@ class _Reader(SessionReader):
             return
         elif isinstance(record.get("$set"), dict):
             for message in objects_in(object_in(record, "$set"), "messages"):
-                is_new = _base_id(message) not in self._messages
+                is_new = text_in(message, "id").removesuffix("_response") not in self._messages
                 if is_new:
                     self._take_message(message)
         else:
@@ -122,11 +122,13 @@ class _Reader(SessionReader):
         payload = self._payload("SessionStart", header)
         payload["source"] = "startup" if is_first else "resume"
         self.add(
-            payload,
-            "session_start",
-            ("source",) if is_first else (),
-            f"{self.session_id}/{started}",
-            at=(header, self.line),
+            Draft(
+                payload,
+                "session_start",
+                ("source",) if is_first else (),
+                f"{self.session_id}/{started}",
+            ),
+            (header, self.line),
         )
 
     def _take_message(self, record: dict[str, Any]) -> None:
@@ -154,7 +156,7 @@ class _Reader(SessionReader):
             return  # the prompt of a subagent has no event
         payload = self._payload("BeforeAgent", record)
         payload["prompt"] = text
-        self.add(payload, "before_prompt")
+        self.add(Draft(payload, "before_prompt"))
 
     def _take_answer(self, record: dict[str, Any]) -> None:
         message_id = text_in(record, "id")
@@ -198,9 +200,9 @@ class _Reader(SessionReader):
             reconstructed += ("mcp_context",)
         place = f"{self.session_id}/{place}"
         if not is_decided:
-            self.hold_call(call_id, payload, reconstructed, place)
+            self.hold_call(call_id, Draft(payload, "before_tool", reconstructed, place))
             return None
-        before = self.draft(payload, "before_tool", reconstructed, place)
+        before = self.locate(Draft(payload, "before_tool", reconstructed, place))
         self.queue.add(before)
         is_cancelled = text_in(call, "status") == "cancelled"
         before.refusal = _refusal_of(error, is_cancelled=is_cancelled)
@@ -222,7 +224,9 @@ class _Reader(SessionReader):
         reconstructed: tuple[str, ...] = ("tool_response",)
         if "mcp_context" in payload:
             reconstructed += ("mcp_context",)
-        return self.draft(payload, "after_tool", reconstructed, before.place, (call, self.line))
+        return self.locate(
+            Draft(payload, "after_tool", reconstructed, before.place), (call, self.line)
+        )
 
     def _join_response(self, record: dict[str, Any], part: dict[str, Any]) -> None:
         """Join the result of a call that the file has only in the form of the model's API."""
@@ -249,7 +253,7 @@ class _Reader(SessionReader):
         payload["prompt"] = self._prompt
         payload["prompt_response"] = "\n".join(texts)
         payload["stop_hook_active"] = False
-        self.add(payload, "after_agent", ("prompt_response", "stop_hook_active"), at=last)
+        self.add(Draft(payload, "after_agent", ("prompt_response", "stop_hook_active")), last)
 
     # -- payloads
 
@@ -287,11 +291,6 @@ def _refusal_of(error: str, *, is_cancelled: bool = False) -> Refusal | None:
     if is_cancelled or error.startswith(BLOCKED):
         return Refusal(error or CANCELLED)
     return None
-
-
-def _base_id(message: dict[str, Any]) -> str:
-    """Return the id of a message; of the results of a call in another form, that of the call."""
-    return text_in(message, "id").removesuffix("_response")
 
 
 def _main_file(path: Path) -> str:

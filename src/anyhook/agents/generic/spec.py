@@ -232,8 +232,6 @@ GENERIC = AgentSpec(
     definition_fields=frozenset({"matcher", "sequential", "hooks", "description"}),
     handler_fields=frozenset({"name", "type", "description", "timeout", "env"}),
     config_dir="{home}/.anyhook",
-    timeout_unit=1.0,
-    long_timeout=6 * 3600.0,
     handler_types={"command": HandlerType("command", 60.0, programs=True)},
     hook_environment={"ANYHOOK_PROJECT_DIR": "project_dir", "ANYHOOK_SESSION_ID": "session_id"},
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from anyhook.agents.program import AgentProgram, Call, Workplace
+from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +73,7 @@ def _project_files(_place: Workplace) -> Mapping[str, object]:
     return _installed_package(PROJECT_FOLDER)
 
 
-def _subagent_call(prompt: str) -> Call:
+def _subagent_call(prompt: str) -> ScriptedCall:
     return "task", {"description": "a task", "prompt": prompt, "subagent_type": "general"}
 
 

@@ -34,13 +34,15 @@ BATCH_TIMEOUT = 15.0
 def _event(
     canonical: str, wire: str, plain_text: PlainText = PlainText.SYSTEM_MESSAGE, **attributes: Any
 ) -> EventSpec:
-    """Return an event that hooks can influence."""
+    """Return an event that hooks can deny, with the reason for the agent."""
     return EventSpec(
         canonical,
         wire,
         plain_text=plain_text,
         **{
             "matcher_style": "listed",
+            "outcomes": DENIES,
+            "reason_audience": Audience.AGENT,
             "chained_fields": SEQUENCE.get(canonical, EMPTY),
             "stdout_audience": Audience.DEBUG,
             "prompt_refusals": REFUSAL,
@@ -56,6 +58,8 @@ def _notice(canonical: str, wire: str, **attributes: Any) -> EventSpec:
         wire,
         **{
             "denial": Denial.NOTHING,
+            "outcomes": None,
+            "reason_audience": Audience.USER,
             "can_block": False,
             "block_audience": Audience.DEBUG,
             "effective_fields": frozenset(),
@@ -71,18 +75,16 @@ EVENTS = (
         "PreToolUse",
         subject="tool_name",
         effective_fields=BLOCK | {"approve", "context", "tool_input"},
-        reason_audience=Audience.AGENT,
         required_arguments=VOCABULARY.required,
         field_policies={"tool_input": "replace_whole"},
+        outcomes=None,
     ),
     _event(
         "after_tool",
         "PostToolUse",
         subject="tool_name",
         effective_fields=BLOCK | {"context"},
-        outcomes=DENIES,
         denial=Denial.HIDES,
-        reason_audience=Audience.AGENT,
     ),
     _notice(
         "post_tool_use_failure",
@@ -94,9 +96,7 @@ EVENTS = (
         "post_tool_batch",
         "PostToolBatch",
         effective_fields=BLOCK | {"context"},
-        outcomes=DENIES,
         denial=Denial.HIDES,
-        reason_audience=Audience.AGENT,
         max_timeouts=dict.fromkeys(Layer, BATCH_TIMEOUT),
     ),
     _notice(
@@ -115,6 +115,7 @@ EVENTS = (
         outcomes=ASKS,
         discarded_on_denial=frozenset({"context"}),
         payload_keys={"source": None},
+        reason_audience=Audience.USER,
     ),
     _event(
         "user_prompt_expansion",
@@ -122,11 +123,11 @@ EVENTS = (
         PlainText.CLEAN_CONTEXT,
         subject="command_name",
         effective_fields=BLOCK | {"context"},
-        outcomes=DENIES,
         discarded_on_denial=frozenset({"context"}),
         chained_fields={"context": "prompt"},
         optional_fields=frozenset({"expansion_type"}),
         payload_keys={"expansion_type": None, "command_source": None},
+        reason_audience=Audience.USER,
     ),
     _notice(
         "session_start",
@@ -165,9 +166,7 @@ EVENTS = (
         "after_agent",
         "Stop",
         effective_fields=BLOCK | {"stop", "stop_reason", "context"},
-        outcomes=DENIES,
         denial=Denial.CONTINUES,
-        reason_audience=Audience.AGENT,
         optional_fields=frozenset({"prompt_response"}),
         payload_keys={
             "prompt": None,
@@ -197,9 +196,7 @@ EVENTS = (
         "SubagentStop",
         subject="agent_type",
         effective_fields=BLOCK,
-        outcomes=DENIES,
         denial=Denial.CONTINUES,
-        reason_audience=Audience.AGENT,
         payload_keys={"prompt_response": "last_assistant_message", "session_crons": "crons"},
     ),
     _notice(
@@ -216,7 +213,6 @@ EVENTS = (
         subject="tool_name",
         effective_fields=BLOCK | {"approve", "tool_input", "stop", "extra.updated_permissions"},
         outcomes=frozenset({Outcome.ALLOW, Outcome.DENY}),
-        reason_audience=Audience.AGENT,
         field_policies={"tool_input": "replace_whole"},
         prompt_refusals=(EMPTY, EMPTY),
     ),
@@ -225,14 +221,10 @@ EVENTS = (
         "todo_created",
         "TodoCreated",
         effective_fields=BLOCK,
-        outcomes=DENIES,
-        reason_audience=Audience.AGENT,
     ),
     _event(
         "todo_completed",
         "TodoCompleted",
         effective_fields=BLOCK,
-        outcomes=DENIES,
-        reason_audience=Audience.AGENT,
     ),
 )

@@ -16,8 +16,7 @@ DOCUMENTED = RuleSet(
     release="docs/features/hooks.md of 0.24.4",
     events=EVENTS,
     exit_rules={"*": EXITS},
-    values_are_text=True,
-    broken_objects_fail=True,
+    output_form="anyhook.agents.qwen.output:classify",
     last_duplicate_wins=True,
     needs_json_content_type=True,
 )

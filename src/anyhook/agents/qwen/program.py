@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from anyhook.agents.gemini.program import folder_is_trusted
-from anyhook.agents.program import AgentProgram, Call, Workplace
+from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ def _trust_files(place: Workplace) -> Mapping[str, object]:
     return {".qwen/trustedFolders.json": {os.path.realpath(place.project): "TRUST_FOLDER"}}
 
 
-def _subagent_call(prompt: str) -> Call:
+def _subagent_call(prompt: str) -> ScriptedCall:
     arguments = {
         "description": "a task of the probe",
         "prompt": prompt,

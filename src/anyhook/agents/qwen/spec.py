@@ -83,7 +83,6 @@ QWEN = GEMINI.replace(
         "GEMINI_PROJECT_DIR": "project_dir",
         "QWEN_CODE_SESSION_ID": "session_id",
     },
-    quotes_variables_itself=False,
     redaction=None,
     web=WEB,
 )

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from anyhook.agents.session_reader import SessionReader
+from anyhook.agents.session_reader import Draft, SessionReader
 from anyhook.agents.transcripts import (
     Refusal,
     TranscriptFormat,
@@ -28,7 +28,7 @@ from anyhook.agents.transcripts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.session_reader import Draft, Position
+    from anyhook.agents.session_reader import Position
 
 
 # Snapshots, and telemetry of everything but calls. The first members of the record, so that no
@@ -100,11 +100,11 @@ class _Reader(SessionReader):
             payload = self._payload("SubagentStart", record)
             agent_type = self._agent_type or text_in(record, "agentName")
             payload["agent_type"] = agent_type
-            self.add(payload, "subagent_start")
+            self.add(Draft(payload, "subagent_start"))
             return
         payload = self._payload("SessionStart", record)
         payload["source"] = "startup"
-        self.add(payload, "session_start", ("source",))
+        self.add(Draft(payload, "session_start", ("source",)))
 
     def take_user(self, record: dict[str, Any]) -> None:
         self.end_turns()
@@ -117,7 +117,7 @@ class _Reader(SessionReader):
         if text:
             payload = self._payload("UserPromptSubmit", record)
             payload["prompt"] = text
-            self.add(payload, "before_prompt")
+            self.add(Draft(payload, "before_prompt"))
 
     # -- calls
 
@@ -135,7 +135,7 @@ class _Reader(SessionReader):
             payload["tool_use_id"] = call_id
             payload["tool_call_id"] = call_id
             place = f"{text_in(record, 'uuid')}/{call_id}"
-            self.hold_call(call_id, payload, ("tool_use_id",), place)
+            self.hold_call(call_id, Draft(payload, "before_tool", ("tool_use_id",), place))
 
     def take_system(self, record: dict[str, Any]) -> None:
         data = object_in(record, "systemPayload")
@@ -181,7 +181,7 @@ class _Reader(SessionReader):
             if error.startswith(CLASSIFIER):
                 payload["hook_event_name"] = "PermissionDenied"
                 payload["reason"] = CLASSIFIER_REASON
-                self.add(payload, "permission_denied", ("reason",), call.place)
+                self.add(Draft(payload, "permission_denied", ("reason",), call.place))
             return
         if is_not_run:  # a hook denied it
             call.refusal = Refusal(error)
@@ -195,7 +195,7 @@ class _Reader(SessionReader):
             payload["hook_event_name"] = "PostToolUseFailure"
             payload["error"] = error
             payload["is_interrupt"] = is_cancelled
-            self.add(payload, "post_tool_use_failure", reconstructed, call.place)
+            self.add(Draft(payload, "post_tool_use_failure", reconstructed, call.place))
             return
         payload["hook_event_name"] = "PostToolUse"
         text = text_in(response, "output")
@@ -204,7 +204,7 @@ class _Reader(SessionReader):
         content = [{"text": text}] if is_mcp else text
         payload["tool_response"] = {"llmContent": content, "returnDisplay": _display(result, text)}
         reconstructed += ("tool_response",)
-        self.add(payload, "after_tool", reconstructed, call.place)
+        self.add(Draft(payload, "after_tool", reconstructed, call.place))
 
     # -- ends
 
@@ -227,7 +227,7 @@ class _Reader(SessionReader):
             payload["agent_type"] = self._agent_type or text_in(record, "agentName")
             payload["agent_transcript_path"] = str(self.path)
         payload["last_assistant_message"] = text
-        self.add(payload, event, ("stop_hook_active",), at=answer)
+        self.add(Draft(payload, event, ("stop_hook_active",)), answer)
 
     def _add_compaction(self, record: dict[str, Any], data: dict[str, Any]) -> None:
         self.end_turns()
@@ -237,17 +237,17 @@ class _Reader(SessionReader):
         reconstructed = () if trigger in ("manual", "auto") else ("trigger",)
         payload = self._payload("PreCompact", record)
         payload["trigger"] = "manual" if is_manual else "auto"
-        self.add(payload, "before_compress", reconstructed)
+        self.add(Draft(payload, "before_compress", reconstructed))
         payload = self._payload("PostCompact", record)
         payload["trigger"] = "manual" if is_manual else "auto"
         history = objects_in(data, "compressedHistory")
         text = join_text_blocks(history[0].get("parts")) if history else ""
         summary = SUMMARY.match(text)
         payload["compact_summary"] = summary[0] if summary else text
-        self.add(payload, "post_compact", (*reconstructed, "compact_summary"))
+        self.add(Draft(payload, "post_compact", (*reconstructed, "compact_summary")))
         payload = self._payload("SessionStart", record)
         payload["source"] = "compact"
-        self.add(payload, "session_start")
+        self.add(Draft(payload, "session_start"))
 
     # -- payloads
 

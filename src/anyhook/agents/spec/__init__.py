@@ -89,7 +89,8 @@ class OutputField(Record, kw_only=False):
     Attributes:
         path: Keys from the root of the reply.
         field: Field of `Answer`; `extra.NAME` for an entry of `extra`.
-        kind: How it is read and written, a key of `anyhook.agents.reply_members.MEMBER_READERS`.
+        kind: How it is read and written: a key of `anyhook.agents.values.VALUE_KINDS`, or the name
+            of a method of `anyhook.agents.decode`: `decision` for `read_decision`.
         events: Canonical names of the events whose replies have it; `None` for all.
         words: For a decision: word (or `true`, `false`) to the verdict and whether it approves.
         legacy: Whether it is read but never written.
@@ -240,8 +241,6 @@ class AgentSpec(Record):
             repository), `cwd`, `session_id`, `hook_dir` (of the settings file), or `=TEXT` for a
             fixed text.
         protected_environment: Those of them that `env` of a handler does not override.
-        quotes_variables_itself: Whether the agent quotes the values that it substitutes in command
-            lines, so that authors write no quotes.
         env_file: The file in which hooks set variables for shell commands, if there is one.
         stripped_prefixes: Prefixes of variables that commands do not inherit.
         expands_env: Whether environment variables in settings files are substituted.
@@ -251,7 +250,7 @@ class AgentSpec(Record):
 
     name: str
     title: str
-    event_key: str
+    event_key: str = "hook_event_name"
     raw_key: str | None = None
     agent_key: str | None = None
     payload_keys: Mapping[str, str | None] = EMPTY
@@ -315,17 +314,16 @@ class AgentSpec(Record):
     config_dir: str
     config_variable: str | None = None
     packages: Extensions | Plugins | None = None
-    timeout_unit: float
+    timeout_unit: float = 1.0
     zero_timeout: float = 0.0
     short_timeout: float = 0.0
-    long_timeout: float = float("inf")
+    long_timeout: float = 6 * 3600.0
     handler_types: Mapping[str, HandlerType]
     foreign_types: Mapping[str, str] = EMPTY
     shell: tuple[tuple[str, ...], ...] = (("bash", "-c"), ("sh", "-c"))
     shells: Mapping[str, tuple[tuple[str, ...], ...]] = EMPTY
     hook_environment: Mapping[str, str]
     protected_environment: frozenset[str] = frozenset()
-    quotes_variables_itself: bool = False
     env_file: EnvFileRules | None = None
     stripped_prefixes: tuple[str, ...] = ()
     expands_env: bool = False

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from anyhook.agents.printed import PrintedOutput
     from anyhook.model.answers import Answer, Outcome
     from anyhook.model.event import Event
     from anyhook.model.layers import Layer
@@ -419,17 +420,10 @@ class RuleSet(Record):
         release: The reference or the release that it describes.
         events: The events of the agent.
         exit_rules: Canonical name of an event to its exit rules; `*` for all other events.
-        objects_only: Whether only text from `{` to `}` is JSON; otherwise any JSON text is.
-        bracketed_json: Whether text is JSON if it begins with `{` or `[`, and must be an object
-            then; other text is plain, also if it is JSON.
-        strings_are_text: Whether a JSON string is plain text, with its quotes.
+        output_form: `module:NAME` of the function that returns what a stream of a command is
+            (`anyhook.agents.printed.PrintedOutput`).
         ignores_text_bodies: Whether an HTTP answer that is not JSON is not output; otherwise the
             hook has failed.
-        reports_progress: Whether lines of the output that are objects with `"type": "progress"`
-            are messages for the user and no part of the reply.
-        values_are_text: Whether any JSON but an object is plain text.
-        broken_objects_fail: Whether text that starts with `{` and is not JSON is malformed, and not
-            plain text.
         text_reason: Reason of the allowance that plain text is, if it has one.
         warning_reason: The same for a command that failed, with `{text}`.
         async_replies: Whether a command whose output starts with the object `{"async": true}`
@@ -488,13 +482,8 @@ class RuleSet(Record):
     events: tuple[EventSpec, ...]
     exit_rules: Mapping[str, ExitRules]
     merged_by_agent: frozenset[str] = frozenset()
-    objects_only: bool = False
-    bracketed_json: bool = False
-    strings_are_text: bool = False
+    output_form: str = "anyhook.agents.printed:classify"
     ignores_text_bodies: bool = False
-    reports_progress: bool = False
-    values_are_text: bool = False
-    broken_objects_fail: bool = False
     text_reason: str | None = None
     warning_reason: str | None = None
     async_replies: bool = False
@@ -560,6 +549,12 @@ class RuleSet(Record):
     def version(self) -> str:
         """The version of the release, without the name of the program: `2.1.330`."""
         return self.release.rpartition(" ")[2]
+
+    @cached_property
+    def classify(self) -> Callable[[str], PrintedOutput]:
+        """The function that `output_form` names."""
+        function: Callable[[str], PrintedOutput] = load_object(self.output_form)
+        return function
 
     @cached_property
     def loaded_coercions(self) -> Coercions | None:

@@ -118,7 +118,7 @@ OBSERVED = Differences(
         "name": "observed",
         "release": "engine of Gemini CLI 0.23",
         "exit_rules": {"*": EXITS},
-        "strings_are_text": True,
+        "output_form": "anyhook.agents.gemini.output:classify",
         "drops_ineffective_fields": True,
         "sequence_scope": "all",
         "ends_sequence": False,

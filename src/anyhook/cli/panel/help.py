@@ -24,6 +24,7 @@ KEYS = (
     ("s", "let it run without deciding, or let it decide", "anyhook shadow, anyhook enable"),
     ("t", "review what is not trusted, and trust it", "anyhook trust"),
     ("f", "fire an event at it and see the timeline", "anyhook fire EVENT"),
+    ("l", "label past calls that it would have stopped", "anyhook score HOOK --history --label"),
     ("a", "the calls that hook files denied; allow one once", "anyhook allow"),
     ("e", "open its line in $EDITOR", ""),
     ("p", "problems, and remedies for some", "anyhook check, anyhook check --fix"),

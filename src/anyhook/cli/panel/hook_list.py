@@ -22,6 +22,7 @@ from anyhook.cli.panel.denied_calls import DeniedCallsScreen
 from anyhook.cli.panel.details import DetailScreen
 from anyhook.cli.panel.fire import FireScreen
 from anyhook.cli.panel.help import HelpScreen
+from anyhook.cli.panel.past_calls import PastCallsScreen
 from anyhook.cli.panel.past_results import read_results
 from anyhook.cli.panel.problems import ProblemScreen
 from anyhook.cli.panel.rows import (
@@ -37,6 +38,7 @@ from anyhook.cli.panel.trust_review import TrustScreen
 from anyhook.cli.render import count_of
 from anyhook.errors import AnyhookError
 from anyhook.manage.paths import show_path
+from anyhook.manage.redteam import EVENT
 from anyhook.model.layers import Layer
 
 if TYPE_CHECKING:
@@ -77,6 +79,7 @@ class HookList(PanelScreen):
         Binding("escape", "clear", "clear the filter", show=False),
         Binding("enter", "details", "details", show=False),
         Binding("a", "denied_calls", "denied calls", show=False),
+        Binding("l", "past_calls", "past calls", show=False),
         Binding("s", "shadow", "shadow", show=False),  # 80 columns have no room; the details do
         Binding("r", "reload", "read again", show=False),
         Binding("j,down", "move(1)", "down", show=False),
@@ -325,6 +328,16 @@ class HookList(PanelScreen):
     def action_denied_calls(self) -> None:
         """Show the calls that hook files have denied, to allow one once."""
         self.app.push_screen(DeniedCallsScreen(self.state))
+
+    def action_past_calls(self) -> None:
+        """Show what the hook would have stopped of past calls, to label it."""
+        hook = self._selected_except_recorder()
+        if hook is None:
+            return
+        if hook.row.definition.event != EVENT or not hook.is_on:
+            self.report_notice(f"{hook.row.label} is off, or decides no calls of tools")
+            return
+        self.app.push_screen(PastCallsScreen(self.state, hook))
 
     @work(exclusive=True, group="switch")
     async def _switch(self, hook: PanelHook) -> None:

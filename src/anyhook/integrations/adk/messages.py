@@ -6,12 +6,17 @@ back as the very same object, so bytes, signatures and function calls are never 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from anyhook.integrations.model_api import ShownRequest, ShownResponse, is_tool_allowed
+from anyhook.integrations.model_api import (
+    OriginalParts,
+    ShownRequest,
+    ShownResponse,
+    is_tool_allowed,
+)
 from anyhook.model.json import dump_json
 
 if TYPE_CHECKING:
@@ -40,8 +45,7 @@ class _Translator:
         return parts
 
     def rebuild(self, content: types.Content | None, role: str, parts: list[Any]) -> list[Any]:
-        originals = [] if content is None else _original_parts(to_json(content), content)
-        return [_rebuild_content({"role": role, "parts": parts}, originals)]
+        return [_rebuild_content(content, role, parts)]
 
 
 def shown_request(request: LlmRequest) -> ShownRequest:
@@ -76,8 +80,7 @@ def shown_response(response: LlmResponse) -> ShownResponse:
 
 def changed_response(response: LlmResponse, changes: ResponseChanges) -> LlmResponse:
     """Return a response with the changes of hooks."""
-    originals = _original_parts(to_json(response.content), response.content)
-    content = _rebuild_content({"role": "model", "parts": changes.parts}, originals)
+    content = _rebuild_content(response.content, "model", changes.parts)
     update: dict[str, Any] = {"content": content}
     if changes.finish_reason is not None:
         update["finish_reason"] = types.FinishReason(changes.finish_reason)
@@ -97,45 +100,23 @@ def error_response(code: str, reason: str) -> LlmResponse:
     return LlmResponse(error_code=code, error_message=reason)
 
 
-class _OriginalPart(NamedTuple):
-    """A part of a content, and the JSON that hooks saw of it."""
-
-    json: dict[str, Any]
-    part: types.Part
-
-
-def _original_parts(entry: dict[str, Any], content: types.Content | None) -> list[_OriginalPart]:
-    pairs = zip(entry.get("parts", ()), _parts_of(content), strict=True)
-    return [_OriginalPart(json, part) for json, part in pairs]
-
-
 def _parts_of(content: types.Content | None) -> list[types.Part]:
     if content is None or content.parts is None:
         return []
     return content.parts
 
 
-def _rebuild_content(entry: dict[str, Any], originals: Sequence[_OriginalPart]) -> types.Content:
-    """Return the content of its JSON; a part whose JSON is an original's is that very object."""
-    remaining = list(originals)
+def _rebuild_content(
+    content: types.Content | None, role: str, new_parts: Sequence[Any]
+) -> types.Content:
+    """Return a content with the parts that hooks left; those they did not change are the same."""
+    originals = OriginalParts(to_json(content).get("parts", ()), _parts_of(content))
     parts: list[types.Part] = []
-    for part in entry.get("parts") or ():
-        original = _take_original(remaining, part)
-        if original is not None:
-            parts.append(original)
-        else:
-            # Only the JSON mode of validation decodes bytes from base64.
-            parts.append(types.Part.model_validate_json(dump_json(part)))
-    return types.Content(role=entry.get("role"), parts=parts)
-
-
-def _take_original(originals: list[_OriginalPart], part: dict[str, Any]) -> types.Part | None:
-    """Remove and return the first original with the JSON of a part; `None` if none has it."""
-    for index, original in enumerate(originals):
-        if original.json == part:
-            del originals[index]
-            return original.part
-    return None
+    for part in new_parts:
+        original = originals.take(part)
+        # Only the JSON mode of validation decodes bytes from base64.
+        parts.append(original or types.Part.model_validate_json(dump_json(part)))
+    return types.Content(role=role, parts=parts)
 
 
 def select_tools(request: LlmRequest, choice: ToolConfig) -> None:

@@ -41,14 +41,13 @@ from anyhook.integrations.adk.state import (
 )
 from anyhook.integrations.adk.tools import ToolCalls, error_of, is_waiting
 from anyhook.integrations.adk.turns import is_last_agent, next_prompt, rewind
-from anyhook.integrations.factory import SessionFactory, load_engine
+from anyhook.integrations.factory import MODEL_EVENTS, LoadedHooks, SessionFactory
 from anyhook.integrations.framework import Framework
 from anyhook.integrations.results import tag_context
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Coroutine
-    from typing import Self, Unpack
+    from typing import Unpack
 
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.agents.context import Context
@@ -59,7 +58,7 @@ if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
 
     from anyhook.engine.engine import Engine
-    from anyhook.integrations.options import LoadOptions, SessionOptions
+    from anyhook.integrations.options import SessionOptions
     from anyhook.model.llm import LLMRequest
 
 ADK = Framework(
@@ -72,7 +71,6 @@ CONTINUE_CALL = "anyhook_continue"
 """Function call that keeps an agent running; no model, user or history ever sees it."""
 PLACEHOLDER = "[a hook kept this prompt from the agent]"
 """What ADK remembers in place of a denied prompt: it stores every message of its user."""
-MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
 EVENTS_WITHOUT_LIVE = (*MODEL_EVENTS, "before_prompt", "after_agent")
 """Events that do not fire in a live (audio or video) conversation."""
 
@@ -93,7 +91,7 @@ def _unless_idle(
     return call
 
 
-class AnyhookPlugin(BasePlugin):
+class AnyhookPlugin(BasePlugin, LoadedHooks):
     """Lets the hooks of an engine decide in every agent of a runner.
 
     Args:
@@ -108,20 +106,9 @@ class AnyhookPlugin(BasePlugin):
         super().__init__(name=name)
         self.engine = engine
         self._factory = SessionFactory(engine, ADK, options)
-        self._owns_engine = False
         self._states: dict[tuple[str, str, str], SessionState] = {}
         self._tool_calls = ToolCalls()
         self._summarizers: dict[int, HookedSummarizer] = {}
-
-    @classmethod
-    def load(
-        cls, project_dir: str | os.PathLike[str] | None = None, **options: Unpack[LoadOptions]
-    ) -> Self:
-        """Load the hooks of a project, see `load_engine`; closing the plugin closes the engine."""
-        engine, session_options = load_engine(project_dir, options)
-        plugin = cls(engine, **session_options)
-        plugin._owns_engine = True
-        return plugin
 
     @property
     def is_idle(self) -> bool:
@@ -150,8 +137,7 @@ class AnyhookPlugin(BasePlugin):
             for summarizer in self._summarizers.values():
                 summarizer.remove()
             self._summarizers.clear()
-            if self._owns_engine:
-                self.engine.close()
+            self._close_engine()
 
     def _state_of(self, context: InvocationContext | Context) -> SessionState:
         """Return the session that a context belongs to; a new one if it is the first."""

@@ -11,8 +11,8 @@ from claude_agent_sdk.types import HookEvent
 
 from anyhook.agents import get_agent
 from anyhook.agents.capabilities import Support, support
+from anyhook.agents.encode import answer_of, encode_answer
 from anyhook.agents.payloads import decode_event
-from anyhook.agents.replies import answer_of, encode_answer
 from anyhook.agents.spec import Denial
 from anyhook.agents.tool_results import read_tool_result
 from anyhook.agents.translate import call_of, counterparts, translate_answer, translate_event

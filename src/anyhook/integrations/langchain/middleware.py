@@ -14,7 +14,7 @@ from langchain.agents.middleware.types import (
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
-from anyhook.integrations.factory import SessionFactory, load_engine
+from anyhook.integrations.factory import MODEL_EVENTS, LoadedHooks, SessionFactory
 from anyhook.integrations.framework import Framework
 from anyhook.integrations.langchain.calls import (
     ask_model,
@@ -35,7 +35,6 @@ from anyhook.integrations.langchain.waiting import as_async, run_without_loop, w
 from anyhook.integrations.results import tag_context
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
     from types import TracebackType
     from typing import Self, Unpack
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
     from anyhook.integrations.langchain.calls import ModelHandler, ToolHandler
     from anyhook.integrations.langchain.waiting import Wait
-    from anyhook.integrations.options import LoadOptions, SessionOptions
+    from anyhook.integrations.options import SessionOptions
     from anyhook.integrations.session import Session
 
 LANGCHAIN = Framework(
@@ -62,7 +61,6 @@ LANGCHAIN = Framework(
         ),
     },
 )
-MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
 
 
 class AnyhookState(AgentState[Any]):
@@ -71,7 +69,7 @@ class AnyhookState(AgentState[Any]):
     anyhook_session: NotRequired[Annotated[str, PrivateStateAttr]]
 
 
-class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
+class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any], LoadedHooks):
     """Lets hooks decide, in `invoke`, `stream` and their asynchronous forms.
 
     Put it first in `middleware=[…]`: hooks then see what the user and the model really get.
@@ -106,22 +104,11 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         self.engine = engine
         self._factory = SessionFactory(engine, LANGCHAIN, options)
         self._sessions = Sessions(self._factory)
-        self._owns_engine = False
-
-    @classmethod
-    def load(
-        cls, project_dir: str | os.PathLike[str] | None = None, **options: Unpack[LoadOptions]
-    ) -> Self:
-        """Load the hooks of a project, see `load_engine`; the end of a block closes the engine."""
-        engine, session_options = load_engine(project_dir, options)
-        middleware = cls(engine, **session_options)
-        middleware._owns_engine = True
-        return middleware
 
     def _close(self) -> None:
         """Close the engine when the outermost block has ended."""
-        if self._owns_engine and not self._sessions.is_in_block:
-            self.engine.close()
+        if not self._sessions.is_in_block:
+            self._close_engine()
 
     async def __aenter__(self) -> Self:
         self._sessions.enter_block()

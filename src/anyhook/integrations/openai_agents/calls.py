@@ -38,7 +38,7 @@ _failures: ContextVar[list[str] | None] = ContextVar("anyhook_openai_agents_fail
 
 
 @dataclass
-class ToolResult:
+class FunctionResult:
     """What a tool returned.
 
     Attributes:
@@ -52,7 +52,7 @@ class ToolResult:
     exception: Exception | None = None
 
 
-Invoke = Callable[[dict[str, Any]], Awaitable[ToolResult]]
+Invoke = Callable[[dict[str, Any]], Awaitable[FunctionResult]]
 """Runs a tool with the arguments that hooks leave."""
 
 
@@ -134,9 +134,9 @@ async def call_tool(
     return CallOutput(output, texts, replaced=returned.replaced or chain.requested is not None)
 
 
-async def _report_missing_tool(name: str, _arguments: dict[str, Any]) -> ToolResult:
+async def _report_missing_tool(name: str, _arguments: dict[str, Any]) -> FunctionResult:
     text = f"there is no tool {name} to run in place of the result"
-    return ToolResult(text, error=text)
+    return FunctionResult(text, error=text)
 
 
 def denial_text(run: ToolRun) -> str:
@@ -225,7 +225,7 @@ def recording_failures(tool: FunctionTool) -> FunctionTool:
 
 async def run_function(
     tool: FunctionTool, context: Any, text: str, arguments: dict[str, Any]
-) -> ToolResult:
+) -> FunctionResult:
     """Run a copy that `recording_failures` made, with the arguments that hooks leave."""
     new_text = format_arguments(text, arguments)
     if new_text is not text:
@@ -235,7 +235,7 @@ async def run_function(
     try:
         output = await invoke_function_tool(function_tool=tool, context=context, arguments=new_text)
     except Exception as error:  # noqa: BLE001 - raised again when hooks have seen it
-        return ToolResult(str(error), error_text(error), error)
+        return FunctionResult(str(error), error_text(error), error)
     finally:
         _failures.reset(token)
-    return ToolResult(output, failures[-1] if failures else None)
+    return FunctionResult(output, failures[-1] if failures else None)

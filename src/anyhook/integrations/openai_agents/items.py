@@ -22,6 +22,7 @@ from agents import ModelResponse, Usage
 from anyhook.integrations.host_tools import text_of
 from anyhook.integrations.model_api import (
     SAMPLING,
+    OriginalParts,
     ShownRequest,
     ShownResponse,
     usage_metadata,
@@ -79,17 +80,13 @@ class ItemTranslator:
         """Return the items of parts: each call, output and the like is one, texts are a message."""
         items: list[Any] = []
         content: list[Any] = []
-        originals = _content_of(item) if _is_message(item) else []
-        shown = [_part_from_content(part) for part in originals]
+        old_content = _content_of(item) if _is_message(item) else []
+        originals = OriginalParts(map(_part_from_content, old_content), old_content)
         for part in parts:
             if _represents_item(part):
                 items.append(_item_from_part(item, part))
-            elif part in shown:
-                index = shown.index(part)
-                content.append(originals.pop(index))
-                del shown[index]
             else:
-                content.append(part)
+                content.append(originals.take(part) or part)
         if content:
             items.insert(0, _message_of(item, role, content))
         return items

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from agents import Model, ModelProvider, ModelResponse, RunErrorHandlerResult, Usage
+from anyhook.integrations.factory import MODEL_EVENTS
 from anyhook.integrations.model_api import is_tool_allowed
 from anyhook.integrations.openai_agents.items import (
     changed_output,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from anyhook.integrations.results import ModelCall
     from anyhook.model.llm import LLMRequest, ToolConfig
 
-MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
 POSITIONAL_ARGUMENTS = (
     "system_instructions",
     "input",

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agents.run import AgentRunner
 
-from anyhook.integrations.factory import SessionFactory, load_engine
+from anyhook.integrations.factory import LoadedHooks, SessionFactory
 from anyhook.integrations.kept import KeptSession, session_of_run
 from anyhook.integrations.openai_agents.copies import restore_agents, restore_event
 from anyhook.integrations.openai_agents.state import WITHOUT_HOSTED_TOOLS, SessionState
 from anyhook.integrations.openai_agents.turn import Turn, has_history, turn_block
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import AsyncIterator, Mapping
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
 
     from agents import Agent, RunResult, RunResultStreaming, RunState, TResponseInputItem
     from anyhook.engine.engine import Engine
-    from anyhook.integrations.options import LoadOptions, SessionOptions
+    from anyhook.integrations.options import SessionOptions
     from anyhook.integrations.session import Session
 
 
-class AnyhookRunner:
+class AnyhookRunner(LoadedHooks):
     """Runs agents as `agents.Runner` does, and lets hooks decide.
 
     Every run is a session of its own. Inside an `async with` block runs are turns of one session,
@@ -71,19 +70,8 @@ class AnyhookRunner:
         self._session_id = session_id
         self._cwd = cwd
         self._source = source
-        self._owns_engine = False
         self._is_in_block = False
         self._kept: dict[str | None, KeptSession] = {}
-
-    @classmethod
-    def load(
-        cls, project_dir: str | os.PathLike[str] | None = None, **options: Unpack[LoadOptions]
-    ) -> Self:
-        """Load the hooks of a project, see `load_engine`; a block (`async with`) closes it."""
-        engine, session_options = load_engine(project_dir, options)
-        runner = cls(engine, **session_options)
-        runner._owns_engine = True
-        return runner
 
     async def __aenter__(self) -> Self:
         self._is_in_block = True
@@ -101,8 +89,7 @@ class AnyhookRunner:
             for each in kept.values():
                 await each.session.end(reason)
         finally:
-            if self._owns_engine:
-                self.engine.close()
+            self._close_engine()
 
     async def run(
         self,

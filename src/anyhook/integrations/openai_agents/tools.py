@@ -8,7 +8,7 @@ import inspect
 import json
 import shlex
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from agents.editor import ApplyPatchOperation, ApplyPatchResult
 from agents.util._approvals import evaluate_function_tool_approval
@@ -34,7 +34,7 @@ from agents import (
 from anyhook.integrations.framework import missing_for
 from anyhook.integrations.host_tools import text_of
 from anyhook.integrations.openai_agents.calls import (
-    ToolResult,
+    FunctionResult,
     call_tool,
     denial_text,
     error_text,
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from agents.tool_context import ToolContext
 
+    from anyhook.integrations.openai_agents.calls import CallOutput
     from anyhook.integrations.openai_agents.state import SessionState
 
 HOSTED_TOOLS = (
@@ -178,18 +179,18 @@ def _use_replacement(data: Any) -> ToolGuardrailFunctionOutput:
     return ToolGuardrailFunctionOutput.allow()
 
 
-async def _run(function: Callable[..., Any], *arguments: Any) -> ToolResult:
+async def _run(function: Callable[..., Any], *arguments: Any) -> FunctionResult:
     """Run a function of the program, plain or async."""
     try:
         output = function(*arguments)
-        return ToolResult(await output if inspect.isawaitable(output) else output)
+        return FunctionResult(await output if inspect.isawaitable(output) else output)
     except Exception as error:  # noqa: BLE001 - raised again when hooks have seen it
-        return ToolResult(str(error), error_text(error), error)
+        return FunctionResult(str(error), error_text(error), error)
 
 
 def _hook_custom_tool(tool: CustomTool) -> CustomTool:
     async def invoke(context: ToolContext[Any], text: str) -> Any:
-        async def run(arguments: dict[str, Any]) -> ToolResult:
+        async def run(arguments: dict[str, Any]) -> FunctionResult:
             return await _run(tool.on_invoke_tool, context, str(arguments.get("input", "")))
 
         output = await call_tool(tool, {"input": text}, run, context.tool_call_id, context)
@@ -200,23 +201,31 @@ def _hook_custom_tool(tool: CustomTool) -> CustomTool:
     return hooked
 
 
-def _hook_shell(tool: ShellTool) -> ShellTool:
-    executor = cast("Callable[..., Any]", tool.executor)
+async def _call_shell(
+    tool: Any, request: Any, command: str, with_command: Callable[[str], Any]
+) -> CallOutput:
+    """Call a shell; `with_command` returns the request with the command that hooks want."""
+    executor = tool.executor
 
+    async def run(arguments: dict[str, Any]) -> FunctionResult:
+        new_command = str(arguments.get("command"))
+        is_same = new_command == command
+        return await _run(executor, request if is_same else with_command(new_command))
+
+    call_id, context = request.data.call_id, request.ctx_wrapper
+    return await call_tool(tool, {"command": command}, run, call_id, context)
+
+
+def _hook_shell(tool: ShellTool) -> ShellTool:
     async def execute(request: Any) -> Any:
         action = request.data.action
-        command = "\n".join(action.commands)
 
-        async def run(arguments: dict[str, Any]) -> ToolResult:
-            new_command = arguments.get("command")
-            if new_command == command:
-                return await _run(executor, request)
-            new_action = dataclasses.replace(action, commands=[str(new_command)])
+        def with_command(command: str) -> Any:
+            new_action = dataclasses.replace(action, commands=[command])
             data = dataclasses.replace(request.data, action=new_action)
-            return await _run(executor, dataclasses.replace(request, data=data))
+            return dataclasses.replace(request, data=data)
 
-        call_id, context = request.data.call_id, request.ctx_wrapper
-        output = await call_tool(tool, {"command": command}, run, call_id, context)
+        output = await _call_shell(tool, request, "\n".join(action.commands), with_command)
         if output.texts and isinstance(output.output, ShellResult):
             texts = [ShellCommandOutput(stdout=text) for text in output.texts]
             commands = [*output.output.output, *texts]
@@ -231,19 +240,13 @@ def _hook_shell(tool: ShellTool) -> ShellTool:
 def _hook_local_shell(tool: LocalShellTool) -> LocalShellTool:
     async def execute(request: Any) -> Any:
         action = request.data.action
-        command = shlex.join(action.command)
 
-        async def run(arguments: dict[str, Any]) -> ToolResult:
-            new_command = arguments.get("command")
-            if new_command == command:
-                return await _run(tool.executor, request)
-            words = shlex.split(str(new_command))
-            new_action = action.model_copy(update={"command": words})
+        def with_command(command: str) -> Any:
+            new_action = action.model_copy(update={"command": shlex.split(command)})
             data = request.data.model_copy(update={"action": new_action})
-            return await _run(tool.executor, dataclasses.replace(request, data=data))
+            return dataclasses.replace(request, data=data)
 
-        call_id, context = request.data.call_id, request.ctx_wrapper
-        output = await call_tool(tool, {"command": command}, run, call_id, context)
+        output = await _call_shell(tool, request, shlex.join(action.command), with_command)
         return output.full_output
 
     hooked = copy.copy(tool)
@@ -285,7 +288,7 @@ class _HookedEditor:
         if operation.diff is not None:
             shown[text_argument] = _shown_text(operation)
 
-        async def run(arguments: dict[str, Any]) -> ToolResult:
+        async def run(arguments: dict[str, Any]) -> FunctionResult:
             return await _run(edit, _changed_operation(operation, text_argument, shown, arguments))
 
         # The SDK does not pass the identifier of the call.

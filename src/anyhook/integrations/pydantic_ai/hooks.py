@@ -24,7 +24,7 @@ from pydantic_ai import messages as m
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_graph import End
 
-from anyhook.integrations.factory import SessionFactory, load_engine
+from anyhook.integrations.factory import MODEL_EVENTS, LoadedHooks, SessionFactory
 from anyhook.integrations.framework import Framework
 from anyhook.integrations.host_tools import text_of
 from anyhook.integrations.kept import KeptSession, session_of_run
@@ -36,7 +36,6 @@ from anyhook.integrations.pydantic_ai.tools import HookedTools
 from anyhook.integrations.results import tag_context
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import AsyncIterator, Awaitable, Callable
     from typing import Self, Unpack
 
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from pydantic_ai.toolsets import AbstractToolset
 
     from anyhook.engine.engine import Engine
-    from anyhook.integrations.options import LoadOptions, SessionOptions
+    from anyhook.integrations.options import SessionOptions
     from anyhook.integrations.session import Session
 
 PYDANTIC_AI = Framework(
@@ -60,7 +59,6 @@ PYDANTIC_AI = Framework(
         ),
     },
 )
-MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
 TOOL_EVENTS = ("before_tool", "after_tool", "permission_request", "notification")
 
 
@@ -70,7 +68,7 @@ _kept_sessions: ContextVar[tuple[tuple[AnyhookHooks, KeptSession], ...]] = Conte
 """The sessions of the blocks that the current code is in, each with its hooks."""
 
 
-class AnyhookHooks(AbstractCapability[Any]):
+class AnyhookHooks(AbstractCapability[Any], LoadedHooks):
     """The hooks of a project, as a capability of an agent.
 
     Args:
@@ -81,24 +79,12 @@ class AnyhookHooks(AbstractCapability[Any]):
     def __init__(self, engine: Engine, **options: Unpack[SessionOptions]) -> None:
         self.engine = engine
         self.sessions = SessionFactory(engine, PYDANTIC_AI, options)
-        self._owns_engine = False
-
-    @classmethod
-    def load(
-        cls, project_dir: str | os.PathLike[str] | None = None, **options: Unpack[LoadOptions]
-    ) -> Self:
-        """Load the hooks of a project, see `load_engine`; the end of a block closes the engine."""
-        engine, session_options = load_engine(project_dir, options)
-        hooks = cls(engine, **session_options)
-        hooks._owns_engine = True
-        return hooks
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_error: object) -> None:
-        if self._owns_engine:
-            self.engine.close()
+        self._close_engine()
 
     @classmethod
     def get_serialization_name(cls) -> str | None:

@@ -19,13 +19,14 @@ from pydantic_ai import messages as m
 from pydantic_core import to_jsonable_python
 
 from anyhook.integrations.model_api import (
+    OriginalParts,
     ShownRequest,
     ShownResponse,
     is_tool_allowed,
     sampling_config,
     usage_metadata,
 )
-from anyhook.model.json import dump_json, repair
+from anyhook.model.json import repair
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -332,14 +333,12 @@ def _parts_of_turn(turn: _Turn) -> list[Any]:
 
 def _find_pieces(parts: list[Any], originals: Sequence[_Piece]) -> list[_Piece]:
     """Find the piece of each part by its content; a text that has none is a new piece."""
-    by_content: dict[bytes, list[_Piece]] = {}
-    for piece in originals:
-        by_content.setdefault(dump_json(piece.api), []).append(piece)
+    remaining = OriginalParts([piece.api for piece in originals], originals)
     pieces: list[_Piece] = []
     for api in parts:
-        same = by_content.get(dump_json(api))
-        if same:
-            pieces.append(same.pop(0))
+        original = remaining.take(api)
+        if original is not None:
+            pieces.append(original)
         elif isinstance(api, dict) and isinstance(api.get("text"), str):
             pieces.append(_Piece(api, None, api["text"]))
         else:

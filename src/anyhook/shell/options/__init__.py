@@ -24,6 +24,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.expressions import expression
 from anyhook.shell.expansions import VAGUE, Value
 
 if TYPE_CHECKING:
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
 
 _FLAG, _VALUED, _ATTACHED = 0, 1, 2
 _SUFFIXES = {"": _FLAG, "=": _VALUED, "?": _ATTACHED, "~": _ATTACHED}
-_ROW = re.compile(r"([^=?~\s]+)([=?~]?)")
-_SIGNAL = re.compile(r"-(?:\d+|(?:SIG)?[A-Z][A-Z0-9+-]{2,})")
-_MODE = re.compile(r"-[rwxXstugo,+=-]+")
-_NUMBER = re.compile(r"-\d+")
-_LETTERS = re.compile(r"[A-Za-z]+")
-_ASSIGNMENT = re.compile(r"(\w+)=(.*)", re.DOTALL)
+_ROW = expression(r"([^=?~\s]+)([=?~]?)")
+_SIGNAL = expression(r"-(?:\d+|(?:SIG)?[A-Z][A-Z0-9+-]{2,})")
+_MODE = expression(r"-[rwxXstugo,+=-]+")
+_NUMBER = expression(r"-\d+")
+_LETTERS = expression(r"[A-Za-z]+")
+_ASSIGNMENT = expression(r"(\w+)=(.*)", re.DOTALL)
 _FIND_VALUES = {
     **dict.fromkeys(
         "-amin -anewer -atime -cmin -cnewer -context -ctime -fls -fprint -fprint0 -fstype -gid"
@@ -345,6 +346,7 @@ class _Reader:
                 self.commands.append(self._take_command())
             elif text[:1] == "-" and len(text) > 1:
                 starts = starts and text in {"-H", "-L", "-P", "-D"}
+                self.may_have_more = self.may_have_more or value.kind == VAGUE
                 self._add(text)
                 for _ in range(_FIND_VALUES.get(text, 0)):
                     argument = self._next()

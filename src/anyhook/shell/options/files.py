@@ -133,6 +133,8 @@ TABLES = {
         " P|posix r|re-interval s|no-optimize O|optimize S|sandbox t|lint-old"
         " b|characters-as-bytes h L|lint?"
     ),
+    "wipefs": "a|all b|backup? f|force h|help i|noheadings J|json lock? n|no-act o|offset="
+    " O|output= p|parsable q|quiet t|types= V|version",
     "xargs": "%stop 0|null a|arg-file= d|delimiter= E= e|eof? I= i|replace? J= l? L|max-lines="
     " n|max-args= o|open-tty P|max-procs= p|interactive process-slot-var= r|no-run-if-empty"
     " s|max-chars= t|verbose x|exit show-limits R= S=",

@@ -1,22 +1,30 @@
-"""What was probably meant by a member of a reply that the agent does not have.
+"""What is wrong with output, and what its author probably meant.
 
-Derived from the output tables of all agents. Only a reply with such a member imports this.
+Derived from the output tables of all agents. Only output with a mistake imports this.
 """
 
 from __future__ import annotations
 
 from anyhook.agents import AGENTS, get_agent
+from anyhook.agents.printed import parse_object
+from anyhook.agents.values import shorten
 from anyhook.model.diagnostics import Severity
 from anyhook.model.record import Record
 from anyhook.model.suggest import closest, fold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
 
+    from anyhook.agents.printed import OutputContext
     from anyhook.agents.spec import AgentSpec
+    from anyhook.model.answers import Outcome
 
     Path = tuple[str, ...]
+
+DECIDING_MEMBERS = ("decision", "continue", "hookSpecificOutput")
+"""Members of replies that decide something."""
 
 
 class MemberProblem(Record):
@@ -167,3 +175,68 @@ def _example(path: Path) -> str:
     opening = "".join(f'"{key}": {{' for key in objects)
     closing = "}" * len(objects)
     return f'{opening}"{name}": …{closing}'
+
+
+def explain_word(
+    agent: AgentSpec,
+    words: Mapping[Any, tuple[Outcome, bool]],
+    value: object,
+    *,
+    may_be_misspelt: bool,
+) -> str:
+    """Explain a value that is not a decision.
+
+    Args:
+        agent: The agent that reads the reply.
+        words: The words that are decisions there.
+        value: The value.
+        may_be_misspelt: Whether it is of the type of the words.
+    """
+    names = [str(word).lower() if isinstance(word, bool) else word for word in words]
+    if may_be_misspelt and str(value) in agent.foreign_decisions:
+        outcome, _ = agent.foreign_decisions[str(value)]
+        return (
+            f"{shorten(value)} is no decision of {agent.title} here; it is read as "
+            f"{outcome}. Write {' or '.join(map(repr, names))}"
+        )
+    suggestion = closest(str(value), names) if may_be_misspelt else None
+    hint = f"write one of {', '.join(names)}"
+    if suggestion is not None:
+        hint = f"did you mean {suggestion!r}?"
+    return f"{shorten(value)} is no decision; {hint}"
+
+
+# -- decisions that are not applied
+
+
+def report_ignored_decision(context: OutputContext, stdout: str) -> None:
+    """Report a decision in the output of a command that did not succeed."""
+    members = _deciding_members(stdout)
+    if members:
+        context.report(
+            "ignored-output",
+            f"printed {members}, which is not applied, because the command did not succeed; "
+            "to decide, exit with 0 and JSON, or with 2",
+        )
+
+
+def report_decision_on_stderr(context: OutputContext, stderr: str) -> None:
+    """Report a decision on the stream that is not read."""
+    if not any(f'"{name}"' in stderr for name in DECIDING_MEMBERS):
+        return
+    for text in (stderr, *stderr.splitlines()):
+        members = _deciding_members(text) if text.startswith("{") else ""
+        if members:
+            context.report(
+                "ignored-output",
+                f"printed a decision on stderr ({members}), which is not applied; "
+                "print the JSON object on stdout",
+            )
+            return
+
+
+def _deciding_members(text: str) -> str:
+    """Return the members of a JSON object that decide something, for messages."""
+    value = parse_object(text) or {}
+    members = [f"{name}: {shorten(value[name])}" for name in DECIDING_MEMBERS if name in value]
+    return ", ".join(members)

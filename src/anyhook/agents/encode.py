@@ -23,6 +23,9 @@ DEFAULT_REASON = "blocked by a hook"
 """The same where the name of the hook is not known."""
 EXTRA = "extra."
 """Prefix of `OutputField.field` of members that are entries of `Answer.extra`."""
+RESULT_TEXT = "textResultForLlm"
+RESULT_TYPE = "resultType"
+"""Members of a value of the kind `result_object`."""
 _encode = json.JSONEncoder(allow_nan=False).encode
 """Made when the module is imported: a hook may replace `json.dumps` later."""
 _UNSET_BY_DEFAULT = frozenset(
@@ -151,14 +154,17 @@ def _shown_reason(item: OutputField, answer: Answer) -> Any:
 
 def _result_object(value: Any) -> Any:
     """Return the result of a tool as the object that has its text."""
-    from anyhook.agents.reply_members import RESULT_TEXT, result_object
-
     if isinstance(value, dict) and RESULT_TEXT in value:
         return value
     from anyhook.model.tools import read_result
 
     result = read_result(value)
     return result_object(result.text or result.error or "", failed=result.error is not None)
+
+
+def result_object(text: str, *, failed: bool = False) -> dict[str, str]:
+    """Return the result of a tool as a member of the kind `result_object` holds it."""
+    return {RESULT_TYPE: "failure" if failed else "success", RESULT_TEXT: text}
 
 
 def _decision_word(agent: AgentSpec, item: OutputField, answer: Answer) -> str | bool | None:

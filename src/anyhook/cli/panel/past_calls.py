@@ -1,0 +1,195 @@
+"""The screen with the past calls that a hook would have stopped, which the user labels."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+from contextlib import redirect_stderr
+from multiprocessing import resource_tracker
+from threading import Event
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual import on, work
+from textual.binding import Binding
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from anyhook.cli.panel.actions import ActionResult, exact_place, name_of
+from anyhook.cli.panel.choice_list import ChoiceList
+from anyhook.cli.panel.console_view import ConsoleView
+from anyhook.cli.panel.snapshot import command_line
+from anyhook.cli.panel.state import PanelScreen
+from anyhook.cli.render import count_of
+from anyhook.cli.score_review import group_text, print_group, review_text
+from anyhook.errors import AnyhookError, UsageError
+from anyhook.history.ingest import ingest
+from anyhook.history.store import History
+from anyhook.manage.paths import show_path
+from anyhook.manage.redteam import choose_guards
+from anyhook.manage.review import label_calls, mark_labels, own_set, review_calls
+from anyhook.redteam.labelled import DANGEROUS
+from anyhook.sandbox.sandbox import sandbox_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+    from anyhook.cli.panel.snapshot import PanelHook
+    from anyhook.cli.panel.state import PanelState
+    from anyhook.manage.review import CallReview, ReviewGroup
+
+ERRORS = (AnyhookError, OSError, sqlite3.Error)
+
+
+def review_hook(hook: PanelHook, must_end: Event) -> CallReview:
+    """Ask a hook about the past calls, as `anyhook score --history` does.
+
+    Args:
+        hook: The hook.
+        must_end: Is set if the result is not needed any more.
+
+    Raises:
+        AnyhookError: If the hook is not trusted or not a hook file, or there is no whole sandbox.
+        sqlite3.Error: If the history cannot be read.
+    """
+    engine = hook.engine
+    name = name_of(hook)
+    if sandbox_limits():
+        raise UsageError(f"no sandbox is complete here; run it in the terminal: {_command(hook)}")
+    place = exact_place(hook.handler)
+    agent = engine.agent.name
+    chosen = choose_guards(engine.project_dir, [place], agent, trust_once=False)
+    if not chosen.guards:
+        raise UsageError(f"you have not trusted {name}; t reviews it")
+    with redirect_stderr(sys.__stderr__):  # the one of textual is not a file
+        resource_tracker.ensure_running()
+
+    def on_progress(_progress: object) -> None:
+        if must_end.is_set():
+            raise KeyboardInterrupt
+
+    with History.open() as history:
+        ingest(history)
+        review = review_calls(history, chosen.guards[0], on_progress=on_progress)
+        mark_labels(history, review.groups, own_set())
+    return review
+
+
+def label_group(review: CallReview, group: ReviewGroup, label: str) -> None:
+    """Label all calls of a group, as `anyhook score --history --label` does.
+
+    Raises:
+        AnyhookError: If the label cannot be kept.
+        sqlite3.Error: If the history cannot be read.
+    """
+    families = review.families if label == DANGEROUS else []
+    calls = [events[0] for events in group.calls.values()]
+    with History.open() as history:
+        label_calls(history, calls, label, families, own_set())
+    group.label = label
+
+
+def _command(hook: PanelHook, *words: str) -> str:
+    return command_line(hook.engine.project_dir, "score", name_of(hook), *(words or ("--history",)))
+
+
+class PastCallsScreen(PanelScreen):
+    """The past calls that a hook would have stopped, by its reason, and those of one reason.
+
+    Args:
+        state: What the screens share.
+        hook: The hook.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("b", "label('benign')", "benign"),
+        Binding("d", "label('dangerous')", "dangerous"),
+    ]
+
+    def __init__(self, state: PanelState, hook: PanelHook) -> None:
+        super().__init__(state)
+        self.hook = hook
+        self._review: CallReview | None = None
+        self._must_end = Event()
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Return the list and the calls of a group."""
+        yield ChoiceList(id="problems", compact=True)
+        yield ConsoleView(id="details")
+
+    def on_mount(self) -> None:
+        """Ask the hook about the past calls."""
+        self.show_title(f"{self.hook.row.label}: past calls")
+        self.query_one("#details").can_focus = False
+        self.query_one("#problems").focus()
+        self.report_text("the hook is asked about the past calls, in a sandbox")
+        self._read()
+
+    def on_unmount(self) -> None:
+        """End the questions."""
+        self._must_end.set()
+
+    @work(exclusive=True)
+    async def _read(self) -> None:
+        try:
+            self._review = await asyncio.to_thread(review_hook, self.hook, self._must_end)
+        except ERRORS as error:
+            self.report_problem(str(error))
+            return
+        self.report_text(review_text(self._review))
+        self._show()
+
+    def _show(self) -> None:
+        groups = self._review.groups if self._review else []
+        options = self.query_one("#problems", OptionList)
+        index = options.highlighted or 0
+        options.clear_options()
+        options.add_options(Option(_line(group)) for group in groups)
+        options.highlighted = index if groups else None
+        self._show_details()
+
+    def _current(self) -> ReviewGroup | None:
+        index = self.query_one("#problems", OptionList).highlighted
+        return None if index is None or self._review is None else self._review.groups[index]
+
+    @on(OptionList.OptionHighlighted, "#problems")
+    def _show_details(self) -> None:
+        group = self._current()
+
+        def draw(out: Console) -> None:
+            if group is None:
+                out.print("It would have stopped no past call that ran.")
+            else:
+                print_group(out, group)
+
+        self.query_one("#details", ConsoleView).show(draw)
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer labels only if there is a group."""
+        return action != "label" or self._current() is not None
+
+    @work(exclusive=True)
+    async def action_label(self, label: str) -> None:
+        """Label the calls of the selected group."""
+        group, review = self._current(), self._review
+        if group is None or review is None:
+            return
+        try:
+            await asyncio.to_thread(label_group, review, group, label)
+        except ERRORS as error:
+            self.report_problem(str(error))
+            return
+        self._show()
+        text = f"{count_of(len(group.calls), 'call')}: {label}, in {show_path(str(own_set()))}"
+        self.report(ActionResult(text, _command(self.hook, "--on", str(own_set()))))
+
+
+def _line(group: ReviewGroup) -> Text:
+    text = Text(f"{group.label:<9}  ", no_wrap=True, overflow="ellipsis")
+    return text.append_text(group_text(group))
