@@ -140,7 +140,7 @@ def _member(path: str, types: dict[str, set[str]]) -> str:
 def _title(path: str, command: str) -> str:
     rest = path.removeprefix(command)
     if rest in ("", "[]"):
-        return "each of the array" if rest else "the whole"
+        return "`[]`" if rest else "`.`"
     return f"`{rest.removeprefix('[]').removeprefix('.')}`"
 
 

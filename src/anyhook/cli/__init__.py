@@ -74,11 +74,13 @@ def _run(arguments: Sequence[str]) -> int:
     except Exit as error:
         exit_code = error.exit_code
     except TyperException as error:
-        message = _without_internals(error.format_message())
+        # Without the words of typer's validation, and lists in one line.
+        message = error.format_message().replace(": Value error, ", ": ", 1).replace("\n\t", " ")
         print_error(message or "a command is missing; see: anyhook --help")
         return USAGE
     except StartedByAgentError as error:
-        print_error(f"{error}; in a terminal of yours: {_command_line(arguments)}")
+        directory, line = shlex.quote(str(Path.cwd())), shlex.join(["anyhook", *arguments])
+        print_error(f"{error}; in a terminal of yours: cd {directory} && {line}")
         return PROBLEMS
     except AnyhookError as error:
         print_error(str(error))
@@ -104,17 +106,6 @@ def _run(arguments: Sequence[str]) -> int:
     if exit_code == INTERRUPTED:
         print_error("interrupted")
     return exit_code if isinstance(exit_code, int) else OK
-
-
-def _command_line(arguments: Sequence[str]) -> str:
-    """Return the line with which a user gives the same command in another terminal."""
-    directory = shlex.quote(str(Path.cwd()))
-    return f"cd {directory} && {shlex.join(['anyhook', *arguments])}"
-
-
-def _without_internals(message: str) -> str:
-    """Return a message of typer without the words of its validation, and lists in one line."""
-    return message.replace(": Value error, ", ": ", 1).replace("\n\t", " ")
 
 
 def _prepare_streams() -> None:

@@ -28,7 +28,8 @@ def list_agents(context: typer.Context, project: Project = HERE, as_json: AsJson
     """
     if context.invoked_subcommand is not None:
         return OK
-    files = {found.agent: found.files for found in agents_with_hooks(existing_project(project))}
+    directory = existing_project(project)
+    files = {settings.agent: settings.files for settings in agents_with_hooks(directory)}
     if as_json:
         rows = [
             {"name": name, "title": get_agent(name).title, "files": files.get(name, ())}

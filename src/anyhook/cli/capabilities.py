@@ -119,7 +119,7 @@ def markdown_tables(agents: list[AgentSpec], events: list[str]) -> Iterator[str]
             continue
         yield f"### {event}"
         yield ""
-        yield f"||{'|'.join(f'{a.title} `{a.by_canonical[event].wire}`' for a in having)}|"
+        yield f"||{'|'.join(f'{a.name} `{a.by_canonical[event].wire}`' for a in having)}|"
         yield f"|---|{'---|' * len(having)}"
         for row in rows:
             yield f"|{row.ability}|{'|'.join(_cell(cell).plain for cell in row.support)}|"

@@ -339,11 +339,11 @@ def _companion_programs(engine: Engine, diagnosis: Diagnosis) -> Iterator[Check]
     """Look whether the programs that companions start are there."""
     for file in engine.hooks.files:
         for companion in engine.agent.companions if file.definitions else ():
-            found = find_companion(companion, file.source.path)
-            if not found.command:
+            location = find_companion(companion, file.source.path)
+            if not location.command:
                 continue
-            program = found.command[0]
-            name = f"{engine.agent.title}, {show_path(str(found.path), engine.project_dir)}"
+            program = location.command[0]
+            name = f"{engine.agent.title}, {show_path(str(location.path), engine.project_dir)}"
             if _is_there(which(program, diagnosis.environ)):
                 yield Check(name, FINE, f"sends events to {program}")
             else:

@@ -97,26 +97,26 @@ def note_on_tool(name: str) -> str | None:
     return f"no agent has a tool {name!r}, and no event has it; {hint}"
 
 
-def resolve(wanted: Filter, history: History) -> Filter:
+def resolve(chosen: Filter, history: History) -> Filter:
     """Return a filter with the names that the history has for what a user has named.
 
     Raises:
         UsageError: If there is no such agent, decision or session.
     """
-    check_agent(wanted.agent)
-    if wanted.verdict:
-        check_outcome(wanted.verdict)
-    if wanted.text and not query_of(wanted.text):
-        raise UsageError(f"{wanted.text!r} has no letter and no digit to search for")
-    session = wanted.session
+    check_agent(chosen.agent)
+    if chosen.verdict:
+        check_outcome(chosen.verdict)
+    if chosen.text and not query_of(chosen.text):
+        raise UsageError(f"{chosen.text!r} has no letter and no digit to search for")
+    session = chosen.session
     if session:
-        session = find_session(history, session, wanted.agent).session
+        session = find_session(history, session, chosen.agent).session
     return replace(
-        wanted,
+        chosen,
         session=session,
-        project=project_path(wanted.project),
-        event=canonical_event(wanted.event, wanted.agent),
-        tool=canonical_tool(wanted.tool, wanted.agent),
+        project=project_path(chosen.project),
+        event=canonical_event(chosen.event, chosen.agent),
+        tool=canonical_tool(chosen.tool, chosen.agent),
     )
 
 
@@ -140,17 +140,17 @@ def print_notes(notes: Iterable[str]) -> None:
         console(stderr=True).print(f"note: {note}", markup=False, soft_wrap=True)
 
 
-def notes_on(wanted: Filter, history: History) -> Iterator[str]:
+def notes_on(chosen: Filter, history: History) -> Iterator[str]:
     """Yield why a filter may have found nothing: its names that are unknown."""
     known = all_events()
-    if wanted.event and wanted.event not in known:
-        hint = did_you_mean(wanted.event, known) or f"known: {', '.join(known)}"
-        yield f"there is no event {printable(wanted.event)!r}; {hint}"
-    tool = note_on_tool(wanted.tool)
+    if chosen.event and chosen.event not in known:
+        hint = did_you_mean(chosen.event, known) or f"known: {', '.join(known)}"
+        yield f"there is no event {printable(chosen.event)!r}; {hint}"
+    tool = note_on_tool(chosen.tool)
     if tool is not None:
         yield tool
     hooks = hook_labels(history)
-    is_about_hooks = wanted.hook or wanted.failed or wanted.verdict not in ("", NO_VERDICT)
+    is_about_hooks = chosen.hook or chosen.failed or chosen.verdict not in ("", NO_VERDICT)
     if not history.newest_event():
         yield "the history is empty; to fill it: anyhook history record on, anyhook history import"
     elif is_about_hooks and not hooks:
@@ -159,6 +159,6 @@ def notes_on(wanted: Filter, history: History) -> Iterator[str]:
             "what hooks decided is known where anyhook history record was on. What a hook would "
             "have decided: anyhook backtest HOOK.py; what agents and users refused: --refused"
         )
-    elif wanted.hook and wanted.hook not in hooks:
-        hint = did_you_mean(wanted.hook, hooks) or "anyhook history stats lists them"
-        yield f"no hook named {wanted.hook!r} has run; {hint}"
+    elif chosen.hook and chosen.hook not in hooks:
+        hint = did_you_mean(chosen.hook, hooks) or "anyhook history stats lists them"
+        yield f"no hook named {chosen.hook!r} has run; {hint}"

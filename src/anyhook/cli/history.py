@@ -120,20 +120,20 @@ def list_sessions(
         return OK
     check_agent(agent)
     with open_history() as store:
-        found = sessions(
+        summaries = sessions(
             store,
             agent=agent,
             since=parse_since(since),
             project=project_path(project),
             limit=limit,
         )
-        names = short_names(store, [session.session for session in found])
+        names = short_names(store, [session.session for session in summaries])
     if as_json:
-        print_json(found)
+        print_json(summaries)
         return OK
     out = console()
-    if found:
-        out.print(_session_table(found, names))
+    if summaries:
+        out.print(_session_table(summaries, names))
     elif agent or since or project:
         given = {"--agent": agent, "--since": since, "--project": project}
         out.print(f"No session matches {given_options(given)}.")
@@ -144,11 +144,11 @@ def list_sessions(
     return OK
 
 
-def _session_table(found: list[SessionSummary], names: Mapping[str, str]) -> Table:
+def _session_table(summaries: list[SessionSummary], names: Mapping[str, str]) -> Table:
     table = make_table("started", "agent", "session", "events", "decisions", "project")
     for column in table.columns[:3]:
         column.no_wrap = True
-    for session in found:
+    for session in summaries:
         table.add_row(
             show_time(session.started),
             session.agent,
@@ -197,13 +197,13 @@ def show(
     out = console()
     out.print(_session_table([summary], names))
     everything = everything or bool(event) or not any(map(_has_hooks, events))
-    shown = [found for found in events if everything or _has_hooks(found) or found.refusal]
+    printed = [item for item in events if everything or _has_hooks(item) or item.refusal]
     durations = Durations(events)
-    for found in shown:
-        print_event(out, found, full=bool(event), seconds=durations.of(found))
+    for item in printed:
+        print_event(out, item, full=bool(event), seconds=durations.of(item))
     if not event:
-        _print_reconstructed(out, shown)
-    hidden = len(events) - len(shown)
+        _print_reconstructed(out, printed)
+    hidden = len(events) - len(printed)
     if hidden:
         out.print(f"{count_of(hidden, 'event')} without hooks; to see them: --all", style="dim")
     return OK
@@ -352,41 +352,37 @@ def search_events(
             failed=failed,
             refused=refused,
         )
-        wanted = resolve(given, store)
-        found = newest(store, wanted, limit=limit)
-        names = short_names(store, [item.session for item in found])
-        if not found:
-            print_notes(notes_on(wanted, store))
+        chosen = resolve(given, store)
+        hits = newest(store, chosen, limit=limit)
+        names = short_names(store, [item.session for item in hits])
+        if not hits:
+            print_notes(notes_on(chosen, store))
     if as_json:
-        print_json([event_json(item) for item in found])
-        return OK if found else 1
+        print_json([event_json(item) for item in hits])
+        return OK if hits else 1
     out = console()
-    if not found:
+    if not hits:
         out.print("No event was found.")
         return 1
     table = make_table("time", "event", "tool", "decision", "what", "session", "number")
-    for item in found:
+    for item in hits:
+        decision = outcome_text(item.verdict)
+        if item.verdict == NO_VERDICT and item.refusal is not None:
+            decision = Text("refused", style=CAUTION)
         table.add_row(
             Text(show_time(item.time), style="dim"),
             name_text(item.event),
             name_text(item.tool or ""),
-            _decision_text(item),
-            _hit_text(item, wanted.text),
+            decision,
+            _hit_text(item, chosen.text),
             Text(name_text(names[item.session]), style=ACCENT),
             str(item.id),
         )
     out.print(table)
-    out.print(f"To see all of one: anyhook history show --event {found[0].id}", style="dim")
-    if len(found) == limit:
+    out.print(f"To see all of one: anyhook history show --event {hits[0].id}", style="dim")
+    if len(hits) == limit:
         out.print(f"Only the newest {limit} are shown; for more: --limit {limit * 4}", style="dim")
     return OK
-
-
-def _decision_text(event: RecordedEvent) -> Text:
-    """Return the verdict, or that the call was not executed for another reason."""
-    if event.verdict == NO_VERDICT and event.refusal is not None:
-        return Text("refused", style=CAUTION)
-    return outcome_text(event.verdict)
 
 
 def _hit_text(event: RecordedEvent, words: str) -> Text:

@@ -130,15 +130,15 @@ def export(
             failed=failed,
             refused=refused,
         )
-        wanted = resolve(given, store)
+        chosen = resolve(given, store)
         with progress("writing", is_quiet=is_stream) as bar:
-            events = _counted(iterate(store, wanted), bar)
+            events = _counted(iterate(store, chosen), bar)
             if is_stream:
                 count = export_jsonl(events, sys.stdout)
             else:
                 count = _export_to_file(events, output)
         if not count:
-            print_notes(notes_on(wanted, store))
+            print_notes(notes_on(chosen, store))
     if is_stream:
         return OK
     if as_json:

@@ -143,7 +143,7 @@ def _print_files(out: Console, scope: CommandScope) -> None:
         agent = get_agent(name)
         location = Location.of(scope.project, home_variable=agent.home_variable)
         for layer, path in places(agent, location):
-            shown = Text(show_path(str(path), scope.project))
             state = "" if path.exists() else "not found"
-            table.add_row(agent.title, str(layer), shown, state)
+            file = Text(show_path(str(path), scope.project))
+            table.add_row(agent.title, str(layer), file, state)
     out.print(table)

@@ -209,8 +209,8 @@ def _example_text(example: Example) -> str:
     """Return the tool of an example with its arguments, or the fields of its event."""
     fields = dict(example.fields)
     tool = fields.pop("tool_name", "")
-    shown = fields.pop("tool_input", None) or fields
-    text = json.dumps(shown, ensure_ascii=False, default=str) if shown else ""
+    arguments = fields.pop("tool_input", None) or fields
+    text = json.dumps(arguments, ensure_ascii=False, default=str) if arguments else ""
     return f"{tool} {printable(text)}".strip()
 
 

@@ -197,12 +197,12 @@ def _subject_names(engine: Engine, event: Event) -> set[str]:
 # -- the decision
 
 
-def _verdict_table(engine: Engine, found: list[RulesVerdict]) -> Table:
+def _verdict_table(engine: Engine, verdicts: list[RulesVerdict]) -> Table:
     """Return what the agent does: one row if all rule sets agree, otherwise a row for each."""
     table = Table.grid(padding=(0, 2))
-    for verdict in found:
+    for verdict in verdicts:
         subject, style, rules = engine.agent.title, "default", ""
-        if len(found) > 1:
+        if len(verdicts) > 1:
             style, rules = "bold", f"rules {verdict.rules}"
             subject = f"{subject} ({verdict.release})"
             if verdict.rules == "documented":

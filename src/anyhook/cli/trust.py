@@ -218,9 +218,9 @@ def _print_reviews(
 def print_review(out: Console, project: Path, review: Review) -> None:
     """Print what is not trusted, and what the hooks depend on without trust being bound to it."""
     # Hooks share files and directories; each is shown once.
-    shown: set[str] = set()
+    printed: set[str] = set()
     for change in review.changes:
-        _print_change(out, project, review, change, shown)
+        _print_change(out, project, review, change, printed)
     labels_by_file: dict[str, list[str]] = {}
     for subject in review.subjects:
         for word in subject.unclear:
@@ -250,7 +250,7 @@ def _print_difference(out: Console, lines: Iterable[str]) -> None:
 
 
 def _print_change(
-    out: Console, project: Path, review: Review, change: TrustChange, shown: set[str]
+    out: Console, project: Path, review: Review, change: TrustChange, printed: set[str]
 ) -> None:
     subject = change.subject
     handler = subject.handler
@@ -272,19 +272,19 @@ def _print_change(
         path = str(script.path)
         digest = f"sha256 {script.digest[:12]}" if script.digest else "not found"
         out.print(Text(f"  script: {show_path(path, project)}  {digest}"))
-        if change.what == "new" and script.text is not None and path not in shown:
+        if change.what == "new" and script.text is not None and path not in printed:
             _print_script(out, script.text)
-        shown.add(path)
+        printed.add(path)
     for tree in subject.trees:
         directory = show_path(str(tree.root), project)
         files = count_of(len(tree.files), "file")
         out.print(Text(f"  directory: {directory}  {files}"), soft_wrap=True)
     difference = "\n".join(change.difference)
-    if difference and difference not in shown:
+    if difference and difference not in printed:
         _print_difference(out, change.difference)
     elif difference:
         out.print(Text("    the same difference as above", style="dim"))
-    shown.add(difference)
+    printed.add(difference)
 
 
 def _shown_scripts(subject: TrustSubject) -> Iterator[Script]:
@@ -331,15 +331,15 @@ def _print_value(out: Console, title: str, value: str) -> None:
     # Names of options and variables come from the project too.
     title = printable(" ".join(title.split()))
     # `splitlines` knows more line ends than terminals do, so that none of them stays in a line.
-    shown = "".join(value.splitlines(keepends=True)[:MAX_LINES])[:MAX_CHARACTERS]
-    line = f"  {title}: {printable(shown.strip())}"
-    if len(shown.splitlines()) > 1 or cell_len(line) > out.width:
+    beginning = "".join(value.splitlines(keepends=True)[:MAX_LINES])[:MAX_CHARACTERS]
+    line = f"  {title}: {printable(beginning.strip())}"
+    if len(beginning.splitlines()) > 1 or cell_len(line) > out.width:
         out.print(Text(f"  {title}:"))
-        print_quoted(out, shown)
+        print_quoted(out, beginning)
     else:
         out.print(Text(line))
-    if len(shown) < len(value):
-        rest = len(value) - len(shown)
+    if len(beginning) < len(value):
+        rest = len(value) - len(beginning)
         out.print(Text(f"    | … {rest} more characters; see --json for all", style=CAUTION))
 
 

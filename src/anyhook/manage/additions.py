@@ -244,12 +244,12 @@ def health_of_files(
         for path in paths:
             arguments |= file_arguments(agent, project, path)
         engine = Engine.load(project, agent=agent.name, on_message=discard)
-        hooks += [hook for hook in health(engine).hooks if _runs(hook, arguments)]
+        hooks += [
+            hook
+            for hook in health(engine).hooks
+            if runs_file({"command": hook.row.handler.command}, arguments)
+        ]
     return hooks
-
-
-def _runs(hook: HookHealth, arguments: set[str]) -> bool:
-    return runs_file({"command": hook.row.handler.command}, arguments)
 
 
 # -- removing

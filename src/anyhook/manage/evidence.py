@@ -278,14 +278,14 @@ def _runs_of(
 ) -> Runs:
     is_of_project = handler.layer is Layer.PROJECT
     digests = recorded_digests(engine, handler)
-    found = hook_runs(
+    runs = hook_runs(
         history,
         versions_with_digests(history, digests),
         agent=engine.agent.name,
         event=definition.event,
         project=str(engine.project_dir) if is_of_project else "",
     )
-    counted = [run for run in found if not run.shadow]
+    counted = [run for run in runs if not run.shadow]
     entries = [
         other
         for each in engine.definitions

@@ -152,17 +152,19 @@ def health_of(
         diagnostics: What `check_settings` reports about them.
         stores_first: Store first what was recorded and is not in the history yet.
     """
-    found = [*dict.fromkeys(diagnostics)]
+    reports = [*dict.fromkeys(diagnostics)]
     rows, _recorder = split_recorder(hook_rows(engine))
-    judge = _Judge(engine, found)
+    judge = _Judge(engine, reports)
     try:
         with open_history(stores_first=stores_first) as history:
             hooks = tuple([judge.health_of(row, history) for row in rows])
     except HistoryError as error:
         judge.problem = str(error)
         hooks = tuple([judge.health_of(row, None) for row in rows])
-    unreadable = [one for one in found if one.code in UNREADABLE and one.severity is Severity.ERROR]
-    changed = [one for one in found if one.code == "guard-changed"]
+    unreadable = [
+        one for one in reports if one.code in UNREADABLE and one.severity is Severity.ERROR
+    ]
+    changed = [one for one in reports if one.code == "guard-changed"]
     return Health(engine.agent.name, hooks, tuple(unreadable), tuple(changed))
 
 
@@ -297,7 +299,10 @@ class _Judge:
     def _weigh(self, row: HookRow, evidence: Evidence) -> HookHealth:
         """Return what the runs and trials of a hook show, the strongest first."""
         place = row.handler.place
-        old = tuple([_old_text(trial) for trial in evidence.old_trials[:1]])
+        old = tuple(
+            f"before it or its agent changed: {_trial_text(trial)}: {trial.detail}"
+            for trial in evidence.old_trials[:1]
+        )
         broken = _broken_by(evidence)
         if broken:
             return HookHealth(row, HealthWord.BROKEN, broken, place, old=old)
@@ -375,10 +380,6 @@ def _works_by(evidence: Evidence, *, is_guard_here: bool) -> str:
 def _trial_text(trial: Trial) -> str:
     where = f" in {trial.release}" if trial.release else ""
     return f"{trial.kind}{where} on {_day(trial.time)}"
-
-
-def _old_text(trial: Trial) -> str:
-    return f"before it or its agent changed: {_trial_text(trial)}: {trial.detail}"
 
 
 def _times(number: int) -> str:

@@ -32,9 +32,9 @@ def installed_version(agent: str, environ: Mapping[str, str]) -> str:
     """
     program = get_program(agent)
     for name in program.executables if program is not None else ():
-        found = shutil.which(name, path=environ.get("PATH"))
-        if found is not None:
-            return _version_of(Path(found).resolve())
+        path = shutil.which(name, path=environ.get("PATH"))
+        if path is not None:
+            return _version_of(Path(path).resolve())
     return ""
 
 

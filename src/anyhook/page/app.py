@@ -146,12 +146,12 @@ class LiveViews:
 
     def stream(self, request: Request) -> Response:
         """Send what is new, in all sessions or in one."""
-        wanted = request.query_params
-        newest = number_of(request.headers.get("last-event-id") or wanted.get("after", ""))
+        parameters = request.query_params
+        newest = number_of(request.headers.get("last-event-id") or parameters.get("after", ""))
         live = self.page.live
-        if "id" not in wanted:
+        if "id" not in parameters:
             return EventSourceResponse(live.updates(newest))
-        updates = live.session_updates(wanted.get("agent", ""), wanted["id"], newest)
+        updates = live.session_updates(parameters.get("agent", ""), parameters["id"], newest)
         return EventSourceResponse(updates)
 
     def show_http_error(self, _request: Request, error: Exception) -> Response:

@@ -93,8 +93,8 @@ class BacktestViews:
         kept = kept_backtest(self.page.directory, request.path_params["name"])
         return self._show_result(kept.name, kept.events, shown_report(kept.report))
 
-    def _show_result(self, name: str, events: str, shown: Mapping[str, Any]) -> Response:
-        return self.page.show("backtest.html", "/backtests", name=name, events=events, **shown)
+    def _show_result(self, name: str, events: str, values: Mapping[str, Any]) -> Response:
+        return self.page.show("backtest.html", "/backtests", name=name, events=events, **values)
 
     def save_one(self, request: HttpRequest) -> Response:
         """Send the result of a backtest as a report that is one file."""
@@ -103,9 +103,9 @@ class BacktestViews:
 
     def compare(self, request: HttpRequest) -> Response:
         """Show what two backtests decide differently."""
-        wanted = request.query_params
-        before = kept_backtest(self.page.directory, wanted.get("before", ""))
-        after = kept_backtest(self.page.directory, wanted.get("after", ""))
+        parameters = request.query_params
+        before = kept_backtest(self.page.directory, parameters.get("before", ""))
+        after = kept_backtest(self.page.directory, parameters.get("after", ""))
         return self._show_result("", after.events, compare_reports(before.report, after.report))
 
 

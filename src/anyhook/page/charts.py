@@ -84,14 +84,14 @@ def outcome_chart(spans: Sequence[ChartSpan]) -> Markup:
     most = max((len(span.runs) for span in spans), default=0)
     chart = import_pygal().StackedBar(**_options(spans), y_labels=_whole_labels(most))
     total = 0
-    shown: list[str] = []
+    labels: list[str] = []
     for name in SERIES:
         values = [span.outcomes[name] for span in spans]
         if any(values):
             chart.add(name, [value or None for value in values])
-            shown.append(name)
+            labels.append(name)
             total += sum(values)
-    return _svg(chart, f"{total:,} runs: {', '.join(shown)}", shown)
+    return _svg(chart, f"{total:,} runs: {', '.join(labels)}", labels)
 
 
 def latency_chart(spans: Sequence[ChartSpan]) -> Markup:

@@ -47,12 +47,12 @@ def _by_weight(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def examples(decided: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return some decided events of different texts, denials first."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    examples: dict[tuple[str, str], dict[str, Any]] = {}
     for one in sorted(decided, key=lambda one: one["outcome"] not in STRICT):
-        found.setdefault((one["outcome"], one["text"]), one)
-        if len(found) >= EXAMPLES:
+        examples.setdefault((one["outcome"], one["text"]), one)
+        if len(examples) >= EXAMPLES:
             break
-    return list(found.values())
+    return list(examples.values())
 
 
 def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,13 +64,13 @@ def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict
     """
     changes = find_changes(_result_of(before), _result_of(after))
     groups = [group_json(group) for group in group_changes(changes)]
-    found = {
+    differences = {
         "number": len(changes),
         "new_denials": len(new_denials(changes)),
         "sessions": len({change.event.session for change in changes}),
         "groups": groups,
     }
-    return shown_report({**after, "baseline": before, "changes": found})
+    return shown_report({**after, "baseline": before, "changes": differences})
 
 
 def _result_of(report: Mapping[str, Any]) -> Result:

@@ -45,15 +45,15 @@ class BlameLine:
 
 def blame_of(blame: Mapping[str, Any], name: str) -> list[BlameLine]:
     """Return the hooks that set a field of a decision."""
-    found: list[BlameLine] = []
+    lines: list[BlameLine] = []
     for key, entries in blame.items():
         if key != name and not key.startswith(f"{name}."):
             continue
         part = key[len(name) + 1 :]
         for entry in entries:
             overrode = tuple(entry.get("overrode", ()))
-            found.append(BlameLine(part, entry["hook"], entry.get("place", ""), overrode))
-    return found
+            lines.append(BlameLine(part, entry["hook"], entry.get("place", ""), overrode))
+    return lines
 
 
 def deciders(event: RecordedEvent) -> list[tuple[str, str]]:

@@ -99,11 +99,11 @@ def keep(
 
 def kept_backtests(directory: str | os.PathLike[str]) -> list[KeptBacktest]:
     """Return the results that are kept, the newest first."""
-    found: list[KeptBacktest] = []
+    backtests: list[KeptBacktest] = []
     for path in _files(Path(directory) / DIRECTORY):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            found.append(_read(path))
-    return found
+            backtests.append(_read(path))
+    return backtests
 
 
 def kept_backtest(directory: str | os.PathLike[str], name: str) -> KeptBacktest:

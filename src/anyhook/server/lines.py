@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from anyhook.engine.engine import Engine
-    from anyhook.engine.plan import Plan
 
 IDLE_TIMEOUT = 900.0
 """Seconds without events after which the process ends; a plugin starts another one."""
@@ -95,7 +94,9 @@ class LineServer:
             return {}
         plan = engine.plan(event)
         if plan.groups and request.has_envelope:
-            self._write({**request.identity, "seconds": _longest_run(plan) + REPLY_MARGIN})
+            # Groups run in parallel, the handlers of each in sequence.
+            seconds = max(sum(handler.timeout for handler in group) for group in plan.groups)
+            self._write({**request.identity, "seconds": seconds + REPLY_MARGIN})
         decision = await engine.dispatch(event)
         return engine.reply(event, decision)
 
@@ -151,8 +152,3 @@ class LineRequest:
     def wrap(self, member: str, answer: dict[str, Any]) -> dict[str, Any]:
         """Return an answer with the identity; for a bare payload the answer alone."""
         return {**self.identity, member: answer} if self.has_envelope else answer
-
-
-def _longest_run(plan: Plan) -> float:
-    """Return how long the handlers of a plan may run: groups in parallel, each in sequence."""
-    return max(sum(handler.timeout for handler in group) for group in plan.groups)
