@@ -142,7 +142,7 @@ def _read_decision(context: OutputContext, item: OutputField, value: Any, fields
     takes_booleans = True in words or False in words
     if not isinstance(value, bool if takes_booleans else str):
         hint = f"write one of {', '.join(names)}"
-        context.report("output-word", f"{shorten(value)} is no decision; {hint}")
+        context.report("output-word", f"{shorten(value)} is not a decision; {hint}")
         return
     if value in words:
         _set_verdict(context, item, fields, *words[value])
@@ -153,7 +153,7 @@ def _read_decision(context: OutputContext, item: OutputField, value: Any, fields
         _set_verdict(context, item, fields, outcome, approves)
         context.report(
             "output-word",
-            f"{shorten(value)} is no decision of {context.agent.title} here; it is read as "
+            f"{shorten(value)} is not a decision of {context.agent.title} here; it is read as "
             f"{outcome}. Write {' or '.join(map(repr, names))}",
         )
     else:
@@ -163,7 +163,7 @@ def _read_decision(context: OutputContext, item: OutputField, value: Any, fields
         hint = f"write one of {', '.join(names)}"
         if suggestion is not None:
             hint = f"did you mean {suggestion!r}?"
-        context.report("output-word", f"{shorten(value)} is no decision; {hint}")
+        context.report("output-word", f"{shorten(value)} is not a decision; {hint}")
 
 
 def _read_continuation(
