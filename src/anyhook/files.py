@@ -115,7 +115,7 @@ def _check_regular(status: os.stat_result, path: str | os.PathLike[str], limit: 
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(status.st_mode):
-        raise NotReadableError(errno.EINVAL, "it is no regular file", str(path))
+        raise NotReadableError(errno.EINVAL, "it is not a regular file", str(path))
     if status.st_size > limit:
         raise _too_large(path, limit)
 
@@ -166,7 +166,7 @@ def describe_no_directory(path: str | os.PathLike[str], error: OSError) -> str:
         parent = os.path.dirname(parent)
     if os.path.isdir(parent):
         return ""
-    return f"{parent} is no directory; move this file away"
+    return f"{parent} is not a directory; move this file away"
 
 
 def data_path(environ: Mapping[str, str] | None = None) -> str:

@@ -57,7 +57,7 @@ def test_a_damaged_text_is_damage_and_is_not_printed(recorded):
     statement = "UPDATE bodies SET payload = CAST(? AS TEXT) WHERE event_id = 1"
     change_store(recorded.directory, statement, text)
 
-    with pytest.raises(sqlite3.DatabaseError, match="a text is no valid UTF-8") as raised:
+    with pytest.raises(sqlite3.DatabaseError, match="a text is not valid UTF-8") as raised:
         recorded.run(recorded.hook(GUARD))
 
     assert raised.value.sqlite_errorcode == sqlite3.SQLITE_CORRUPT
@@ -65,7 +65,7 @@ def test_a_damaged_text_is_damage_and_is_not_printed(recorded):
 
 
 @pytest.mark.parametrize(
-    ("payload", "problem"), [("{", "payload is no JSON"), ("[]", "payload is no object")]
+    ("payload", "problem"), [("{", "payload is not JSON"), ("[]", "payload is not an object")]
 )
 def test_an_event_whose_payload_cannot_be_read_is_skipped(recorded, payload, problem):
     recorded.add(shell(1, "ls"), shell(2, "rm -rf /"))

@@ -181,8 +181,8 @@ def test_what_cannot_be_read_is_reported_with_its_line(recorded, tmp_path, small
     assert result.problem_count == 3
     assert result.problems == [
         f"{path}:31: is not JSON; skipped",
-        f"{path}:34: is no exported event: 'acme' is no agent; skipped",
-        f"{path}:36: payload is no object; skipped",
+        f"{path}:34: is not an exported event: 'acme' is not an agent; skipped",
+        f"{path}:36: payload is not an object; skipped",
     ]
     assert result.total == 38
 
@@ -304,7 +304,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     [
         ("missing.jsonl", None, "cannot be read: No such file"),
         ("other.jsonl", '{"a": 1}\n', "holds no events"),
-        ("broken.parquet", "PAR1 is not enough", "is no valid Parquet"),
+        ("broken.parquet", "PAR1 is not enough", "is not valid Parquet"),
         ("empty.jsonl", "", "holds no events"),
     ],
 )

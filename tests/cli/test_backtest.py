@@ -220,7 +220,7 @@ def test_a_row_with_an_unknown_event_is_reported(here, capsys):
     main(["backtest", "-j1", "guard.py", "--on", "rows.jsonl"])
 
     out, error = output(capsys)
-    assert "rows.jsonl:1: is no exported event: there is no event 'quatsch'; skipped" in error
+    assert "rows.jsonl:1: is not an exported event: there is no event 'quatsch'; skipped" in error
     assert "guard.py would have denied 0 of 1 call in 1 session" in out
 
 

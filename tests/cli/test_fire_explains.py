@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 
 import pytest
 
@@ -102,6 +103,14 @@ class TestWhatTheAgentWillDo:
 
 
 class TestWhyAHookDidNotRun:
+    def test_hooks_of_one_script_keep_the_names_by_which_they_differ(self, project, fire):
+        commands = [definition("sh run.sh a", "Bash"), definition("sh run.sh b", "Write")]
+        configure(project, "claude", {"PreToolUse": commands})
+
+        _, out, _ = fire("PreToolUse", "--tool", "Bash")
+
+        assert len(set(re.findall(r"run\.sh#\w+", out))) == 2
+
     def test_the_matcher_does_not_match(self, project, fire):
         configure(project, "claude", {"PreToolUse": [definition("true", "Write")]})
 

@@ -634,7 +634,7 @@ def test_a_hook_that_only_warned_is_shown_with_its_reason(home, capsys):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("guard.sh",), "'guard.sh' is no Python file; --project runs"),
+        (("guard.sh",), "'guard.sh' is not a Python file; --project runs"),
         (("guard.py", "--event", "befor_tool"), "did you mean 'before_tool'?"),
         (("guard.py", "--against", "git:nope"), "has no revision 'nope'"),
     ],

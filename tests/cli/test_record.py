@@ -460,6 +460,6 @@ def test_a_file_in_place_of_the_data_directory_is_named(here, capfd, words):
     assert main(words.split()) not in (OK, BUG)
 
     err = capfd.readouterr().err
-    assert f"{here / 'data'} is no directory; move this file away" in err
+    assert f"{here / 'data'} is not a directory; move this file away" in err
     assert "remove it" not in err
     assert "Errno" not in err

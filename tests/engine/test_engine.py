@@ -789,7 +789,7 @@ def test_a_pipe_in_the_place_of_a_file_does_not_hold_the_host(world):
 
     (found,) = world.load().diagnostics
 
-    assert found.message == "it is no regular file"
+    assert found.message == "it is not a regular file"
 
 
 def test_a_handler_that_is_no_command_has_nothing_to_check(world):

@@ -543,7 +543,7 @@ async def test_an_address_inside_is_not_asked(world, site, host):
     assert set(codes(decision)) <= {"url-refused", "handler-failed"}
     if host not in ("127.0.0.1.", "0177.0.0.1"):  # no addresses, and some resolvers say so
         assert codes(decision) == ["url-refused"]
-        assert "no public address" in decision.diagnostics[0].message
+        assert "not a public address" in decision.diagnostics[0].message
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.1.2.3"])

@@ -42,7 +42,7 @@ def test_a_pipe_in_the_place_of_the_switch_is_named(store, run, line):
 
     _, out, err = run(*line.split())
 
-    assert f"{pipe} cannot be read: it is no regular file" in " ".join((out + err).split())
+    assert f"{pipe} cannot be read: it is not a regular file" in " ".join((out + err).split())
 
 
 def test_a_pipe_in_the_place_of_the_last_problem_holds_no_status(store, run):
@@ -72,7 +72,7 @@ def test_a_pipe_among_transcripts_is_reported_and_the_others_are_imported(home, 
     _, out, err = run("history", "import")
 
     assert "2 new events" in out
-    assert "a.jsonl: cannot be read: it is no regular file" in err
+    assert "a.jsonl: cannot be read: it is not a regular file" in err
 
 
 def test_a_pipe_in_the_place_of_settings_is_reported(world, run):
@@ -81,4 +81,4 @@ def test_a_pipe_in_the_place_of_settings_is_reported(world, run):
     code, out, _ = run("check")
 
     assert code == 1
-    assert "it is no regular file" in out
+    assert "it is not a regular file" in out

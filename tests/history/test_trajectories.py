@@ -175,7 +175,7 @@ def test_arguments_that_are_not_json_are_reported_and_their_call_is_left_out(tmp
     events, problems = read_all(path)
 
     assert [event.event for event in events] == ["before_prompt", "after_agent"]
-    assert problems == [f"{path}:1: message 2: arguments of 'bash' are no object"]
+    assert problems == [f"{path}:1: message 2: arguments of 'bash' are not an object"]
 
 
 def test_a_result_without_an_id_answers_the_first_call_that_waits(tmp_path):

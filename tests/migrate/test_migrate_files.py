@@ -275,7 +275,7 @@ def test_an_endless_device_behind_a_link_fills_nothing(world, run, source, targe
     code, _, err = run(*ARGUMENTS, "--scope", "user")
 
     assert code == 64
-    assert joined(f"{target}: it cannot be read: it is no regular file") in joined(err)
+    assert joined(f"{target}: it cannot be read: it is not a regular file") in joined(err)
     assert everything(world) == before
 
 

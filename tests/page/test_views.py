@@ -113,7 +113,7 @@ def test_the_list_of_sessions_is_filtered(page):
 
     assert "old" not in text_of(page.get("/sessions?since=7d"))
     assert "No sessions that match" in page.get("/sessions?agent=claude")
-    assert "is no time" in text_of(page.get("/sessions?since=soon"))
+    assert "is not a time" in text_of(page.get("/sessions?since=soon"))
 
 
 def test_long_lists_lead_on(page):
@@ -207,7 +207,7 @@ def test_searches_and_filters(page, query, expected):
 def test_a_search_for_what_is_no_time_or_session_is_explained(page):
     store(event())
 
-    assert "is no time" in text_of(page.get("/search?since=soon"))
+    assert "is not a time" in text_of(page.get("/search?since=soon"))
     assert "has no session" in text_of(page.get("/search?session=unknown"))
 
 

@@ -90,5 +90,5 @@ def test_a_tool_without_arguments_can_be_called():
 
 @pytest.mark.parametrize("text", ["", "Bash ls", "Bash [1]", 'Bash {"command"'])
 def test_a_call_that_is_no_tool_with_an_object_is_refused(text):
-    with pytest.raises(UsageError, match="is no tool with a JSON object"):
+    with pytest.raises(UsageError, match="is not a tool with a JSON object"):
         CallRequest.parse(text)

@@ -111,8 +111,8 @@ def test_settings_that_are_edited_are_read_again(world):
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("{", "the line is no JSON"),
-        ("[1]", "no JSON object"),
+        ("{", "the line is not JSON"),
+        ("[1]", "not a JSON object"),
         ({"id": 3, "event": {"hook": "no.such.hook"}}, "no.such.hook"),
     ],
 )

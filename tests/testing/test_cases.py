@@ -223,7 +223,7 @@ ONE = '[[case]]\nevent = "before_tool"\ntool = "shell"\nexpect = "deny"\n'
     ("text", "line", "message"),
     [
         ("", 1, "there are no cases; write [[case]]"),
-        ("[[case]\n", 1, "this is no TOML"),
+        ("[[case]\n", 1, "this is not TOML"),
         ("[[cases]]\nexpect = 1\n", 1, "unknown member 'cases'; did you mean 'case'"),
         (ONE.replace('"deny"', '"dey"'), 4, "did you mean 'deny'"),
         (ONE.replace('"deny"', "3"), 4, 'expect must be a text, like "deny"'),

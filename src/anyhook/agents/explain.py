@@ -196,14 +196,14 @@ def explain_word(
     if may_be_misspelt and str(value) in agent.foreign_decisions:
         outcome, _ = agent.foreign_decisions[str(value)]
         return (
-            f"{shorten(value)} is no decision of {agent.title} here; it is read as "
+            f"{shorten(value)} is not a decision of {agent.title} here; it is read as "
             f"{outcome}. Write {' or '.join(map(repr, names))}"
         )
     suggestion = closest(str(value), names) if may_be_misspelt else None
     hint = f"write one of {', '.join(names)}"
     if suggestion is not None:
         hint = f"did you mean {suggestion!r}?"
-    return f"{shorten(value)} is no decision; {hint}"
+    return f"{shorten(value)} is not a decision; {hint}"
 
 
 # -- decisions that are not applied

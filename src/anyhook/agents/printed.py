@@ -315,7 +315,7 @@ def _read_tool_names(context: OutputContext, text: str, tools: tuple[str, ...]) 
         return Answer(tool_config={"mode": "ANY", "allowedFunctionNames": names})
     context.report(
         "output-tools",
-        f"{', '.join(unknown)} is no tool of {agent.title}, so the output is only a message for "
+        f"{', '.join(unknown)} is not a tool of {agent.title}, so the output is only a message for "
         'the user; to choose tools, print {"hookSpecificOutput": {"toolConfig": {"mode": "ANY", '
         '"allowedFunctionNames": […]}}}',
     )

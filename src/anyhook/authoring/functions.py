@@ -211,7 +211,7 @@ def to_answer(function: HookFunction, result: object) -> Answer:
     if type(result.outcome) is Outcome:
         return result
     if result.outcome not in VERDICT_WORDS:
-        raise TypeError(f"{function.name} answered {result.outcome!r}, which is no verdict")
+        raise TypeError(f"{function.name} answered {result.outcome!r}, which is not a verdict")
     outcome, approve = VERDICT_WORDS[result.outcome]
     return result.replace(outcome=outcome, approve=result.approve or approve)
 

@@ -179,7 +179,7 @@ def _open_parquet(file: StoredFile) -> Iterator[Any]:
         try:
             table = ParquetFile(stream if file.store else file.path)
         except (OSError, ArrowException) as error:
-            raise UsageError(f"{file.name} is no valid Parquet: {error}") from error
+            raise UsageError(f"{file.name} is not valid Parquet: {error}") from error
         with table:
             yield table
 
@@ -309,7 +309,7 @@ class _PartReader:
             row = _exported_row(record, place)
             time = float(record.get("time") or 0)
         except (KeyError, TypeError, ValueError) as error:
-            self._report(number, f"is no exported event: {_describe(error)}; skipped")
+            self._report(number, f"is not an exported event: {_describe(error)}; skipped")
             return
         if not self._take(row, time, is_unseen=record.get("has_reached_hooks") is False):
             return
@@ -403,9 +403,9 @@ def _exported_row(record: Mapping[str, Any], place: str) -> EventRow:
     """
     agent, session, event, payload = [record[name] for name in REQUIRED]
     if agent not in AGENTS:
-        raise ValueError(f"{agent!r} is no agent")
+        raise ValueError(f"{agent!r} is not an agent")
     if not isinstance(event, str):
-        raise TypeError("event is no text")
+        raise TypeError("event is not a text")
     if event not in KNOWN_EVENTS:
         raise ValueError(f"there is no event {event!r}")
     if not isinstance(payload, str | dict):

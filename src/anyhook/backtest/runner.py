@@ -317,7 +317,7 @@ class SessionRunner:
         def receive(message: tuple[int, SessionResult]) -> None:
             number, result = message
             if number not in range(len(batch.sessions)) or not isinstance(result, SessionResult):
-                raise SandboxError("a hook has written what is no result of a session")
+                raise SandboxError("a hook has written what is not a result of a session")
             result.reads = self._real_reads(result.reads)
             take((number, result))
 

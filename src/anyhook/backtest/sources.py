@@ -85,9 +85,9 @@ class EventRow(NamedTuple):
         try:
             payload = json.loads(self.payload) if isinstance(self.payload, str) else self.payload
         except (ValueError, RecursionError) as error:
-            raise UnreadableEventError("payload is no JSON") from error
+            raise UnreadableEventError("payload is not JSON") from error
         if not isinstance(payload, dict):
-            raise UnreadableEventError("payload is no object")
+            raise UnreadableEventError("payload is not an object")
         return payload
 
 
@@ -156,7 +156,7 @@ def read_errors(part: Part) -> Iterator[None]:
         if hasattr(error, "sqlite_errorcode"):
             raise
         # Of the module, not of SQLite: its message holds the text.
-        damage = sqlite3.DatabaseError("a text is no valid UTF-8")
+        damage = sqlite3.DatabaseError("a text is not valid UTF-8")
         damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise damage from None
     except Exception as error:  # file systems and readers of files have errors of their own

@@ -242,7 +242,7 @@ def _subject(
             raise UsageError(f"there is no file {str(hook)!r}")
         if hook.suffix not in ("", ".py"):
             raise UsageError(
-                f"{str(hook)!r} is no Python file; --project runs the commands of a project's "
+                f"{str(hook)!r} is not a Python file; --project runs the commands of a project's "
                 "settings, in any language"
             )
         confirm_limits(is_agreed=consent.yes)

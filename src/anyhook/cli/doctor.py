@@ -210,7 +210,7 @@ def _problem_of_directory(path: str, status: os.stat_result) -> tuple[str, str]:
     """Return what keeps workers out of a directory, and what to do; empty if nothing does."""
     mode = stat.S_IMODE(status.st_mode)
     if not stat.S_ISDIR(status.st_mode):
-        return "it is no directory", OTHER_DIRECTORY
+        return "it is not a directory", OTHER_DIRECTORY
     if status.st_uid != os.getuid():
         return f"it belongs to user {status.st_uid}", OTHER_DIRECTORY
     if mode & 0o077:

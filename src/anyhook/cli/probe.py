@@ -163,7 +163,7 @@ def _agent_names(project: Path, agents: list[str] | None) -> list[str]:
     names = list(dict.fromkeys(get_agent(name).name for name in agents))
     for name in names:
         if name not in CODING_AGENTS:
-            raise UsageError(f"{name} is no program; name one of: {', '.join(CODING_AGENTS)}")
+            raise UsageError(f"{name} is not a program; name one of: {', '.join(CODING_AGENTS)}")
     return names
 
 

@@ -84,7 +84,8 @@ def print_timeline(
     if decision.results or skipped:
         labels = unique_labels(configured_handlers(engine))
         rows = [_run_row(engine, event, result, labels) for result in decision.results]
-        out.print(runs_table(out, [*rows, *map(_skipped_row, skipped)]))
+        rows += [_skipped_row(hook, labels) for hook in skipped]
+        out.print(runs_table(out, rows))
     elif not decision.blame:
         out.print(_no_hooks_text(engine, spec.wire))
     changes = differences(engine, event, decision)
@@ -145,9 +146,10 @@ def _run_row(
     )
 
 
-def _skipped_row(hook: NotRun) -> RunRow:
+def _skipped_row(hook: NotRun, labels: Mapping[int, str]) -> RunRow:
     reason = Text(f"did not run: {printable(hook.reason)}", style="dim")
-    return RunRow(hook.handler.label, show_place(hook.handler.place, short=True), reason)
+    name = labels.get(id(hook.handler), hook.handler.label)
+    return RunRow(name, show_place(hook.handler.place, short=True), reason)
 
 
 def _result_text(result: HandlerResult) -> Text:

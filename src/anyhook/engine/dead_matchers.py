@@ -161,15 +161,15 @@ def _suggest_name(agent: AgentSpec, spec: EventSpec, name: str, subjects: tuple[
             return f"is not how {agent.title} names MCP tools; write {form}"
     if spec.subjects:
         suggestion = closest(name, subjects)
-        kind = "no value that the event has"
+        kind = "a value that the event has"
     elif agent.tool_prefix and name.startswith(agent.tool_prefix):
         server = name.removeprefix(agent.tool_prefix).strip("_")
         pattern = agent.vocabulary.mcp_name.format(server=server, tool=".*")
         return f"names a server and no tool; for all of its tools write {pattern!r}"
     else:
         suggestion = suggest_tool(agent, name)
-        kind = f"no tool of {agent.title}"
-    return f"is {kind}" + (f"; did you mean {suggestion!r}?" if suggestion else "")
+        kind = f"a tool of {agent.title}"
+    return f"is not {kind}" + (f"; did you mean {suggestion!r}?" if suggestion else "")
 
 
 def _foreign_tools(agent: AgentSpec, matcher: Matcher) -> str | None:

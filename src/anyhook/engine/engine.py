@@ -705,7 +705,7 @@ class Engine:
             raise EngineClosedError("the engine is closed; load a new one")
         if not isinstance(event, Event):
             raise EventError(
-                f"{type(event).__name__} is no event; build one, like BeforeTool(tool_name=…), "
+                f"{type(event).__name__} is not an event; build one, like BeforeTool(tool_name=…), "
                 "or decode a payload with engine.decode(payload)"
             )
 
@@ -833,7 +833,7 @@ def _check_matcher(spec: EventSpec, matcher: object) -> None:
         raise UsageError(f'matcher is a text, like "write_file|edit", not {matcher!r}')
     problem = compile_matcher(matcher, spec.matcher_style).problem
     if problem:
-        raise UsageError(f"the matcher {matcher!r} on {spec.wire} is no pattern: {problem}")
+        raise UsageError(f"the matcher {matcher!r} on {spec.wire} is not a pattern: {problem}")
 
 
 def _place_of(function: Callable[..., Any]) -> Place:

@@ -370,7 +370,7 @@ def _find_problem(
         is_valid = is_text or not text or isinstance(parse_json(text), dict)
     except ValueError:
         is_valid = False
-    return None if is_valid else "answered with something that is no JSON object"
+    return None if is_valid else "answered with something that is not a JSON object"
 
 
 def _fail(

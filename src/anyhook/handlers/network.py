@@ -143,7 +143,7 @@ def find_host_problem(
         is_acceptable = is_loopback
     for address in addresses:
         if not is_acceptable(address):
-            return f"leads to {address}, which is no public address"
+            return f"leads to {address}, which is not a public address"
     return None
 
 

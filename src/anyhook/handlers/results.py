@@ -81,7 +81,7 @@ def payload_notes(context: HookContext, handler: HandlerSpec) -> tuple[Diagnosti
     """Report an event that had to be repaired to be written as JSON."""
     if context.payload_problem is None:
         return ()
-    problem = f"the event is no plain JSON ({context.payload_problem})"
+    problem = f"the event is not plain JSON ({context.payload_problem})"
     message = f"{problem}; what JSON does not have was left out"
     return (note("payload-repaired", context, handler, message),)
 

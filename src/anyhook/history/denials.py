@@ -106,7 +106,7 @@ def _weigh(group: DenialGroup, *, is_new: bool) -> None:
     if any(event.stop for event in group.events):
         signs.append((20, "it ended the agent's turn"))
     if is_new:
-        signs.append((15, "the first denial of this hook"))
+        signs.append((15, "this hook began to deny in the last 7 days"))
     if not group.latest.reason:
         signs.append((10, "the agent got no reason"))
     signs.sort(reverse=True)

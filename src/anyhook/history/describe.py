@@ -38,7 +38,7 @@ def parse_since(text: str) -> float:
     try:
         return datetime.datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError):
-        raise UsageError(f"{text!r} is no time; write 90d, 12h, 30min or 2026-11-01") from None
+        raise UsageError(f"{text!r} is not a time; write 90d, 12h, 30min or 2026-11-01") from None
 
 
 def show_time(timestamp: float) -> str:

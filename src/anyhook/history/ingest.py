@@ -111,7 +111,7 @@ def _journal_files(journal: Path, problems: list[str]) -> list[Path]:
         if path.name.endswith(FULL_MARK):
             problems.append(f"{path.name.removesuffix(FULL_MARK)} is full: events are missing")
         elif match is None:
-            problems.append(f"{path} is no file of the journal; it was not read")
+            problems.append(f"{path} is not a file of the journal; it was not read")
         elif int(match[1]) > FORMAT:
             problems.append(f"{path} is of a newer release; update anyhook to read it")
         else:

@@ -207,7 +207,9 @@ class Conversation:
             if isinstance(arguments, str):
                 arguments = _parse(arguments) if arguments.strip() else {}
             if not name or not isinstance(arguments, dict):
-                problems(f"{self._place}: message {index + 1}: arguments of {name!r} are no object")
+                problems(
+                    f"{self._place}: message {index + 1}: arguments of {name!r} are not an object"
+                )
                 continue
             tool, tool_input = canonical_call(name, arguments)
             members: dict[str, Any] = {"tool_name": tool, "tool_input": tool_input}

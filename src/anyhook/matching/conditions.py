@@ -122,7 +122,7 @@ def _rule_problem(rule: str) -> str:
         return r"the parentheses do not balance; write `\(` and `\)` for those that mean themselves"
     if _SEVERAL_RULES.search(rule):
         return "a condition is one rule; write one handler for each rule"
-    return "this is no permission rule; write `Tool` or `Tool(pattern)`, such as `Bash(git *)`"
+    return "this is not a permission rule; write `Tool` or `Tool(pattern)`, such as `Bash(git *)`"
 
 
 def _names_tool(rule: str, tool: str) -> bool:

@@ -262,7 +262,7 @@ def recorded_probes(file: Path, source: AgentSpec, target: AgentSpec, project: P
     for place, payload in read_payloads(text, str(file)):
         name = recognize(payload, {})
         if name is None:
-            raise EventError(f"{place}: this is no event of an agent that anyhook knows")
+            raise EventError(f"{place}: this is not an event of an agent that anyhook knows")
         agent = get_agent(name)
         moved = replace_directory(payload, str(payload.get("cwd")), str(project))
         event, _ = decode_event(agent, moved)

@@ -94,7 +94,7 @@ def _check_options(options: ShimOptions, source: AgentSpec) -> None:
 
         problem = compile_matcher(options.matcher, "expression").problem
         if problem:
-            raise UsageError(f"--matcher {options.matcher!r} is no pattern: {problem}")
+            raise UsageError(f"--matcher {options.matcher!r} is not a pattern: {problem}")
 
 
 class _Exchange(Record):

@@ -111,7 +111,7 @@ class CallRequest:
             arguments = None
         if not tool or not isinstance(arguments, dict):
             example = """'Bash {"command": "git push --force"}'"""
-            raise UsageError(f"--call {text!r} is no tool with a JSON object; write {example}")
+            raise UsageError(f"--call {text!r} is not a tool with a JSON object; write {example}")
         return cls(tool, arguments)
 
 

@@ -340,9 +340,9 @@ def _parse_payload(body: bytes) -> dict[str, Any]:
     try:
         payload, _ = parse_event(body.decode("utf-8-sig", "replace"))
     except ValueError as error:
-        raise HTTPException(400, f"the body is no JSON ({error}); send one event") from None
+        raise HTTPException(400, f"the body is not JSON ({error}); send one event") from None
     if not isinstance(payload, dict):
-        raise HTTPException(400, "the body is no JSON object; send one event, {…}")
+        raise HTTPException(400, "the body is not a JSON object; send one event, {…}")
     return payload
 
 

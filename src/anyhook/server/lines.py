@@ -138,9 +138,9 @@ class LineRequest:
         try:
             value, _ = parse_event(line.decode("utf-8", "replace"))
         except ValueError as error:
-            raise EventError(f"the line is no JSON ({error}); send one event a line") from None
+            raise EventError(f"the line is not JSON ({error}); send one event a line") from None
         if not isinstance(value, dict):
-            raise EventError("the line is no JSON object; send one event, {…}")
+            raise EventError("the line is not a JSON object; send one event, {…}")
         request.payload = value
         payload = value.get("event")
         if "id" in value and isinstance(payload, dict):

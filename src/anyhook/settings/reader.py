@@ -423,6 +423,6 @@ class _FileReader(Reporter):
             effect = "it only matches itself"
             if compiled.matches_nothing:
                 effect = "the definition is left out"
-            problem = f"{matcher!r} is no regular expression ({compiled.problem}); {effect}"
+            problem = f"{matcher!r} is not a regular expression ({compiled.problem}); {effect}"
             self.report("bad-matcher", problem, path)
         return not compiled.matches_nothing

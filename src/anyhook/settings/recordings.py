@@ -52,7 +52,7 @@ def _numbered_values(text: str, name: str) -> Iterator[tuple[int, Any]]:
         try:
             text = strip_comments(text)
         except JsonSyntaxError as error:
-            raise EventError(f"{name}:{error.line}: this is no JSON: {error}") from None
+            raise EventError(f"{name}:{error.line}: this is not JSON: {error}") from None
         # `splitlines` would split at U+2028 too, which a JSON string may hold.
         numbered = enumerate(text.split("\n"), 1)
         lines = [(number, line) for number, line in numbered if line.strip()]
@@ -78,9 +78,9 @@ def _parse_whole(text: str, name: str) -> Any:
         return parse_json(text) if text.strip() else []
     except json.JSONDecodeError as error:
         place = f"{name}:{error.lineno}:{error.colno}"
-        raise EventError(f"{place}: this is no JSON: {error.msg}") from None
+        raise EventError(f"{place}: this is not JSON: {error.msg}") from None
     except ValueError as error:
-        raise EventError(f"{name}: this is no JSON: {error}") from None
+        raise EventError(f"{name}: this is not JSON: {error}") from None
 
 
 def _parse(text: str, subject: str) -> Any:

@@ -190,7 +190,7 @@ def _parse_toml(path: Path, text: str) -> tuple[Any, _Lines]:
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+)", str(error))
         line = place[1] if place else max(1, len(text.splitlines()))
-        raise UsageError(f"{path}:{line}: this is no TOML: {error}") from error
+        raise UsageError(f"{path}:{line}: this is not TOML: {error}") from error
     # The parser reports no lines, so headers and keys are searched for.
     lines = _Lines({}, [], [])
     for number, line_text in enumerate(text.splitlines(), 1):
@@ -220,7 +220,7 @@ def _parse_yaml(path: Path, text: str) -> tuple[Any, _Lines]:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 1
         problem = getattr(error, "problem", None) or error
-        raise UsageError(f"{path}:{line}: this is no YAML: {problem}") from error
+        raise UsageError(f"{path}:{line}: this is not YAML: {problem}") from error
     lines = _Lines(_yaml_key_lines(root), [], [])
     if root is not None and root.id == "mapping":
         for key, value in root.value:

@@ -84,7 +84,7 @@ def body_size(head: bytes) -> int:
     """
     size = int.from_bytes(head[len(MAGIC) : HEAD], "little")
     if head[: len(MAGIC)] != MAGIC or not 0 < size <= MAX_FRAME:
-        raise FrameError("this is no frame")
+        raise FrameError("this is not a frame")
     return size
 
 
@@ -95,7 +95,7 @@ def parse_request(body: bytes) -> WorkerRequest:
         FrameError: If it is not a complete one.
     """
     if len(body) < _FIXED or body[:1] != RUN:
-        raise FrameError("this is no request")
+        raise FrameError("this is not a request")
     umask, words_size, env_size = (int.from_bytes(body[i : i + 4], "little") for i in (1, 13, 17))
     ignored_signals = int.from_bytes(body[5:13], "little")
     middle, end = _FIXED + words_size, _FIXED + words_size + env_size
@@ -130,7 +130,7 @@ def parse_reply(body: bytes) -> Reply:
         FrameError: If it is not a complete one.
     """
     if body[:1] != DONE or len(body) < REPLY:
-        raise FrameError("this is no reply")
+        raise FrameError("this is not a reply")
     middle = REPLY + int.from_bytes(body[3:7], "little")
     end = middle + int.from_bytes(body[7:REPLY], "little")
     if end > len(body):
