@@ -112,7 +112,7 @@ def guard_own_hooks(event):
     reasons += [f"`{it.source}` weakens a guard" for it in event.commands if is_weakening(it)]
     if reasons:
         return deny(f"{reasons[0]}. {ASK_USER}")
-    doubts = [match.why for match in changes if is_unknown(match.command, event.text)]
+    doubts = [match.why for match in changes if is_unknown(match.command)]
     doubts += [f"`{it.source}` may change a guard" for it in event.commands if may_change(it)]
     if doubts:
         return ask(f"{doubts[0]}. Is that what you want?")
@@ -127,10 +127,10 @@ def weakening_calls(event):
                 yield match
 
 
-def is_unknown(command, text):
+def is_unknown(command):
     """Return whether only the shell knows what is changed, or a directory of guards is named."""
-    if command is None:  # another tool than the shell
-        return names_guard(text)
+    if command is None:  # a tool of an MCP server that has the path of a guard
+        return True
     return not command.program or bool(command.uncertain_arguments) or names_guard(command.source)
 
 
@@ -274,6 +274,8 @@ tar xf backup.tar
 npm version --no-verify
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": harmless}, expect="none")
+own = {"path": ".github/hooks/x", "content": ""}
+hooks.example(tool="mcp__files__write_file", input=own, expect="ask", agents=["claude"])
 hooks.example(tool="read_file", input={"file_path": ".claude/settings.json"}, expect="none")
 hooks.example("session_start", source="startup", expect="none")
 hooks.example("after_agent", prompt="Say hello", prompt_response="Hello", expect="none")

@@ -99,7 +99,7 @@ def guard_secrets(event):
         if prints_variables(command):
             return deny(f"`{command.source}` shows secrets to the model. {ENV_INSTEAD}")
     for match in shown:
-        if is_unknown(match.command):
+        if event.tool.startswith("mcp__") or is_unknown(match.command):
             return ask(f"{match.why}; that may show secrets to the model.")
     return None
 
@@ -224,6 +224,9 @@ hooks.example(tool="edit_file", input={"command": patch}, expect="none", agents=
 for lines in (f"-KEY = ''\n+KEY = '{KEY}'", f" KEY = '{KEY}'\n+A = ''"):
     patch = f"{START}{lines}{END}"
     hooks.example(tool="edit_file", input={"command": patch}, expect="deny", agents=["codex"])
+of_server = {"tool": "mcp__files__read_file", "input": {"path": ".env"}}
+hooks.example(**of_server, expect="ask", agents=["claude"])
+hooks.example(tool="grep", input={"pattern": "x", "path": "."}, expect="none")
 for path in (".env.example", "README.md"):
     hooks.example(tool="read_file", input={"file_path": path}, expect="none")
 for asked in """
