@@ -10,7 +10,7 @@ import sys
 import textwrap
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anyhook import Engine
@@ -127,6 +127,7 @@ SAYS = st.one_of(
 )
 
 
+@settings(deadline=None)  # a busy machine is slow
 @given(st.lists(SAYS, min_size=1, max_size=4), st.sampled_from(["claude", "gemini", "generic"]))
 def test_a_file_says_the_same_as_a_command_and_in_the_engine(said, agent):
     hooks = Hooks("file")
