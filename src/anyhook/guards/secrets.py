@@ -224,8 +224,8 @@ hooks.example(tool="edit_file", input={"command": patch}, expect="none", agents=
 for lines in (f"-KEY = ''\n+KEY = '{KEY}'", f" KEY = '{KEY}'\n+A = ''"):
     patch = f"{START}{lines}{END}"
     hooks.example(tool="edit_file", input={"command": patch}, expect="deny", agents=["codex"])
-of_server = {"tool": "mcp__files__read_file", "input": {"path": ".env"}}
-hooks.example(**of_server, expect="ask", agents=["claude"])
+env = {"path": ".env"}
+hooks.example(tool="mcp__files__read_file", input=env, expect="ask", agents=["claude"])
 hooks.example(tool="grep", input={"pattern": "x", "path": "."}, expect="none")
 for path in (".env.example", "README.md"):
     hooks.example(tool="read_file", input={"file_path": path}, expect="none")
