@@ -20,7 +20,12 @@ ROOT = Path(__file__).parents[2]
 SRC = Path(anyhook.__file__).parent
 LONGEST_MODULE = 450
 
-LOWEST = ["_compat expressions interrupts _help_text", "shell", "errors model", "files atomic_write _help"]
+LOWEST = [
+    "_compat expressions interrupts _help_text",
+    "shell",
+    "errors model",
+    "files atomic_write _help",
+]
 """What stands below the diagram of `docs/architecture.md`."""
 HIGHEST = ["_entry_point", "__main__"]
 
