@@ -85,8 +85,10 @@ def test_the_sessions_are_listed_and_lead_to_their_events(page):
 
 
 def test_a_recent_session_that_has_ended_is_marked_as_such(page):
+    now = time.time()  # `NOW` is when the run of all tests began
+
     def of(session, name, seconds):
-        return event(session=session, event=name, tool=None, time=NOW - seconds)
+        return event(session=session, event=name, tool=None, time=now - seconds)
 
     store(
         of("ended", "session_end", 20),

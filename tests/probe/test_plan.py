@@ -10,6 +10,7 @@ from anyhook.agents.program import get_program
 from anyhook.engine.engine import Engine
 from anyhook.errors import UsageError
 from anyhook.probe.plan import CallRequest, plan_steps
+from anyhook.probe.samples import RISKY
 
 DENIES = "grep -q '{0}' && {{ echo no >&2; exit 2; }}; exit 0"
 STOPS = """grep -q 'git push' && echo '{"continue": false, "stopReason": "enough"}'; exit 0"""
@@ -63,7 +64,7 @@ def test_a_guard_that_denies_in_vain_gets_the_call_that_shows_it(steps):
 
 def test_at_most_two_calls_are_made_that_the_same_hook_denies(steps):
     planned = steps([("PreToolUse", "*", DENIES.format("."))])
-    assert sum(step.sample.is_risky for step in planned) == 2
+    assert sum(step.sample in RISKY for step in planned) == 2
 
 
 def test_calls_that_end_the_turn_come_last(steps):
