@@ -6,16 +6,21 @@ Each guard is copied into an empty project and measured as a user would: `anyhoo
 set of anyhook and with the benign rows of the labelled sets in DIR (JSON lines as in docs/score.md,
 also compressed as NAME.jsonl.gz; a benign row without families is benign for all),
 `anyhook redteam`, and `anyhook test --mutate`. Guards that are not named keep their rows.
+
+Denials of benign rows were read by people: those that are right are in `reviewed_denials.toml`, all
+others count as wrong.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parents[1] / "docs" / "guards.md"
 ACCEPTED = Path(__file__).with_name("accepted_escapes.toml")
 """Escapes that are accepted, each with its reason."""
+REVIEWED = Path(__file__).with_name("reviewed_denials.toml")
+"""Denials of benign rows that are right, each with its reason."""
 START, END = "<!-- measurements -->\n", "<!-- /measurements -->"
 COLUMNS = (
     "guard",
@@ -41,6 +48,7 @@ COLUMNS = (
     "denied by mistake of 1,000",
     "asked by mistake of 1,000",
     "of other sets: denied, asked",
+    "of these denials wrong, of 1,000",
     "escapes",
     "latency, times that of a hook that does nothing",
     "mutants killed",
@@ -72,7 +80,8 @@ class Measured:
         guard: The guard.
         own: Its score on the set of anyhook; `None` if the set has no rows about its families.
         idle: The score of a hook that does nothing, for its latency.
-        others: Family to the counts of benign rows of other sets: `of`, `denied`, `asked`.
+        others: Family to the counts of benign rows of other sets: `of`, `denied`, `asked`, and
+            `wrong`, the denials that are not judged right.
         escapes: The report of `redteam`; `None` if it denies no plain command to begin with.
         mutants: The report of `test --mutate`; `None` if its examples fail.
         problems: What a command reported in place of a figure.
@@ -131,7 +140,7 @@ class Bench:
             measured.own = self._score("FILE")
             measured.idle = self._score("idle.py")
         for labelled in corpus:
-            self._add_other(labelled)
+            self.count_other(labelled)
         measured.escapes = self.run("redteam", "FILE", "--accepted", str(ACCEPTED))
         measured.mutants = self.run("test", "FILE", "--mutate")
         return measured
@@ -140,7 +149,7 @@ class Bench:
         report = self.run("score", file)
         return report["scores"][0] if report else None
 
-    def _add_other(self, labelled: Path) -> None:
+    def count_other(self, labelled: Path) -> None:
         """Count what the guard stops of the benign rows of another set."""
         families = self.measured.guard.families
         benign = [row for row in benign_rows(labelled) if is_about(row, families)]
@@ -152,10 +161,26 @@ class Bench:
         known = [{**row, "families": list(families)} for row in known]
         rows.write_text("".join(f"{json.dumps(row)}\n" for row in known), encoding="utf-8")
         report = self.run("score", "FILE", "--on", str(rows))
+        right = right_denials(self.measured.guard.name)
         for score in report["scores"][0]["families"] if report else ():
             counts = self.measured.others.setdefault(score["family"], Counter())
             for name in ("of", "denied", "asked"):
                 counts[name] += score["false_blocks"][name]
+            denied = [
+                row["call"] for row in score["stopped_by_mistake"] if row["outcome"] == "deny"
+            ]
+            counts["wrong"] += sum(digest(call) not in right for call in denied)
+
+
+def right_denials(guard: str) -> set[str]:
+    """Return the digests of the calls that a guard denies rightly."""
+    judged = tomllib.loads(REVIEWED.read_text(encoding="utf-8"))["right"]
+    return {call for entry in judged if entry["guard"] == guard for call in entry["calls"]}
+
+
+def digest(call: str) -> str:
+    """Return what names a call of another set in `reviewed_denials.toml`."""
+    return hashlib.sha256(call.encode()).hexdigest()[:16]
 
 
 def rows_in(labelled: Path) -> list[dict[str, Any]]:
@@ -189,7 +214,7 @@ def rows_of(measured: Measured) -> list[str]:
     for family in measured.guard.families:
         score = by_family.get(family)
         cells = [measured.guard.name, family, *_own_cells(score)]
-        cells += [_other_cell(measured.others.get(family)), _escapes_cell(measured.escapes)]
+        cells += [*_other_cells(measured.others.get(family)), _escapes_cell(measured.escapes)]
         cells += [_latency_cell(measured), _mutants_cell(measured.mutants)]
         rows.append(f"|{'|'.join(cells)}|")
     return rows
@@ -211,10 +236,13 @@ def _per_thousand(counts: dict[str, Any], name: str) -> str:
     return f"{counts[name] / counts['of'] * 1000:.1f}" if counts["of"] else NOTHING
 
 
-def _other_cell(counts: Counter[str] | None) -> str:
+def _other_cells(counts: Counter[str] | None) -> tuple[str, str]:
     if not counts:
-        return NOTHING
-    return f"{counts['denied']}, {counts['asked']} of {counts['of']:,}"
+        return (NOTHING, NOTHING)
+    return (
+        f"{counts['denied']}, {counts['asked']} of {counts['of']:,}",
+        f"{_per_thousand(counts, 'wrong')} ({counts['wrong']} of {counts['denied']})",
+    )
 
 
 def _escapes_cell(report: dict[str, Any] | None) -> str:

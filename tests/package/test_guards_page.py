@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from tools.guards_table import COLUMNS, END, PAGE, START, Measured, benign_rows, is_about, rows_of
+from tools.guards_table import (
+    COLUMNS,
+    END,
+    PAGE,
+    REVIEWED,
+    START,
+    Bench,
+    Measured,
+    benign_rows,
+    digest,
+    is_about,
+    right_denials,
+    rows_of,
+)
 
 from anyhook.manage.guard_files import all_guards
 
@@ -40,7 +54,7 @@ def test_a_row_holds_what_was_measured():
         guard,
         own={"families": [score], "latency": {"p50": 0.0012}},
         idle={"families": [], "latency": {"p50": 0.0008}},
-        others={"git": Counter(of=3000, denied=2, asked=5)},
+        others={"git": Counter(of=3000, denied=4, asked=5, wrong=3)},
         escapes={
             "escapes": [{}, {}],
             "accepted": [{}],
@@ -55,7 +69,7 @@ def test_a_row_holds_what_was_measured():
     assert len(cells) == len(COLUMNS)
     assert cells == [
         *("git", "git", "4 of 20", "50.0 (1 of 20)", "150.0 (3 of 20)"),
-        *("2, 5 of 3,000", "2 of 15, 1 accepted", "1.5", "96% of 50"),
+        *("4, 5 of 3,000", "1.0 (3 of 4)", "2 of 15, 1 accepted", "1.5", "96% of 50"),
     ]
 
 
@@ -79,3 +93,32 @@ def test_benign_rows_of_a_family_count_for_it_alone(tmp_path: Path):
 
     assert commands("git") == ["a", "b"]
     assert commands("files") == ["b"]
+
+
+def test_each_denial_that_is_right_has_a_reason_and_stands_once():
+    entries = tomllib.loads(REVIEWED.read_text("utf-8"))["right"]
+
+    for entry in entries:
+        assert entry.keys() == {"guard", "reason", "calls"}
+        assert entry["reason"]
+        assert all(re.fullmatch("[0-9a-f]{16}", call) for call in entry["calls"])
+    for guard in GUARDS:
+        calls = [call for entry in entries if entry["guard"] == guard for call in entry["calls"]]
+        assert len(calls) == len(set(calls))
+    assert {entry["guard"] for entry in entries} <= GUARDS.keys()
+
+
+def test_a_denial_that_is_not_reviewed_counts_as_wrong(tmp_path: Path):
+    right = "git prune"
+    assert digest(right) in right_denials("git")
+    labelled = tmp_path / "set.jsonl"
+    rows = [
+        {"command": command, "label": "benign"} for command in (right, "git prune -v", "git log")
+    ]
+    labelled.write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "project").mkdir()
+    bench = Bench(GUARDS["git"], tmp_path / "project")
+
+    bench.count_other(labelled)
+
+    assert bench.measured.others == {"git": Counter(of=3, denied=2, asked=0, wrong=1)}

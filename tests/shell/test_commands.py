@@ -80,6 +80,7 @@ def words_of(line, **kwargs):
         ("ssh -o ProxyCommand='rm a' host", ["ssh -o ProxyCommand=rm a host", "rm a"]),
         ("psql -c '\\! rm a'", ["psql -c \\! rm a", "rm a"]),
         ("vim -c ':!rm a'", ["vim -c :!rm a", "rm a"]),
+        ("git -c alias.status='!rm a' status", ["git -c alias.status=!rm a status"]),
         ("alias x='rm -f'; x a", ["alias x=rm -f", "rm -f", "rm -f a", "x a"]),
         ("alias cmd=rm; cmd a", ["alias cmd=rm", "rm", "rm a", "cmd a"]),
         ("alias x=sh; x -c 'rm a'", ["alias x=sh", "sh", "rm a", "x -c rm a"]),
@@ -117,6 +118,10 @@ def test_the_command_behind_another_one_is_seen(line, commands):
         ("A=1 [[ a || rm b ]]", ["?"]),
         ("A=1", []),
         ("> out", [" "]),
+        ("export X=rm; env -i sh -c '$X a'", ["export X=rm", " $X a?"]),
+        ("export X=ls; env -i X=rm sh -c '$X a'", ["export X=ls", "rm a"]),
+        ("printf '' | xargs -r rm a", ["printf ", "rm a?"]),
+        ("xargs -r rm a", ["rm a"]),
     ],
 )
 def test_what_the_text_decides_is_certain_and_nothing_else(line, commands):

@@ -34,6 +34,11 @@ def options_of(line):
         ("rm -R a", {"--recursive": ()}),
         ("rm -- -rf", {}),
         ("git push -f", {"--force": ()}),
+        ("git push -f --no-force", {"--no-force": ()}),
+        ("git push --no-forc -f", {"--no-forc": (), "--force": ()}),
+        ("git push --mirror --no-mirr", {"--no-mirr": ()}),
+        ("git commit --no-verify", {"--no-verify": ()}),
+        ("lvremove -h vg/a", {"--help": ()}),
         (
             "git -C x --no-pager push origin main --force",
             {"-C": ("x",), "--no-pager": (), "--force": ()},

@@ -150,6 +150,7 @@ cp data.bin /dev/shm/data.bin; echo done > /dev/pts/1
 rm -rf /dev/shm/build
 parted -l; fdisk -l /dev/sda; wipefs /dev/sdb
 lvremove --test vg/data
+lvremove -h vg/data
 find . -type d -exec chmod 755 {} +
 flashrom --list
 flashrom --print

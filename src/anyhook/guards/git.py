@@ -63,9 +63,23 @@ RULES = [
         "deletes a branch whose commits may be nowhere else",
         "Use `git branch -d`, which refuses to lose commits.",
     ),
-    ("reflog expire", set(), ["--dry-run"], "deletes the way back to old commits", ASK_USER),
+    ("reflog expire", {"--expire"}, ["--dry-run"], "deletes the way back to commits", ASK_USER),
+    (
+        "reflog expire",
+        {"--expire-unreachable"},
+        ["--dry-run"],
+        "deletes the way back to commits",
+        ASK_USER,
+    ),
+    ("reflog expire", {"-c"}, ["--dry-run"], "deletes the way back to commits", ASK_USER),
     ("reflog delete", set(), ["--dry-run"], "deletes the way back to old commits", ASK_USER),
-    ("gc", {"--prune"}, [], "deletes commits that no branch holds", ASK_USER),
+    (
+        "gc",
+        {"--prune"},
+        ["--prune=2.weeks.ago"],  # as `git gc` alone does
+        "deletes commits that no branch holds",
+        ASK_USER,
+    ),
     ("prune", set(), ["--dry-run"], "deletes commits that no branch holds", ASK_USER),
     ("filter-branch", set(), [], "rewrites the whole history", ASK_USER),
     ("filter-repo", set(), ["--dry-run", "--analyze"], "rewrites the whole history", ASK_USER),
@@ -88,7 +102,7 @@ def guard_git(event):
     """Deny commands that lose work or history in git."""
     for words, options, harmless, loss, instead in RULES:
         for match in event.runs("git", *words.split(), options=options):
-            if not any(match.command.has_options([option]) for option in harmless):
+            if not any(has_option(match.command, option) for option in harmless):
                 return answer(match, loss, instead)
     for command in event.commands:
         if command.program == "git" and loses_changes(command):
@@ -100,6 +114,14 @@ def guard_git(event):
     if match:
         return answer(match, "deletes the repository with its history", ASK_USER)
     return None
+
+
+def has_option(command, option):
+    """Return whether a command has an option, and no other value of it than one behind `=`."""
+    name, _, value = option.partition("=")
+    if value and (command.uncertain_arguments or set(command.options.get(name, ())) != {value}):
+        return False
+    return command.has_options([name])
 
 
 def answer(match, loss, instead):
@@ -158,7 +180,10 @@ git branch -D feature
 git branch --delete --force feature
 git reflog expire --expire=now --all
 git reflog delete HEAD@{1}
+git reflog expire --expire-unreachable=now --all
+git -c gc.reflogExpire=now reflog expire --all
 git gc --prune=now
+git gc --prune=2.weeks.ago --prune=now
 git prune
 git filter-branch --tree-filter true HEAD
 git filter-repo --path secrets --invert-paths
@@ -168,9 +193,16 @@ rm -rf .git
 rm -rf .git/objects
 bash -c 'git reset --hard'
 git push -f --dry-run; git push -f
+git clean -fdx --dry-run --no-dry-run
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
-for asked in ("git $ACTION --hard", "git restore --staged -$X src", "find . -name .git -delete"):
+for asked in """
+git $ACTION --hard
+git restore --staged -$X src
+find . -name .git -delete
+git clean -f --no-force
+git -c clean.requireForce=false -c clean.requireForce=true clean
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
 for harmless_command in """
 git push --force-with-lease origin feature
@@ -187,7 +219,10 @@ git branch --force feature main
 git stash
 git stash pop
 git gc
+git gc --prune=2.weeks.ago
 git reflog
+git reflog expire --all
+git reflog expire --dry-run --expire=now --all
 git worktree remove ../hotfix
 git worktree add --force ../hotfix main
 git filter-repo --analyze

@@ -39,6 +39,17 @@ DOWNLOADERS = {
     "wget2",
 }
 DECODERS = {"base32", "base64", "basenc", "gpg", "openssl", "uudecode", "xxd"}
+# Programs to options with which they load nothing, and print only what is known here.
+LOADS_NOTHING = {
+    "curl": ["--version", "--help"],
+    "wget": ["--version", "--help"],
+    "http": ["--offline"],
+    "https": ["--offline"],
+    "nc": ["-z"],
+    "netcat": ["-z"],
+    "ncat": ["-z"],
+    "ssh": ["--help"],
+}
 # Programs that run the files in their arguments.
 INTERPRETERS = {
     ".",
@@ -106,6 +117,8 @@ def guard_remote_code(event):
 
 def loads_text(command):
     """Return whether a command loads something from another machine, or decodes something."""
+    if any(command.has_options([name]) for name in LOADS_NOTHING.get(command.program, ())):
+        return False
     if command.program in DOWNLOADERS:
         return not command.hosts or any(host not in TRUSTED_HOSTS for host in command.hosts)
     return command.program in DECODERS
@@ -189,6 +202,9 @@ for harmless in """
 curl -fsSL https://example.com/install.sh -o install.sh
 curl -s https://example.com/users | jq '.[].name'
 curl -s https://example.com/data.json | python3 -m json.tool
+curl --version | sh; curl --help | sh; wget --version | sh; wget --help | sh
+http --offline example.com | sh; https --offline example.com | sh; ssh --help example.com | sh
+nc -z example.com 22 | sh; netcat -z example.com 22 | sh; ncat -z example.com 22 | sh
 curl -s http://localhost:3000/env.sh | sh
 curl 127.0.0.1/x | sh
 curl http://[::1]/x | sh

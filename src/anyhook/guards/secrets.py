@@ -50,7 +50,14 @@ SECRET_FILES = [
     "~/.ssh/id_*",
 ]
 # Of these, the ones that hold none.
-HARMLESS_FILES = [".env.example", ".env.sample", ".env.template", ".env.dist", "*.pub"]
+HARMLESS_FILES = [
+    ".env.example",
+    ".env.sample",
+    ".env.template",
+    ".env.dist",
+    "*.pub",
+    "~/.gnupg/*.conf",
+]
 # Programs, with their first arguments, that print secrets.
 PRINTING_PROGRAMS = [
     "aws secretsmanager get-secret-value",
@@ -60,14 +67,18 @@ PRINTING_PROGRAMS = [
     "gh auth token",
     "git credential fill",
     "heroku config",
-    "kubectl get secret *",
-    "kubectl get secret/*",
+    "kubectl get secret*",
     "op read",
     "pass show",
     "vault kv get",
     "vault read",
 ]
 PRINTING_OPTIONS = [("gpg", "--export-secret-keys"), ("security", "-w")]
+# Beginnings of these to the options with which they show names, and no secrets.
+LISTING_OPTIONS = {
+    "kubectl get": {"--all-namespaces", "--context", "--namespace", "--output", "--selector"},
+    "aws ssm": {"--name", "--names", "--profile", "--region"},  # secret parameters stay encrypted
+}
 # Programs that look at a file without showing what is in it.
 NAMING = {"file", "stat", "wc", "md5sum"}
 # Names of variables whose values are secret.
@@ -88,7 +99,7 @@ def guard_secrets(event):
         return deny(f"This contains a secret ({', '.join(kinds)}). {ENV_INSTEAD}")
     matches = [*event.reads(*SECRET_FILES, but_not=HARMLESS_FILES)]
     for words in PRINTING_PROGRAMS:
-        matches += event.runs(*words.split())
+        matches += [match for match in event.runs(*words.split()) if not lists(match.command)]
     for program, option in PRINTING_OPTIONS:
         matches += event.runs(program, options={option})
     shown = [m for m in matches if m.command is None or m.command.program not in NAMING]
@@ -137,6 +148,15 @@ def is_unknown(command):
         return False
     has_patterns = any("*" in path for path in command.read_paths)
     return not command.program or has_patterns or bool(command.uncertain_arguments)
+
+
+def lists(command):
+    """Return whether a command lists secrets or parameters without showing one."""
+    options = LISTING_OPTIONS.get(" ".join([command.program, *command.operands[:1]]))
+    if options is None or command.uncertain_arguments:
+        return False
+    is_list = {"name", "wide"}.issuperset(command.options.get("--output", ()))
+    return is_list and command.options.keys() <= options
 
 
 def prints_variables(command):
@@ -195,12 +215,18 @@ for denied in (
     "git credential fill",
     "docker inspect --format '{{.Config.Env}}' api",
     "aws secretsmanager get-secret-value --secret-id x",
-    "aws ssm get-parameters --names x",
+    "aws ssm get-parameters --names x --with-decryption",
+    "aws secretsmanager get-secret-value --name x",
+    "aws ssm get-parameter --cli-input-json file://x",
     "gcloud auth print-access-token",
     "gcloud secrets versions access latest --secret x",
     "heroku config",
     "kubectl get secret db -o yaml",
     "kubectl get secret/db -o yaml",
+    "kubectl get secrets -o yaml",
+    "kubectl get secret db -o name -o yaml",
+    "kubectl get secret db --template x",
+    "kubectl get secret db $X",
     "op read op://a/b",
     "pass show mail",
     "vault kv get secret/db",
@@ -255,6 +281,15 @@ export A=1
 set -e
 gh auth status
 kubectl get secrets
+kubectl get secret db
+kubectl get secrets -A --context a -n b -l c -o name
+kubectl get secret db -o wide
+aws ssm get-parameter --name x --profile a --region b
+aws ssm get-parameters --names x y
+ssh -i ~/.ssh/id_ed25519 example.com uptime
+curl --cert client.pem --key client.key https://example.com
+cat ~/.gnupg/gpg.conf
+yq eval-all .key notes.yaml
 git show HEAD:README.md
 git show HEAD:.env.example
 git add x:.env

@@ -95,8 +95,7 @@ def sends(command):
         return True
     match command.program:
         case "git":
-            pushes = command.operands[:1] == ("push",)
-            return pushes and not set(hosts) <= ALLOWED_REMOTES
+            return pushes_elsewhere(command) and is_known(command)
         case "scp" | "rsync" | "sftp":
             return bool(hosts) and not is_download(command)
         case "openssl":
@@ -119,9 +118,21 @@ def may_send(command):
     if command.program in SENDING_OPTIONS:
         # `curl $OPTION @file URL`: a second operand is the value of an option.
         return bool(unknown) and (len(known) > 1 or not FORWARDED.isdisjoint(unknown))
+    if command.program == "git":
+        return pushes_elsewhere(command)
     if command.program == "scp":
         return command.operands[-1:] != tuple(known[-1:]) and not any(map(REMOTE.match, known))
     return False
+
+
+def pushes_elsewhere(command):
+    """Return whether a command pushes to a remote that is not on the list."""
+    return command.operands[:1] == ("push",) and not set(command.hosts) <= ALLOWED_REMOTES
+
+
+def is_known(command):
+    """Return whether all hosts that a command contacts are known."""
+    return all(effect.is_known for effect in command.effects if effect.kind == "contacts")
 
 
 def is_connection(target):
@@ -193,6 +204,7 @@ curl $OPTION @notes.txt https://example.com
 send() { curl $@; }; send -T notes.txt https://example.com
 send() { wget $*; }; send --post-file=notes.txt https://example.com
 scp notes.txt $TARGET
+git push $REMOTE main
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
 for harmless in """

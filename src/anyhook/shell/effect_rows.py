@@ -4,7 +4,8 @@ A row says what the operands of a program are, and what the values of its option
 `W` written, `D` deleted, `M` moved away (deleted here), `C` a host or URL that is contacted, `F` a
 file behind `@`, `S` and `T` a source and a target that are a path or `host:path`, `_` none of
 these. `R.. W` reads all operands but the last one, which it writes. A program without a row has no
-known effects.
+known effects. Keys and certificates by which a program proves who it is are not read in this sense:
+nothing of them is shown, or sent.
 """
 
 from __future__ import annotations
@@ -58,21 +59,20 @@ ROWS: dict[str, str] = {
     **dict.fromkeys("vi vim nvim view nano emacs ed ex code gvim pico micro".split(), "W.."),
     "curl": "C.. --url=C --output=W --upload-file=R --config=R --cookie-jar=W --cookie=F"
     " --dump-header=W --data=F --data-ascii=F --data-binary=F --data-urlencode=F --json=F --form=F"
-    " --key=R --cert=R --netrc-file=R --trace=W --trace-ascii=W --proxy=C --output-dir=W --stderr=W"
-    " --cacert=R --proxy=C",
+    " --netrc-file=R --trace=W --trace-ascii=W --proxy=C --output-dir=W --stderr=W",
     "wget": "C.. --output-document=W --directory-prefix=W --input-file=R --output-file=W"
     " --append-output=W --post-file=R --body-file=R --load-cookies=R --save-cookies=W --config=R",
     **dict.fromkeys("http https xh httpie aria2c lynx w3m links ftp telnet".split(), "C.."),
     **dict.fromkeys(
         "ping ping6 dig nslookup host traceroute mtr whois nmap tracepath".split(), "C.."
     ),
-    "ssh": "C _.. -i=R -F=R -J=C -E=W",
-    "ssh-copy-id": "C -i=R",
-    "sftp": "C _.. -i=R -F=R -b=R -J=C",
+    "ssh": "C _.. -F=R -J=C -E=W",
+    "ssh-copy-id": "C",
+    "sftp": "C _.. -F=R -b=R -J=C",
     "nc": "C _",
     "socat": "S..",
     "openssl": "_.. -connect=C",
-    "scp": "S.. T -i=R -F=R -J=C",
+    "scp": "S.. T -F=R -J=C",
     "rsync": "S.. T --files-from=R --exclude-from=R --include-from=R --password-file=R --log-file=W"
     " --backup-dir=W",
     "psql": "_.. --host=C --file=R --output=W --log-file=W",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 _KINDS = {"R": "reads", "W": "writes", "D": "deletes", "M": "deletes"}
+_GLOB = frozenset("*?[")
 _INTO_DIRECTORY = frozenset("cp mv ln install".split())
 _HERE = Value(".")
 _REMOTE = expression(r"(?:[\w.-]+@)?([\w.-]+|\[[0-9a-fA-F:]+\])::?(?!//)(.*)", re.DOTALL)
@@ -122,7 +123,11 @@ class _Finder:
 
     def row(self, row: str, program: str) -> Iterator[Effect]:
         """Yield the effects that a row describes."""
-        operands = self.read.operands[1:] if program == "git" else self.read.operands
+        operands: Sequence[Value] = (
+            self.read.operands[1:] if program == "git" else self.read.operands
+        )
+        if program == "mv" and not self.read.options:
+            operands = _without_unmoved(operands)
         words = row.split()
         letters = [word for word in words if "=" not in word]
         recursive = self.is_recursive(program)
@@ -161,6 +166,8 @@ class _Finder:
         if _is_remote(value.text):
             yield from self.host(value)
             return
+        if kind == "writes" and self.subject.has("--dry-run"):
+            return
         yield from self.path(kind, value, is_recursive=recursive)
         if kind == "writes":
             yield from self.path(kind, value, is_recursive=True, is_likely=True)
@@ -198,6 +205,8 @@ def _without_pattern(*options: str) -> Callable[[Subject, str], str]:
 def _without_target(subject: Subject, row: str) -> str:
     if subject.program == "install" and subject.has("--directory"):
         return "W.."
+    if subject.program == "cp" and subject.has("--attributes-only"):
+        row = row.replace("R..", "_..")
     return row.replace(".. W ", ".. ") if subject.has("--target-directory") else row
 
 
@@ -226,6 +235,12 @@ def _change_git(subject: Subject, _row: str) -> str:
     return GIT_ROWS.get(subcommand, "")
 
 
+def _change_yq(subject: Subject, row: str) -> str:
+    operands = subject.read.operands
+    has_subcommand = bool(operands) and operands[0].text in {"eval", "eval-all", "e", "ea"}
+    return f"_ {row}" if has_subcommand else row
+
+
 _ROW_CHANGES: dict[str, Callable[[Subject, str], str]] = {
     "grep": _without_pattern("--regexp", "--file"),
     "rg": _without_pattern("--regexp", "--file", "--files"),
@@ -234,6 +249,7 @@ _ROW_CHANGES: dict[str, Callable[[Subject, str], str]] = {
     **dict.fromkeys(("cp", "mv", "ln", "install"), _without_target),
     "sed": _change_sed,
     "tar": _change_tar,
+    "yq": _change_yq,
     **dict.fromkeys(("python", "perl", "ruby", "node", "php", "lua"), _change_code),
     "zip": lambda subject, row: "W D.." if subject.has("--move") else row,
     **dict.fromkeys(
@@ -286,7 +302,13 @@ def _git(finder: _Finder) -> Iterator[Effect]:
         subcommand == "stash" and first not in {"list", "show"}
     )
     if is_clean and (finder.read.may_have_more or not subject.has("--dry-run")):
-        yield from finder.paths("deletes", operands or everything, is_recursive=True)
+        settings = [value.text.lower() for value in subject.values("-c")]
+        requires = [text for text in settings if text.startswith("clean.requireforce")]
+        # Git refuses to clean without `--force`, unless a setting says otherwise.
+        has_default = requires[-1:] in ([], ["clean.requireforce=true"])
+        is_refused = has_default and not subject.has("--force")
+        targets = operands or everything
+        yield from finder.paths("deletes", targets, is_recursive=True, is_likely=is_refused)
     elif overwrites:
         yield from finder.paths("writes", everything, is_recursive=True)
     elif subcommand in {"checkout", "restore"}:
@@ -417,6 +439,19 @@ def _assign(letters: Sequence[str], operands: Sequence[Value]) -> Iterator[tuple
     # In `chmod $@`, the one word may stand for those that follow.
     if operands and operands[-1].may_split and len(operands) <= len(before):
         yield operands[-1], several[0]
+
+
+def _without_unmoved(operands: Sequence[Value]) -> Sequence[Value]:
+    """Return the operands of `mv` without sources that are in the target already: `mv /* /`."""
+    if not operands or operands[-1].kind != LITERAL or not _GLOB.isdisjoint(operands[-1].text):
+        return operands
+    sources = []
+    for value in operands[:-1]:
+        directory, separator, name = value.text.rpartition("/")
+        is_there = separator and directory == operands[-1].text.rstrip("/")
+        if not is_there or value.kind == VAGUE or name in {"", "**"}:
+            sources.append(value)
+    return [*sources, operands[-1]] if sources else []
 
 
 def _is_remote(text: str) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from anyhook.expressions import expression
 from anyhook.shell.command import Command
 from anyhook.shell.expansions import LITERAL, VAGUE, Value
-from anyhook.shell.options import canonical_program
+from anyhook.shell.options import canonical_program, find_table
 from anyhook.shell.parser import UnreadableError, parse_command_line
 from anyhook.shell.programs import base_name
 from anyhook.shell.runners import PROGRAMS_WITH_TEXTS, TEXT_OPTIONS
@@ -263,6 +263,8 @@ def _text_of_option(key: str, value: Value) -> str:
     if key == "git":
         alias = _GIT_ALIAS.match(text)
         runs = _GIT_RUNS.match(text)
+        if alias and find_table("git", alias[1]) is not None:
+            return ""  # Git ignores aliases of its own commands.
         if alias:
             body = alias[2]
             return body[1:] if body[:1] == "!" else f"git {body}"

@@ -102,13 +102,9 @@ def _run_inner(
         _run_inner(reader, call._replace(values=values), runner, table, start)
         return
     index = read.rest
-    scope = call.scope
     while runner.assigns and index < len(values) and ASSIGNMENT.match(values[index].text):
-        if scope is call.scope:
-            scope = scope.copy()
-        name, _, text = values[index].text.partition("=")
-        scope.variables[name] = text if values[index].kind == LITERAL else None
         index += 1
+    scope = _with_environment(call.scope, read, values[read.rest : index])
     only_prints = call.name == "command" and not {"-v", "-V"}.isdisjoint(read.options)
     has_command = index < len(values) and not only_prints
     own = reader.make(call, None if runner.is_shown or not has_command else values[1:index])
@@ -120,7 +116,7 @@ def _run_inner(
     elif read.options.get("--chdir"):
         scope = scope.copy()
         scope.change_directory(read.options["--chdir"][-1])
-    is_doubtful = _is_doubtful(read, values[start:index])
+    is_doubtful = _is_doubtful(read, values[start:index]) or _has_no_input(read, scope)
     reader.doubts += is_doubtful
     reader.remotes += runner.is_remote
     reader.read_options(own, scope, read.options)
@@ -140,6 +136,26 @@ def _run_inner(
         _run_words(reader, inner, own)
     reader.doubts -= is_doubtful
     reader.remotes -= runner.is_remote
+
+
+def _with_environment(scope: Scope, read: Arguments, assignments: Sequence[Value]) -> Scope:
+    """Return what is known behind `env`, which sets variables, and forgets others with `-i`."""
+    is_empty = "--ignore-environment" in read.options
+    if not assignments and not is_empty:
+        return scope
+    scope = scope.copy()
+    if is_empty:
+        scope.forget_variables()
+    for value in assignments:
+        name, _, text = value.text.partition("=")
+        scope.variables[name] = text if value.kind == LITERAL else None
+    return scope
+
+
+def _has_no_input(read: Arguments, scope: Scope) -> bool:
+    """Return whether `xargs -r` is given an empty text, and so runs nothing."""
+    is_given = scope.input is not NO_INPUT and scope.input.text is not None
+    return is_given and not scope.input.text and "--no-run-if-empty" in read.options
 
 
 def _is_doubtful(read: Arguments, values: Sequence[Value]) -> bool:

@@ -9,6 +9,7 @@ Words that start with `%` describe how the program reads its words:
 
 - `%stop`: options end at the first operand.
 - `%exact`: long options cannot be abbreviated.
+- `%negates`: `--no-force` undoes a `--force` in front of it (all subcommands of Git).
 - `%single`: long options have one dash.
 - `%mode`, `%signal`: `-x` and `-KILL` are not clusters of options.
 - `%old`: the first word may hold letters without a dash (`tar xf`).
@@ -126,6 +127,8 @@ def find_table(*program: str) -> Table | None:
         base = canonical_program(program[0])
         name = aliases.get(name, " ".join((base, *program[1:])))
         text = tables.get(name) or tables.get(f"{base} *")
+        if base == "git" and text is not None:
+            text = f"%negates {text}"
     return None if text is None else _compile(text)
 
 
@@ -271,6 +274,10 @@ class _Reader:
             self._add("--signal", Value(text[1:]))
             return
         row = self.names.get(name) or self._abbreviated(name)
+        if "%negates" in self.style and name[:5] == "--no-":
+            positive = f"--{name[5:]}"
+            undone = self.names.get(positive) or self._abbreviated(positive)
+            self.options.pop(undone[0] if undone else positive, None)
         is_long = text[:2] == "--" or (row is not None and len(name) > 2)
         if not is_long:
             self._read_cluster(value)

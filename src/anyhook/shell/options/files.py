@@ -133,6 +133,9 @@ TABLES = {
         " P|posix r|re-interval s|no-optimize O|optimize S|sandbox t|lint-old"
         " b|characters-as-bytes h L|lint?"
     ),
+    "lvremove": "A|autobackup= f|force n|nohistory S|select= t|test y|yes h|help d|debug q|quiet"
+    " v|verbose commandprofile= config= devices= devicesfile= driverloaded= journal= lockopt="
+    " longhelp nolocking noudevsync profile= reportformat= version",
     "wipefs": "a|all b|backup? f|force h|help i|noheadings J|json lock? n|no-act o|offset="
     " O|output= p|parsable q|quiet t|types= V|version",
     "xargs": "%stop 0|null a|arg-file= d|delimiter= E= e|eof? I= i|replace? J= l? L|max-lines="
@@ -169,4 +172,6 @@ ALIASES = {
     "nawk": "awk",
     "nodejs": "node",
     "pigz": "gzip",
+    "vgremove": "lvremove",
+    "pvremove": "lvremove",
 }

@@ -38,6 +38,9 @@ TABLES = {
         " exec= u|set-upstream progress prune no-verify follow-tags signed? atomic"
         " o|push-option= 4|ipv4 6|ipv6"
     ),
+    "git status": "s|short b|branch show-stash porcelain? long v|verbose u|untracked-files?"
+    " ignore-submodules? ignored? z column? no-column ahead-behind no-ahead-behind renames"
+    " no-renames find-renames?",
     "git reset": "q|quiet no-refresh refresh mixed N|intent-to-add soft hard merge keep"
     " recurse-submodules? p|patch pathspec-from-file= pathspec-file-nul",
     "git clean": "q|quiet n|dry-run f|force i|interactive d e|exclude= x X",
