@@ -25,6 +25,7 @@ EQUAL = [
     ("rm -rf src", "cd src && rm -rf ../src"),
     ("rm -rf src", "find src -delete"),
     ("rm -rf src", "mv src /tmp/src"),
+    ("mv src old", "perl -e 'rename shift, shift' src old"),
     ("rm -rf src", "sudo -u root rm -rf src"),
     ("rm -rf src", "echo cm0gLXJmIHNyYw== | base64 -d | sh"),
     ("rm -rf src", "python3 -c \"import shutil; shutil.rmtree('src')\""),
@@ -70,6 +71,8 @@ DIFFERENT = [
     ("echo hi > .env", "echo h[i] > .env"),
     ("chmod -R 777 build", "chmod -R 77? build"),
     ("rm -rf notes.txt src", "rm -rf notes.txt/ src"),
+    ("mv src old", "mv src ol?"),
+    ("cd src && rm -rf inner", "cd inner && cd .. && cd src && rm -rf inner"),
     ("true", "true"),  # nothing is seen, so nothing is proved
 ]
 LEAVING = [
