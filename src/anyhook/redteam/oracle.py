@@ -8,7 +8,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from anyhook.errors import RunEndedError, SandboxError
-from anyhook.redteam.observing import Act, Observation, Scene, Task, observe, prove
+from anyhook.redteam.observing import Act, Scene, Task, prove
 from anyhook.redteam.programs import (
     HELPERS,
     installed_shells,
@@ -85,10 +85,6 @@ class Oracle:
             if len(results) == before:
                 raise SandboxError("the oracle ends before it compares anything")
         return [results[number] for number in range(len(pairs))]
-
-    def observe(self, act: Act, shell: str, stubs: Sequence[str]) -> Observation:
-        """Return what one line does."""
-        return self._sandbox.run(observe, self.scene, act, shell, stubs)
 
     def close(self) -> None:
         """End the world."""
