@@ -72,6 +72,8 @@ DIFFERENT = [
     ("chmod -R 777 build", "chmod -R 77? build"),
     ("rm -rf notes.txt src", "rm -rf notes.txt/ src"),
     ("mv src old", "mv src ol?"),
+    ("sed -i s/n/m/ notes.txt", "sed -i s/n/?/ notes.txt"),
+    ("grep -c TOKEN .env", "grep -c TOKE? .env"),
     ("cd src && rm -rf inner", "cd inner && cd .. && cd src && rm -rf inner"),
     ("true", "true"),  # nothing is seen, so nothing is proved
 ]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z_][\w.+-]*")
 _UNWRITABLE = ("/bin", "/dev", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr", "/.")
 _DIRECTORY_PROGRAMS = frozenset("find ls du tar rmdir cd pushd".split())
+_WITH_TEXT = frozenset("awk egrep fgrep grep rg sed".split())
 _COPYING = frozenset("cp install ln mv".split())
 _OPERATOR = re.compile(r"[;&|()<>]+")
 _SYSTEM_ROOTS = ("/etc", "/home", "/opt", "/root", "/srv", "/tmp", "/var")
@@ -144,10 +145,13 @@ def make_scene(project: str, home: str, lines: Iterable[str]) -> Scene:
         # A file must not be made for a word that is a text, a mode, or the name of a branch, nor
         # where a copy will be: a pattern would match it.
         is_text = words[:1] in (["echo"], ["printf"])
+        starts_with_text = bool(_WITH_TEXT.intersection(words))
         copies = bool(_COPYING.intersection(words))
         directory = project
         for before, word, after in zip(words, words[1:], [*words[2:], ";"], strict=False):
             if word.isdigit() or (is_text and before not in (">", ">>")):
+                continue
+            if starts_with_text and (before in _WITH_TEXT or before.startswith("-")):
                 continue
             if copies and _OPERATOR.fullmatch(after):
                 continue
