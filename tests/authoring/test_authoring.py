@@ -390,7 +390,7 @@ def test_mistakes_are_told_with_what_was_meant():
         hooks.answer(make_event("before_tool", agent="claude", tool="shell", input={}))
     hooks = Hooks()
     hooks.before_tool(lambda _event: Answer(outcome="never"))
-    with pytest.raises(TypeError, match="no verdict"):
+    with pytest.raises(TypeError, match="not a verdict"):
         hooks.answer(make_event("before_tool", agent="claude", tool="shell", input={}))
 
 

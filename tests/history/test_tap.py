@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shlex
@@ -215,7 +216,8 @@ def test_a_signal_reaches_the_command(tapped, number, target):
         " if [ $count -gt 0 ] && [ $left -gt 10 ]; then left=10; fi; left=$((left - 1)); done;"
         " echo $count; exit 4"
     )
-    with tapped.start(line, start_new_session=True) as process:
+    by_default = functools.partial(signal.signal, number, signal.SIG_DFL)  # `nohup` ignores one
+    with tapped.start(line, start_new_session=True, preexec_fn=by_default) as process:
         assert process.stdout.readline() == b"ready\n"
         if target == "group":
             os.killpg(process.pid, number)
