@@ -74,6 +74,7 @@ DIFFERENT = [
     ("mv src old", "mv src ol?"),
     ("sed -i s/n/m/ notes.txt", "sed -i s/n/?/ notes.txt"),
     ("grep -c TOKEN .env", "grep -c TOKE? .env"),
+    ("chmod +x build", "chmod +? build"),
     ("cd src && rm -rf inner", "cd inner && cd .. && cd src && rm -rf inner"),
     ("true", "true"),  # nothing is seen, so nothing is proved
 ]

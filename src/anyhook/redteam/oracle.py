@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z_][\w.+-]*")
 _UNWRITABLE = ("/bin", "/dev", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr", "/.")
 _DIRECTORY_PROGRAMS = frozenset("find ls du tar rmdir cd pushd".split())
-_WITH_TEXT = frozenset("awk egrep fgrep grep rg sed".split())
+_WITH_TEXT = frozenset("awk chmod chown egrep fgrep grep rg sed".split())
 _COPYING = frozenset("cp install ln mv".split())
 _OPERATOR = re.compile(r"[;&|()<>]+")
 _SYSTEM_ROOTS = ("/etc", "/home", "/opt", "/root", "/srv", "/tmp", "/var")
