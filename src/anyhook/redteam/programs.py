@@ -37,10 +37,15 @@ CHANGING = frozenset(
 NETWORK = frozenset("curl wget fetch aria2c http".split())
 """Programs that load from other machines."""
 PRINTING = NETWORK | frozenset(
-    """base32 base64 basenc ftp gpg https lynx nc ncat netcat openssl scp sftp ssh telnet uudecode
-    w3m wget2 xxd""".split()
+    """awk base32 base64 basenc bat cat cut diff ftp gpg grep head hexdump https jq less lynx more
+    nc ncat netcat nl od openssl rg scp sed sftp sort ssh strings tac tail telnet uniq uudecode w3m
+    wget2 xxd zcat""".split()
 )
-"""Stubs that print a line which runs `fetched`, so that it shows where their output goes."""
+"""Programs whose effect is what they print; their stubs print, wherever the output goes.
+
+A stub prints a line that runs `fetched`: so it is seen when a shell reads it. All others print into
+a pipe only.
+"""
 PRIVILEGED = frozenset("sudo doas".split())
 """Run their arguments, unless they are a stub."""
 OTHERS = frozenset(
@@ -65,7 +70,9 @@ if [ -e "{STUBS}/$name" ]; then
   text=
   [ "$reads" ] && text=$({REAL}/head -c 65536)
   printf '%s\\0' "$name" "$#" "$@" "$PWD" "$text" >>{RECORDS}
-  case $name in {"|".join(sorted(PRINTING))}) printf 'fetched "%s"\\n' "$*";; esac
+  prints=
+  case $name in {"|".join(sorted(PRINTING))}) prints=1;; esac
+  if [ "$prints" ] || [ -p /dev/stdout ]; then printf 'fetched "%s"\\n' "$*"; fi
   exit 0
 fi
 [ -e "{REAL}/$name" ] && exec "{REAL}/$name" "$@"

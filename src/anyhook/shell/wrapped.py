@@ -185,7 +185,7 @@ def _run_words(reader: Reader, inner: ExpandedCall, own: Command) -> None:
         words = _with_input(own, words, scope)
         scope.input = NO_INPUT
     elif program == "parallel":
-        _run_parallel(reader, inner)
+        _run_parallel(reader, inner, own)
         return
     elif program in _PACKAGE_RUNNERS:
         package = words[0].text
@@ -198,27 +198,40 @@ def _run_words(reader: Reader, inner: ExpandedCall, own: Command) -> None:
     reader.run(inner._replace(values=words, scope=scope))
 
 
-def _run_parallel(reader: Reader, inner: ExpandedCall) -> None:
+def _run_parallel(reader: Reader, inner: ExpandedCall, own: Command) -> None:
     texts = [value.text for value in inner.values]
     end = next((index for index, text in enumerate(texts) if text[:3] == ":::"), len(texts))
-    template = list(inner.values[:end])
-    if not any("{" in value.text for value in template):
+    scope = inner.scope.copy()
+    # It replaces `{}`, `{.}`, `{1}`, …
+    scope.placeholder = _placeholder_of(own) or "{"
+    template = _with_placeholder(inner.values[:end], scope.placeholder)
+    if template == list(inner.values[:end]):
         template.append(Value("{}", VAGUE))
-    reader.read_joined(template, inner.scope, inner.wrappers)
+    reader.read_joined(template, scope, inner.wrappers)
+
+
+def _placeholder_of(own: Command) -> str:
+    """Return what options of `xargs` or `parallel` replace by a word of the input, or nothing."""
+    options = own.read.options
+    values = [value.text for name in ("-I", "-J", "-U") for value in options.get(name, ())]
+    if "--replace" in options:
+        values += [value.text for value in options["--replace"]] or ["{}"]
+    return values[-1] if values else ""
+
+
+def _with_placeholder(words: Sequence[Value], placeholder: str) -> list[Value]:
+    return [
+        value._replace(kind=VAGUE, may_split=False) if placeholder in value.text else value
+        for value in words
+    ]
 
 
 def _with_input(xargs: Command, words: list[Value], scope: Scope) -> list[Value]:
     """Return the words of a command with those that `xargs` adds; note its placeholder."""
     options = xargs.read.options
-    placeholders = [value.text for value in options.get("-I", ())]
-    if "--replace" in options:
-        placeholders += [value.text for value in options["--replace"]] or ["{}"]
-    if placeholders:
-        placeholder = scope.placeholder = placeholders[-1]
-        return [
-            value._replace(kind=VAGUE, may_split=False) if placeholder in value.text else value
-            for value in words
-        ]
+    if placeholder := _placeholder_of(xargs):
+        scope.placeholder = placeholder
+        return _with_placeholder(words, placeholder)
     text = scope.input.text
     separator = "\0" if "--null" in options else None
     is_plain = separator is not None or (text is not None and _QUOTES.isdisjoint(text))

@@ -341,10 +341,10 @@ TABLES = {
         " B|log-io= T|log-timing= m|logging-format= o|output-limit= q|quiet t? V"
     ),
     "parallel": (
-        "%stop %exact j|jobs= N|max-replace-args= n|max-args= L= I= a|arg-file= C|colsep= X m"
-        " k|keep-order q|quote 0|null eta bar progress halt= joblog= results= S|sshlogin="
-        " sshloginfile= tmpdir= timeout= retries= delay= u|ungroup line-buffer verbose v dry-run"
-        " pipe block= recstart= recend= tag wd|workdir= will-cite resume load="
+        "%stop %exact j|jobs= N|max-replace-args= n|max-args= L= I= U= i|replace? a|arg-file="
+        " C|colsep= X m k|keep-order q|quote 0|null eta bar progress halt= joblog= results="
+        " S|sshlogin= sshloginfile= tmpdir= timeout= retries= delay= u|ungroup line-buffer verbose"
+        " v dry-run pipe block= recstart= recend= tag wd|workdir= will-cite resume load="
     ),
     "entr": "%stop %exact a c d n p r s x z",
     "npx": (
