@@ -514,6 +514,16 @@ def test_hooks_stay_trusted_when_others_are_added_and_removed(world, run, agents
     assert run("trust", "--show", "--agent", "claude")[0] == 1
 
 
+def test_guards_that_were_moved_to_another_agent_are_trusted_in_both(world, run, agents_here):
+    run("add", NAME, OTHER, "--agent", "claude", "--yes")
+    run("migrate", "--from", "claude", "--to", "codex", "--yes")
+
+    assert run("trust", "--agent", "codex", "--yes")[0] == 0
+
+    assert run("trust", "--agent", "codex", "--show")[0] == 0
+    assert run("trust", "--agent", "claude", "--show")[0] == 0
+
+
 @pytest.mark.parametrize("scope", ["project", "user"])
 def test_settings_that_are_emptied_before_the_first_session_are_reported(
     world, run, agents_here, scope
