@@ -105,7 +105,7 @@ def test_a_tool_that_no_agent_and_no_event_has_is_noted(here, capsys, tool, note
     assert main(["backtest", "-j1", "guard.py", "--tool", tool]) == PROBLEMS
 
     _, error = output(capsys)
-    assert "The history is empty." in error
+    assert "The history is empty: " in error
     assert note in error if note else "note:" not in error
 
 

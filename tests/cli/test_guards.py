@@ -514,13 +514,30 @@ def test_hooks_stay_trusted_when_others_are_added_and_removed(world, run, agents
     assert run("trust", "--show", "--agent", "claude")[0] == 1
 
 
-def test_settings_that_are_emptied_before_the_first_session_are_reported(world, run, agents_here):
-    run("add", "own-hooks", "--agent", "claude", "--yes")
-    run("add", NAME, "--agent", "claude", "--yes")
+def test_guards_that_were_moved_to_another_agent_are_trusted_in_both(world, run, agents_here):
+    run("add", NAME, OTHER, "--agent", "claude", "--yes")
+    run("migrate", "--from", "claude", "--to", "codex", "--yes")
+
+    assert run("trust", "--agent", "codex", "--yes")[0] == 0
+
+    assert run("trust", "--agent", "codex", "--show")[0] == 0
+    assert run("trust", "--agent", "claude", "--show")[0] == 0
+
+
+@pytest.mark.parametrize("scope", ["project", "user"])
+def test_settings_that_are_emptied_before_the_first_session_are_reported(
+    world, run, agents_here, scope
+):
+    run("add", "own-hooks", "--agent", "claude", "--scope", scope, "--yes")
+    run("add", NAME, "--agent", "claude", "--scope", scope, "--yes")
     assert "guard-changed" not in run("list")[1]
 
-    (world.project / ".claude" / "settings.json").write_text("{}")
-    assert ".claude/settings.json: warning[guard-changed]" in run("list")[1]
+    directory = world.project if scope == "project" else world.home
+    (directory / ".claude" / "settings.json").write_text("{}")
+    assert run("list")[1].count(".claude/settings.json: warning[guard-changed]") == 1
+
+    assert run("trust", "--yes")[0] == 0
+    assert "guard-changed" not in run("list")[1]
 
 
 def test_settings_without_their_guards_are_reported_until_they_are_reviewed(

@@ -91,12 +91,14 @@ def test_sessions_are_listed_with_what_was_decided(home, capsys):
     assert "1 deny" in run(capsys, "history")[1]
 
 
-def test_an_empty_history_says_how_to_fill_it(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("command", [["history"], ["history", "stats"]])
+def test_an_empty_history_says_how_to_fill_it(tmp_path, monkeypatch, capsys, command):
     monkeypatch.setenv("ANYHOOK_DATA_DIR", str(tmp_path))
 
-    code, out = run(capsys, "history")
+    code, out = run(capsys, *command)
 
     assert code == OK
+    assert out.startswith("The history is empty: nothing was recorded or imported yet.")
     assert "anyhook history record on" in out
     assert "anyhook history import" in out
 
@@ -178,10 +180,13 @@ def test_an_unknown_agent_is_an_error(home, capsys, command):
     assert "did you mean 'claude'?" in capsys.readouterr().err
 
 
-def test_no_session_of_an_agent_is_not_an_empty_history(home, capsys):
-    code, out = run(capsys, "history", "--agent", "qwen", "--since", "30d")
+@pytest.mark.parametrize(
+    ("command", "what"), [(["history"], "session"), (["history", "stats"], "event")]
+)
+def test_no_session_of_an_agent_is_not_an_empty_history(home, capsys, command, what):
+    code, out = run(capsys, *command, "--agent", "qwen", "--since", "30d")
 
-    assert (code, out) == (OK, "No session matches --agent and --since.\n")
+    assert (code, out) == (OK, f"No {what} matches --agent and --since.\n")
 
 
 def test_names_with_line_breaks_are_shown_on_one_line(home, capsys):
@@ -605,7 +610,7 @@ def test_a_backtest_of_an_empty_history_says_so(home, monkeypatch, capsys):
 
     assert main(["backtest", "guard.py", "--since", "90d"]) == PROBLEMS
     error = capsys.readouterr().err
-    assert "The history is empty.\n" in error
+    assert "The history is empty: " in error
     assert "history stats" not in error
 
 

@@ -259,7 +259,7 @@ def one_file(agent, event, definitions):
 def many_files(count):
     files = {}
     for number in range(count):
-        hook = {"type": "command", "bash": f"./check{number}.sh"}
+        hook = {"type": "command", "bash": f"echo {number}"}  # all of one name
         files[f".github/hooks/{number}.json"] = {"version": 1, "hooks": {"preToolUse": [hook]}}
     return files
 

@@ -23,6 +23,7 @@ from anyhook.cli.event_filters import (
     check_agent,
     given_options,
     note_on_tool,
+    print_no_events,
     print_notes,
 )
 from anyhook.cli.html import HtmlFile, write_html
@@ -309,6 +310,10 @@ def _parts(on: list[str] | None, directory: str, chosen: Filter) -> list[Part]:
 
 def _report_no_events(on: list[str] | None, chosen: Filter, *, is_empty: bool) -> None:
     out = console(stderr=True)
+    if is_empty:
+        print_no_events(out, {}, what="event")
+        _print_tool_note(chosen)
+        return
     given = {
         "--since": chosen.since,
         "--agent": chosen.agent,
@@ -318,16 +323,13 @@ def _report_no_events(on: list[str] | None, chosen: Filter, *, is_empty: bool) -
         "--where": chosen.text,
         "--refused": chosen.refused,
     }
-    if is_empty:
-        out.print("The history is empty.")
-    elif any(given.values()):
+    if any(given.values()):
         out.print(f"No event matches {given_options(given)}.")
     else:
         out.print("There are no events.")
     _print_tool_note(chosen)
     if not on:
-        if not is_empty:
-            out.print("To see what there is: anyhook history stats")
+        out.print("To see what there is: anyhook history stats")
         out.print(
             "To import past sessions: anyhook history import; to record: anyhook history record on"
         )

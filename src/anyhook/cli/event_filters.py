@@ -22,6 +22,8 @@ from anyhook.model.tools import MCP_PREFIX, TOOLS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from rich.console import Console
+
     from anyhook.history.filters import Filter
     from anyhook.history.store import History
 
@@ -132,6 +134,22 @@ def given_options(options: Mapping[str, object]) -> str:
     if len(given) < 2:
         return "".join(given)
     return f"{', '.join(given[:-1])} and {given[-1]}"
+
+
+def print_no_events(out: Console, options: Mapping[str, str | bool], *, what: str) -> None:
+    """Print that nothing was found: by the options that were given, else because nothing is there.
+
+    Args:
+        out: Where it is printed.
+        options: Options that choose events, with their values.
+        what: What was not found: `event`.
+    """
+    if any(options.values()):
+        out.print(f"No {what} matches {given_options(options)}.")
+        return
+    out.print("The history is empty: nothing was recorded or imported yet. To fill it:")
+    out.print("  anyhook history record on  records what hooks decide from now on")
+    out.print("  anyhook history import     reads the sessions that agents have left on disk")
 
 
 def print_notes(notes: Iterable[str]) -> None:

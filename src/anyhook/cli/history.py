@@ -12,8 +12,8 @@ from anyhook.cli import OK
 from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, QUIET, SHADOW, STATUSES
 from anyhook.cli.event_filters import (
     check_agent,
-    given_options,
     notes_on,
+    print_no_events,
     print_notes,
     project_path,
     resolve,
@@ -134,13 +134,9 @@ def list_sessions(
     out = console()
     if summaries:
         out.print(_session_table(summaries, names))
-    elif agent or since or project:
-        given = {"--agent": agent, "--since": since, "--project": project}
-        out.print(f"No session matches {given_options(given)}.")
     else:
-        out.print("The history is empty. To fill it:")
-        out.print("  anyhook history record on         records what hooks decide from now on")
-        out.print("  anyhook history import    reads the sessions that agents have left on disk")
+        given = {"--agent": agent, "--since": since, "--project": project}
+        print_no_events(out, given, what="session")
     return OK
 
 

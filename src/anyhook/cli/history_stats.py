@@ -8,7 +8,7 @@ from rich.text import Text
 
 from anyhook.cli import OK
 from anyhook.cli.colors import BAD, CAUTION, SHADOW
-from anyhook.cli.event_filters import check_agent
+from anyhook.cli.event_filters import check_agent, print_no_events
 from anyhook.cli.history import Agent
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
@@ -49,6 +49,9 @@ def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
         return OK
     out = console()
     total = sum(numbers.events.values())
+    if not total:
+        print_no_events(out, {"--agent": agent, "--since": since}, what="event")
+        return OK
     out.print(f"{count_of(total, 'event')} in {count_of(numbers.sessions, 'session')}")
     out.print(rates_table(numbers.outcomes, numbers.sessions_with, total, numbers.sessions))
     if numbers.hooks:

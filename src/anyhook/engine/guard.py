@@ -102,7 +102,7 @@ class TrustGuard:
         return False
 
     def _reader(self) -> SubjectReader:
-        return SubjectReader(self._project, self.variables())
+        return SubjectReader(self._agent.name, self._project, self.variables())
 
     # --- reports -----------------------------------------------------------------------------
 
@@ -272,7 +272,7 @@ class TrustGuard:
         keys: dict[int, str] = {}
         for definition in self._definitions:
             for handler in definition.handlers:
-                keys[id(handler)] = definition_key(definition, handler)
+                keys[id(handler)] = definition_key(self._agent.name, definition, handler)
         current_keys = frozenset(keys.values())
         reader = self._reader()
         for definition in self._definitions:

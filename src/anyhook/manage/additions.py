@@ -35,6 +35,7 @@ from anyhook.manage.health import health
 from anyhook.manage.paths import show_path
 from anyhook.settings.added import remove_directories
 from anyhook.settings.changes import SCOPES, Change, settings_file
+from anyhook.trust.changes import start_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -223,15 +224,19 @@ def plan_additions_of(
 
 
 def finish_addition(addition: Addition) -> None:
-    """Trust what was written.
+    """Trust what was written; hooks of the user need no trust.
 
     Raises:
-        OSError: If the trust store cannot be written.
+        OSError: If the trust store, or what the settings are now, cannot be written.
         SettingsError: If others can write the trust store.
     """
-    if addition.place.scope != "user":
-        for changes in addition.settings:
-            trust_hook_files(changes, addition.place, addition.files)
+    if addition.place.scope == "user":
+        texts = [file.path.read_text(encoding="utf-8") for file in addition.files]
+        settings = [str(changes.settings.path) for changes in addition.settings]
+        start_record(Path.home(), settings, texts)
+        return
+    for changes in addition.settings:
+        trust_hook_files(changes, addition.place, addition.files)
 
 
 def health_of_files(

@@ -236,9 +236,9 @@ class _Judge:
             return HookHealth(row, HealthWord.BROKEN, text, place)
         if row.state in UNTRUSTED:
             # What anyhook does not run decides nothing here, whatever was seen before.
-            command = trust_command(self._engine.agent.name, self._engine.project_dir)
             text = f"anyhook does not run it: it is {row.state}"
-            return HookHealth(row, HealthWord.UNKNOWN, text, row.handler.place, command)
+            place = row.handler.place
+            return HookHealth(row, HealthWord.UNKNOWN, text, place, self._trust_command)
         if row.native is not None and row.native not in RUNNING:
             return self._not_run_by_the_agent(row)
         if history is None:
@@ -246,6 +246,10 @@ class _Judge:
             return self._unknown(row, reason)
         evidence = evidence_of(history, self._engine, row.definition, row.handler)
         return self._weigh(row, evidence)
+
+    @cached_property
+    def _trust_command(self) -> str:
+        return trust_command(self._engine.agent.name, self._engine.project_dir)
 
     def _inactive(self, row: HookRow) -> HookHealth | None:
         """Return the health of a hook that is there and does not decide, as the user knows."""

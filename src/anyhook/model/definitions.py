@@ -197,18 +197,19 @@ def unique_labels(handlers: Iterable[HandlerSpec]) -> dict[int, str]:
     identifiers: dict[str, set[str]] = {}
     for handler in handlers:
         identifiers.setdefault(handler.label, set()).add(handler.identifier)
-    labels: dict[int, str] = {}
-    for handler in handlers:
-        same_label = identifiers[handler.label]
-        mark = f"#{_mark(handler.identifier, same_label)}" if len(same_label) > 1 else ""
-        labels[id(handler)] = handler.label + mark
-    return labels
+    marks = {label: _marks(texts) for label, texts in identifiers.items()}
+    return {
+        id(handler): handler.label + marks[handler.label][handler.identifier]
+        for handler in handlers
+    }
 
 
-def _mark(identifier: str, identifiers: set[str]) -> str:
-    """Return the start of the checksum of a text that no other one of the texts has."""
-    digests = {text: sha256(text.encode()).hexdigest() for text in identifiers}
+def _marks(texts: set[str]) -> dict[str, str]:
+    """Return the start of the checksum of each text that no other one has; nothing for one text."""
+    if len(texts) == 1:
+        return dict.fromkeys(texts, "")
+    digests = {text: sha256(text.encode()).hexdigest() for text in texts}
     length = MIN_MARK_LENGTH
     while len({digest[:length] for digest in digests.values()}) < len(digests):
         length += 1
-    return digests[identifier][:length]
+    return {text: f"#{digest[:length]}" for text, digest in digests.items()}

@@ -37,7 +37,8 @@ MAX_CHANGES = 50
 """Changes that are kept of one directory; the oldest are dropped."""
 MAX_LINES = 40
 """Lines of a difference that are kept."""
-_HOOK_FILE = re.compile(r"\.anyhook/([\w.-]+)")
+_HOOK_FILE = re.compile(r"(?:\.anyhook|/guards)/([\w.-]+)")
+"""A hook file in the settings of a project, or the copy of a guard in those of the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +108,12 @@ def changes_to_review(project: Path) -> list[ChangedFile]:
     That is what guards have noticed, and what is different now: a guard that was taken out of the
     settings does not look any more.
     """
-    changes: list[ChangedFile] = []
+    changes: dict[tuple[str, tuple[str, ...]], ChangedFile] = {}
     for kept in _kept_of(project).values():
-        changes += [*kept.changes, *_compare(kept, _read_contents(kept.files))]
-    return sorted(changes, key=lambda change: change.time)
+        for change in [*kept.changes, *_compare(kept, _read_contents(kept.files))]:
+            # Settings of the user are in the records of the project and of the home.
+            changes.setdefault((change.file, change.difference), change)
+    return sorted(changes.values(), key=lambda change: change.time)
 
 
 def accept_files(paths: Iterable[str | os.PathLike[str]]) -> None:
@@ -134,15 +137,20 @@ def accept_files(paths: Iterable[str | os.PathLike[str]]) -> None:
             _write(record, replace(kept, files=files))
 
 
-def start_record(project: Path, settings: Iterable[str]) -> None:
-    """Keep what settings files are until a guard looks at the project; it may have done so before.
+def start_record(directory: Path, settings: Iterable[str], hook_texts: Iterable[str]) -> None:
+    """Keep what settings files are until a guard looks at the directory, if one of the hooks does.
+
+    Args:
+        directory: The project; the user's home for settings of the user.
+        settings: The settings files.
+        hook_texts: The texts of the hook files that they run.
 
     Raises:
         OSError: If it cannot be remembered what the files are.
     """
-    record = _record_of(project)
-    kept = _read(record) or _Kept(os.path.realpath(project), has_looked=False)
-    if not kept.has_looked:
+    record = _record_of(directory)
+    kept = _read(record) or _Kept(os.path.realpath(directory), has_looked=False)
+    if not kept.has_looked and any("look_for_changes" in text for text in hook_texts):
         record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write(record, replace(kept, files={**kept.files, **_read_contents(settings)}))
 
@@ -217,12 +225,14 @@ def _record_of(directory: str | os.PathLike[str]) -> Path:
 
 
 def _kept_of(project: Path) -> dict[Path, _Kept]:
-    """Return what is kept about a project and the directories in it, by the file that holds it."""
-    root = os.path.realpath(project)
+    """Return what is kept about a project, the directories in it and the home, by its file."""
+    root, home = os.path.realpath(project), os.path.realpath(Path.home())
     records: dict[Path, _Kept] = {}
     for record in sorted((data_directory() / "changes").glob("*.json")):
         kept = _read(record)
-        if kept is not None and Path(kept.directory).is_relative_to(root):
+        if kept is None:
+            continue
+        if kept.directory == home or Path(kept.directory).is_relative_to(root):
             records[record] = kept
     return records
 

@@ -103,8 +103,7 @@ class TrustStore:
                     entries[key] = entry
             _write(file, project, entries, {**trees, **recorded.trees})
         texts = [script.text or "" for subject in subjects for script in subject.scripts]
-        if any("look_for_changes" in text for text in texts):
-            start_record(project, {subject.handler.place.file for subject in subjects})
+        start_record(project, {subject.handler.place.file for subject in subjects}, texts)
 
     def forget(
         self, project: Path, agent: str, configured: Collection[str], paths: Collection[str]

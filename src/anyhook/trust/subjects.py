@@ -85,11 +85,13 @@ class SubjectReader:
     """Reads what the hooks of one project are made of; a directory that they share is read once.
 
     Args:
+        agent: Name of the agent.
         project: Directory of the project.
         variables: Variables of the agent that hold paths.
     """
 
-    def __init__(self, project: Path, variables: Mapping[str, str]) -> None:
+    def __init__(self, agent: str, project: Path, variables: Mapping[str, str]) -> None:
+        self.agent = agent
         self.project = project
         self.variables = variables
         self._trees: dict[Path, Tree] = {}
@@ -134,7 +136,7 @@ class SubjectReader:
         unclear += [f"{root} (a directory)" for root in outermost[MAX_TREES:]]
         looked_at = [*named.looked_at, *followed.directories, str(hooks_directory), *runs.files]
         return TrustSubject(
-            key=definition_key(definition, handler),
+            key=definition_key(self.agent, definition, handler),
             handler=handler,
             event=definition.event,
             matcher=definition.matcher,
@@ -264,9 +266,13 @@ def _outermost(directories: Iterable[Path]) -> list[Path]:
     return outermost
 
 
-def definition_key(definition: HookDefinition, handler: HandlerSpec) -> str:
-    """Return the digest of what the settings say of a handler."""
+def definition_key(agent: str, definition: HookDefinition, handler: HandlerSpec) -> str:
+    """Return the digest of what the settings of an agent say of a handler.
+
+    Agents bind the same command to different files, so each keeps its own.
+    """
     members = [
+        agent,
         definition.event,
         definition.matcher,
         definition.sequential,
