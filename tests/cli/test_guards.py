@@ -563,3 +563,20 @@ def test_settings_without_their_guards_are_reported_until_they_are_reviewed(
     assert run("trust", "--yes")[0] == 0
     assert "guard-changed" not in run("list")[1]
     assert run("trust", "--show")[0] == 0
+
+
+def test_a_guard_that_was_migrated_to_an_agent_without_a_variable_runs(world, run, monkeypatch):
+    programs = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    subprocess.run(["git", "init", "--quiet", world.project], check=True)
+    add(world, "claude", "project", "git")
+    assert run("migrate", "--from", "claude", "--to", "codex", "--yes")[0] == 0
+    assert run("trust", "--agent", "codex", "--yes")[0] == 0
+    below = world.project / "src"
+    below.mkdir()
+    monkeypatch.chdir(below)
+
+    call = '{"command": "git reset --hard"}'
+    _, out, _ = run("fire", "PreToolUse", "--agent", "codex", "--tool", "Bash", "--input", call)
+
+    assert "throws away changes" in out

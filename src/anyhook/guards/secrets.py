@@ -256,7 +256,6 @@ hooks.example(tool="grep", input={"pattern": "x", "path": "."}, expect="none")
 for path in (".env.example", "README.md"):
     hooks.example(tool="read_file", input={"file_path": path}, expect="none")
 for asked in """
-cat $FILE
 grep KEY= .env*
 cat $FILE; echo done
 eval "$X"
@@ -276,7 +275,6 @@ md5sum .env
 test -f .env && echo exists
 printenv PATH
 env NODE_ENV=test npm test
-echo $HOME
 export A=1
 set -e
 gh auth status

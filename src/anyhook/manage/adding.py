@@ -25,6 +25,7 @@ from anyhook.settings.entries import add_definitions, remove_handlers
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.layout import iter_definitions
 from anyhook.settings.sources import Location
+from anyhook.shell.path_variables import TOP_OF_REPOSITORY
 from anyhook.shell.tapped import SHADOW_OPTION
 from anyhook.trust.store import TrustStore
 from anyhook.worker.commands import read_command
@@ -43,10 +44,6 @@ if TYPE_CHECKING:
 
 TIMEOUT_MARGIN = 5.0
 """Seconds that the agent waits longer than the hook may run, so that the hook can answer."""
-
-TOP_OF_REPOSITORY = "$(git rev-parse --show-toplevel 2>/dev/null || pwd)"
-"""For agents without a variable that holds the project; they run hooks of a repository in any of
-its directories, and others in the directory of the project."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from anyhook.authoring.inspect import MARK, MAX_SIZE
 from anyhook.errors import UsageError
 from anyhook.files import read_user_file
 from anyhook.migrate.options import ShimOptions, parse_options, write_options
-from anyhook.shell.path_variables import replace_variables
+from anyhook.shell.path_variables import TOP_OF_REPOSITORY, replace_variables
 from anyhook.shell.words import split_literal
 
 if TYPE_CHECKING:
@@ -98,8 +98,21 @@ def own_variables(line: str, source: AgentSpec, shell: str = "") -> str:
     """
     if shell in CANNOT_BE_QUOTED:
         return line
-    names = {name: name for name in source.hook_environment}
-    return _rewritten(line, names, in_single=False)
+    texts = {name: f"${{{name}}}" for name in source.hook_environment}
+    return _rewritten(line, texts, in_single=False)
+
+
+def with_top_of_repository(line: str, names: Collection[str], shell: str = "") -> str:
+    """Write what finds the top of the repository in place of variables for the project.
+
+    Args:
+        line: A command line.
+        names: The variables.
+        shell: The shell that reads it, if it is not a POSIX one; then the line stays as it is.
+    """
+    if shell in CANNOT_BE_QUOTED:
+        return line
+    return _rewritten(line, dict.fromkeys(names, TOP_OF_REPOSITORY), in_single=True)
 
 
 def renamed(
@@ -115,7 +128,8 @@ def renamed(
             a value in but the reader of the settings does.
     """
     if shell not in CANNOT_BE_QUOTED:
-        line = _rewritten(line, names, in_single=True)
+        texts = {old: f"${{{new}}}" for old, new in names.items()}
+        line = _rewritten(line, texts, in_single=True)
         if kept_apart:
             line = _kept_apart(line, frozenset(names.values()))
     # The uses that are left have no `$` in front: `$env:NAME`, a name in a nested script.
@@ -133,12 +147,14 @@ def _kept_apart(line: str, own: Collection[str]) -> str:
     return replace_variables(line, split_dollar)
 
 
-def _rewritten(line: str, names: Mapping[str, str], *, in_single: bool) -> str:
+def _rewritten(line: str, texts: Mapping[str, str], *, in_single: bool) -> str:
+    """Put texts in place of variables, in quotes that keep a path with blanks one word."""
+
     def rename(use: VariableUse) -> str | None:
-        name = names.get(use.name)
-        if name is None or (use.quote == "'" and not in_single):
+        text = texts.get(use.name)
+        if text is None or (use.quote == "'" and not in_single):
             return None
-        return f"${{{name}}}" if use.quote else f'"${{{name}}}"'
+        return text if use.quote else f'"{text}"'
 
     return replace_variables(line, rename)
 

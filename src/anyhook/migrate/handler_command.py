@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.migrate.commands import (
+    SAME_DIRECTORY,
     counterpart_variables,
     is_portable,
     line_of,
     own_variables,
     quote,
     renamed,
+    with_top_of_repository,
     wrap,
 )
 from anyhook.migrate.losses import ANYTHING, MORE
@@ -123,6 +125,9 @@ def _env_member(move: HandlerMigration, env: Mapping[str, str]) -> dict[str, Any
 
 def _rename_variables(move: HandlerMigration, line: str) -> str:
     names, missing = counterpart_variables(move.source, move.target)
+    contents = move.source.hook_environment
+    directories = [name for name in missing if contents[name] in SAME_DIRECTORY]
+    line = with_top_of_repository(line, directories, move.shell)
     for name in missing:
         if name in line:
             reason = f"{move.target.title} sets no variable for that"

@@ -16,6 +16,9 @@ from anyhook.expressions import expression
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
+TOP_OF_REPOSITORY = "$(git rev-parse --show-toplevel 2>/dev/null || pwd)"
+"""For agents without a variable that holds the project; they run hooks of a repository in any of
+its directories, and others in the directory of the project."""
 _VARIABLE = r"\$\{(?P<braced>\w+)\}|\$(?P<bare>\w+)"
 _NEXT = {
     "": expression(
