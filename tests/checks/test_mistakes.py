@@ -96,6 +96,18 @@ SETTINGS = [
         "did you mean CLAUDE_PROJECT_DIR?",
         id="a variable with a wrong name",
     ),
+    pytest.param(
+        hooks('"$CURSOR_PROJECT_DIR"/hooks/guard.sh'),
+        "missing-script",
+        "/hooks/guard.sh does not exist",
+        id="the variable of another agent in front of a script",
+    ),
+    pytest.param(
+        hooks('echo "$CURSOR_PROJECT_DIR"'),
+        "unknown-variable",
+        "Claude Code sets no variable CURSOR_PROJECT_DIR",
+        id="the variable of another agent",
+    ),
     pytest.param(hooks("echo 'no"), "command-syntax", "nterminated", id="an unclosed quote"),
     pytest.param(
         hooks("grep -q rm || exit 1"), "exit-code", "exit code 2 blocks", id="exit 1 to deny"
@@ -163,6 +175,15 @@ def test_settings_without_mistakes_have_no_findings_but_trust(project, check):
 
     assert code == 0
     assert set(diagnostics) == {"project-untrusted"}
+
+
+def test_a_variable_of_another_agent_may_be_set_by_the_command(project, check):
+    (project / "guard.sh").write_text("exit 0")
+    write_settings(project, hooks('CURSOR_PROJECT_DIR=.; sh "$CURSOR_PROJECT_DIR"/guard.sh'))
+
+    diagnostics = check()[1]
+
+    assert not {"unknown-variable", "missing-script"} & diagnostics.keys(), diagnostics
 
 
 GOOD_PYTHON = """\

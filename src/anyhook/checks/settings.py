@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.checks.interpreters import check_shell
 from anyhook.engine.dead_matchers import check_matcher
-from anyhook.engine.startable import check_start
+from anyhook.engine.startable import check_start, variables_of_others
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.suggest import closest
@@ -123,15 +123,16 @@ def command_syntax(hook: CheckedHook) -> Iterator[Diagnostic]:
 
 
 def unknown_variables(hook: CheckedHook) -> Iterator[Diagnostic]:
-    """Report variables that are named like the agent's own and that it does not set."""
+    """Report variables that the agent does not set: of other agents, or named like its own."""
     line = hook.handler.command
     if not hook.is_command or not line or shell_syntax_problem(line) is not None:
         return
     own = {*hook.form.hook_environment, *hook.handler.variables}
     prefixes = tuple(f"{name.partition('_')[0]}_" for name in own if "_" in name)
+    of_others = variables_of_others(hook.handler, hook.variables)
     for name in dict.fromkeys(_VARIABLE.findall(line)):
         is_set = name in own or name in hook.variables or f"{name}=" in line
-        if is_set or not name.startswith(prefixes):
+        if is_set or not (name in of_others or name.startswith(prefixes)):
             continue
         suggestion = closest(name, own)
         hint = "the event is JSON on standard input"

@@ -7,14 +7,16 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING
 
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.handlers.environment import add_variables
 from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.shell.path_variables import find_variables
 from anyhook.shell.programs import BUILTINS, find_shell
 from anyhook.trust.scripts import missing_scripts, program
 from anyhook.worker.commands import PROGRAM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec
@@ -31,7 +33,29 @@ def check_start(
     """Report what keeps a command from being started: no shell, no script, no program."""
     if handler.kind == "command":
         yield from _check_shell(agent, handler, environ)
-        yield from _check_command(handler, project, path_variables, environ)
+        empty = dict.fromkeys(variables_of_others(handler, path_variables), "")
+        yield from _check_command(handler, project, {**empty, **path_variables}, environ)
+
+
+def variables_of_others(handler: HandlerSpec, known: Collection[str]) -> set[str]:
+    """Return the variables of a command that only other agents set; here they are empty.
+
+    Args:
+        handler: The hook.
+        known: The variables that are set here.
+    """
+    command = handler.command or ""
+    names = {
+        use.name
+        for use in find_variables(command)
+        # In single quotes it is for another program, such as the shim, which sets it.
+        if use.quote != "'" and f"{use.name}=" not in command
+    }
+    names.difference_update(known, handler.env)
+    if names:
+        # Most commands do not come here, so the tables of the other agents are not imported.
+        names &= {name for agent in CODING_AGENTS for name in get_agent(agent).hook_environment}
+    return names
 
 
 def _check_shell(
