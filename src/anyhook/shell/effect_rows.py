@@ -1,4 +1,4 @@
-"""What programs do to files and hosts, as data; `anyhook.shell.effects` reads it.
+"""What programs do to files and hosts, as data that options change; `effects` reads it.
 
 A row says what the operands of a program are, and what the values of its options are: `R` is read,
 `W` written, `D` deleted, `M` moved away (deleted here), `C` a host or URL that is contacted, `F` a
@@ -9,6 +9,13 @@ nothing of them is shown, or sent.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anyhook.shell.subject import Subject
 
 ROWS: dict[str, str] = {
     **dict.fromkeys("rm rmdir unlink trash trash-put rimraf del-cli srm".split(), "D.."),
@@ -126,3 +133,85 @@ RECURSIVE = {
 ALWAYS_RECURSIVE = frozenset(
     "mv rg ag ack tar find trash trash-put rimraf del-cli srm install".split()
 )
+
+
+def row_of(subject: Subject, program: str) -> str:
+    """Return the row of a command, as its options change it; empty if it has none.
+
+    Args:
+        subject: The command.
+        program: Its program, by the one name that the rows use.
+    """
+    row = ROWS.get(program, "W.." if program.startswith("mkfs.") else "")
+    change = _CHANGES.get(program)
+    return row if change is None else change(subject, row)
+
+
+def _without_pattern(*options: str) -> Callable[[Subject, str], str]:
+    """Return a change of a row whose first operand belongs to some options, if they are there."""
+
+    def change(subject: Subject, row: str) -> str:
+        return row.removeprefix("_ ") if subject.has(*options) else row
+
+    return change
+
+
+def _without_target(subject: Subject, row: str) -> str:
+    if subject.program == "install" and subject.has("--directory"):
+        return "W.."
+    if subject.program == "cp" and subject.has("--attributes-only"):
+        row = row.replace("R..", "_..")
+    return row.replace(".. W ", ".. ") if subject.has("--target-directory") else row
+
+
+def _change_sed(subject: Subject, row: str) -> str:
+    if subject.has("--in-place"):
+        row = row.replace("R..", "W..")
+    return row.removeprefix("_ ") if subject.has("--expression", "--file") else row
+
+
+def _change_tar(subject: Subject, _row: str) -> str:
+    if subject.has("--extract", "--list", "--diff"):
+        return "_.. --file=R --directory=W"
+    operands = "M.." if subject.has("--remove-files") else "R.."
+    return f"{operands} --file=W --files-from=R --exclude-from=R"
+
+
+def _change_code(subject: Subject, _row: str) -> str:
+    return "_.." if subject.has("-c", "-e", "-E", "-m", "-r", "--eval") else "R"
+
+
+def _change_git(subject: Subject, _row: str) -> str:
+    operands = subject.read.operands
+    subcommand = operands[0].text if operands else ""
+    if subcommand == "rm" and subject.has("--cached"):
+        return ""
+    return GIT_ROWS.get(subcommand, "")
+
+
+def _change_yq(subject: Subject, row: str) -> str:
+    operands = subject.read.operands
+    has_subcommand = bool(operands) and operands[0].text in {"eval", "eval-all", "e", "ea"}
+    return f"_ {row}" if has_subcommand else row
+
+
+_CHANGES: dict[str, Callable[[Subject, str], str]] = {
+    "grep": _without_pattern("--regexp", "--file"),
+    "rg": _without_pattern("--regexp", "--file", "--files"),
+    "awk": _without_pattern("--source", "--file"),
+    **dict.fromkeys(("chmod", "chown", "chgrp"), _without_pattern("--reference")),
+    **dict.fromkeys(("cp", "mv", "ln", "install"), _without_target),
+    "sed": _change_sed,
+    "tar": _change_tar,
+    "yq": _change_yq,
+    **dict.fromkeys(("python", "perl", "ruby", "node", "php", "lua"), _change_code),
+    "zip": lambda subject, row: "W D.." if subject.has("--move") else row,
+    **dict.fromkeys(
+        ("gzip", "gunzip"),
+        lambda subject, row: "R.." if subject.has("--stdout", "--list", "--test") else row,
+    ),
+    "wipefs": lambda subject, row: row if subject.has("--all", "--offset") else "R..",
+    "ssh-keygen": lambda subject, row: "_.. -f=R" if subject.has("-l", "-y") else row,
+    "git": _change_git,
+}
+"""Program to the function that changes its row as its options demand."""

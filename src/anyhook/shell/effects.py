@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from anyhook.expressions import expression
 from anyhook.shell.code import find_targets
-from anyhook.shell.effect_rows import ALWAYS_RECURSIVE, GIT_ROWS, RECURSIVE, ROWS
+from anyhook.shell.effect_rows import ALWAYS_RECURSIVE, RECURSIVE, row_of
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
 from anyhook.shell.options import FIND_WITHOUT_TESTS, canonical_program
 from anyhook.shell.paths import join_path
@@ -39,10 +39,7 @@ def find_effects(subject: Subject) -> Iterator[Effect]:
     finder = _Finder(subject)
     yield from finder.redirects()
     program = canonical_program(subject.program)
-    row = ROWS.get(program, "W.." if program.startswith("mkfs.") else "")
-    change = _ROW_CHANGES.get(program)
-    if change is not None:
-        row = change(subject, row)
+    row = row_of(subject, program)
     if row:
         yield from finder.row(row, program)
     further = _FURTHER.get(program)
@@ -189,78 +186,6 @@ class _Finder:
             directories.append(join_path(directory or "", value.text) if is_known else None)
         self.directories = tuple(directories)
 
-
-# --- rows that options change --------------------------------------------------------------------
-
-
-def _without_pattern(*options: str) -> Callable[[Subject, str], str]:
-    """Return a change of a row whose first operand belongs to some options, if they are there."""
-
-    def change(subject: Subject, row: str) -> str:
-        return row.removeprefix("_ ") if subject.has(*options) else row
-
-    return change
-
-
-def _without_target(subject: Subject, row: str) -> str:
-    if subject.program == "install" and subject.has("--directory"):
-        return "W.."
-    if subject.program == "cp" and subject.has("--attributes-only"):
-        row = row.replace("R..", "_..")
-    return row.replace(".. W ", ".. ") if subject.has("--target-directory") else row
-
-
-def _change_sed(subject: Subject, row: str) -> str:
-    if subject.has("--in-place"):
-        row = row.replace("R..", "W..")
-    return row.removeprefix("_ ") if subject.has("--expression", "--file") else row
-
-
-def _change_tar(subject: Subject, _row: str) -> str:
-    if subject.has("--extract", "--list", "--diff"):
-        return "_.. --file=R --directory=W"
-    operands = "M.." if subject.has("--remove-files") else "R.."
-    return f"{operands} --file=W --files-from=R --exclude-from=R"
-
-
-def _change_code(subject: Subject, _row: str) -> str:
-    return "_.." if subject.has("-c", "-e", "-E", "-m", "-r", "--eval") else "R"
-
-
-def _change_git(subject: Subject, _row: str) -> str:
-    operands = subject.read.operands
-    subcommand = operands[0].text if operands else ""
-    if subcommand == "rm" and subject.has("--cached"):
-        return ""
-    return GIT_ROWS.get(subcommand, "")
-
-
-def _change_yq(subject: Subject, row: str) -> str:
-    operands = subject.read.operands
-    has_subcommand = bool(operands) and operands[0].text in {"eval", "eval-all", "e", "ea"}
-    return f"_ {row}" if has_subcommand else row
-
-
-_ROW_CHANGES: dict[str, Callable[[Subject, str], str]] = {
-    "grep": _without_pattern("--regexp", "--file"),
-    "rg": _without_pattern("--regexp", "--file", "--files"),
-    "awk": _without_pattern("--source", "--file"),
-    **dict.fromkeys(("chmod", "chown", "chgrp"), _without_pattern("--reference")),
-    **dict.fromkeys(("cp", "mv", "ln", "install"), _without_target),
-    "sed": _change_sed,
-    "tar": _change_tar,
-    "yq": _change_yq,
-    **dict.fromkeys(("python", "perl", "ruby", "node", "php", "lua"), _change_code),
-    "zip": lambda subject, row: "W D.." if subject.has("--move") else row,
-    **dict.fromkeys(
-        ("gzip", "gunzip"),
-        lambda subject, row: "R.." if subject.has("--stdout", "--list", "--test") else row,
-    ),
-    "wipefs": lambda subject, row: row if subject.has("--all", "--offset") else "R..",
-    "ssh-keygen": lambda subject, row: "_.. -f=R" if subject.has("-l", "-y") else row,
-    "git": _change_git,
-}
-"""Program to the function that changes its row as its options demand."""
 
 # --- effects that no row describes ---------------------------------------------------------------
 
