@@ -177,9 +177,17 @@ def test_settings_without_mistakes_have_no_findings_but_trust(project, check):
     assert set(diagnostics) == {"project-untrusted"}
 
 
-def test_a_variable_of_another_agent_may_be_set_by_the_command(project, check):
+@pytest.mark.parametrize(
+    "command",
+    [
+        'CURSOR_PROJECT_DIR=.; sh "$CURSOR_PROJECT_DIR"/guard.sh',
+        'sh "${CURSOR_PROJECT_DIR:-.}"/guard.sh',
+        """sh -c 'sh "$DIRECTORY"/guard.sh'""",
+    ],
+)
+def test_a_script_that_only_the_shell_can_find_is_not_missing(project, check, command):
     (project / "guard.sh").write_text("exit 0")
-    write_settings(project, hooks('CURSOR_PROJECT_DIR=.; sh "$CURSOR_PROJECT_DIR"/guard.sh'))
+    write_settings(project, hooks(command))
 
     diagnostics = check()[1]
 

@@ -172,26 +172,33 @@ def missing_scripts(
     existing: set[str] = set()
     missing: dict[str, str] = {}
     start = Path(handler.cwd) if handler.cwd is not None else project
-    for word, path in _PathSearch(handler, start, variables, TrustScope(project, start)).candidates(
-        with_implied=False
-    ):
+    search = _PathSearch(handler, start, variables, TrustScope(project, start))
+    for word, path in search.candidates(with_implied=False):
         if os.path.exists(path):
             existing.add(word)
-        elif _SCRIPT_NAME.fullmatch(word) and not _has_brace_expansion(word):
+        elif _SCRIPT_NAME.fullmatch(word) and not _has_braces(word):
             missing.setdefault(word, path)
     # A path with blanks was also split: its pieces are not missing.
     excused = set(existing)
     for word in existing:
         excused.update(word.split())
+    # Only the shell knows where these are; quotes inside of a text split off their ends.
+    unresolved = [word for word, text, _previous in search.context if "$" in text]
     scripts: list[Path] = []
     for word, path in missing.items():
-        if word not in excused and not _is_end_of_any(word, existing):
-            scripts.append(Path(path))
+        is_end_of_unresolved = word.startswith("/") and any(
+            whole.endswith(word) for whole in unresolved
+        )
+        if word in excused or is_end_of_unresolved or _is_end_of_any(word, existing):
+            continue
+        scripts.append(Path(path))
     return scripts[:MAX_MISSING]
 
 
-def _has_brace_expansion(word: str) -> bool:
-    return "{" in word.replace("${", "")
+def _has_braces(word: str) -> bool:
+    """Return whether a word has other braces than those of whole variables."""
+    rest = VARIABLE.sub("", word)
+    return "{" in rest or "}" in rest
 
 
 def _is_end_of_any(word: str, existing: Iterable[str]) -> bool:
