@@ -262,7 +262,7 @@ def test_a_pipe_in_the_place_of_a_file_holds_nobody(world, run, side):
     side.unlink(missing_ok=True)
     os.mkfifo(side)
 
-    refused(world, run, side, "no regular file")
+    refused(world, run, side, "not a regular file")
 
 
 def test_an_endless_device_behind_a_link_fills_nothing(world, run, source, target):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import shlex
@@ -386,7 +387,9 @@ def test_a_failure_denies_nothing_where_that_could_go_on_for_ever(host):
 )
 def test_a_signal_ends_the_command_its_children_and_the_shim(host, program, name, line):
     number = getattr(signal, name)
-    with host.start("--", f"echo > ready; {line}", program=program) as process:
+    by_default = functools.partial(signal.signal, number, signal.SIG_DFL)  # `nohup` ignores one
+    command = f"echo > ready; {line}"
+    with host.start("--", command, program=program, preexec_fn=by_default) as process:
         process.stdin.write(json.dumps(GEMINI).encode())
         process.stdin.close()
         until(host.path("ready").exists, "the command does not start")
