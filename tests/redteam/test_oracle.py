@@ -69,6 +69,7 @@ DIFFERENT = [
     ("rsync -a host:x . | sh", "rsync -a host:x ."),
     ("aws s3 cp s3://b/x - | sh", "aws s3 cp s3://b/x - | sh -c true"),
     ("echo hi > .env", "echo h[i] > .env"),
+    ("touch a new.txt", "touch a new.tx[t]"),
     ("chmod -R 777 build", "chmod -R 77? build"),
     ("rm -rf notes.txt src", "rm -rf notes.txt/ src"),
     ("mv src old", "mv src ol?"),

@@ -26,6 +26,7 @@ _UNWRITABLE = ("/bin", "/dev", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr",
 _DIRECTORY_PROGRAMS = frozenset("find ls du tar rmdir cd pushd".split())
 _WITH_TEXT = frozenset("awk chmod chown egrep fgrep grep rg sed".split())
 _COPYING = frozenset("cp install ln mv".split())
+_MAKING = frozenset("mkdir mkfifo touch".split())
 _OPERATOR = re.compile(r"[;&|()<>]+")
 _SYSTEM_ROOTS = ("/etc", "/home", "/opt", "/root", "/srv", "/tmp", "/var")
 
@@ -143,12 +144,16 @@ def make_scene(project: str, home: str, lines: Iterable[str]) -> Scene:
             re.fullmatch(r"-[a-zA-Z]*[rR][a-zA-Z]*|--recursive", word) for word in words
         )
         # A file must not be made for a word that is a text, a mode, or the name of a branch, nor
-        # where a copy will be: a pattern would match it.
+        # where a copy or a new file will be: a pattern would match it.
         is_text = words[:1] in (["echo"], ["printf"])
         starts_with_text = bool(_WITH_TEXT.intersection(words))
         copies = bool(_COPYING.intersection(words))
+        makes = False
         directory = project
         for before, word, after in zip(words, words[1:], [*words[2:], ";"], strict=False):
+            makes = before in _MAKING or (makes and not _OPERATOR.fullmatch(before))
+            if makes:
+                continue
             if word.isdigit() or (is_text and before not in (">", ">>")):
                 continue
             if starts_with_text and (before in _WITH_TEXT or before.startswith("-")):
