@@ -31,5 +31,6 @@ def expression(pattern: str, flags: int = 0) -> re.Pattern[str]:
         pattern: The expression.
         flags: As of `re.compile`.
     """
-    late: Any = _Expression(pattern, flags)
-    return late  # type: ignore[no-any-return]
+    late: Any = _Expression(pattern, flags)  # it has every method of a compiled one
+    compiled: re.Pattern[str] = late
+    return compiled

@@ -374,7 +374,7 @@ class _ReplyReader:
         if not is_denial or self.fields.get("reason"):
             self.read_decision(item, value)
             return
-        problem = f"{shorten(value)} without a reason has no effect; write the reason beside it"
+        problem = f"{shorten(value)} without a reason has no effect; add a reason"
         self.context.report("output-reason", problem)
 
     def read_continuation(self, item: OutputField, value: Any) -> None:
@@ -440,7 +440,7 @@ class _ReplyReader:
         if value and "extra.response_content" in self.fields:
             self.fields[item.field] = True
         elif value:
-            problem = f"{'.'.join(item.path)} needs a response beside it"
+            problem = f"{'.'.join(item.path)} needs a response as well"
             self.context.report("output-field", problem)
 
     def read_action(self, item: OutputField, value: Any) -> None:
@@ -457,7 +457,7 @@ class _ReplyReader:
         if "extra.action" in self.fields:
             self.fields[item.field] = value
         else:
-            problem = f"{'.'.join(item.path)} needs an action beside it; left out"
+            problem = f"{'.'.join(item.path)} needs an action as well; left out"
             self.context.report("output-field", problem)
 
     def read_terminal(self, item: OutputField, value: Any) -> None:

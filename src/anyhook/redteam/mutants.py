@@ -33,7 +33,7 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
 }
 """A comparison to its pattern in the source, and to what it is turned into."""
 _REGEX_SIGN = re.compile(r"\\[bsSwWdD.]|\(\?|\[\^|.*[\s|()].*\.\*|\.\*.*[\s|()]")
-"""What tells a pattern from a glob like `.env.*`: `.*` alone does not."""
+"""Signs of a pattern. `.*` alone is not one: globs like `.env.*` have it, too."""
 
 
 class Edit(NamedTuple):

@@ -54,7 +54,7 @@ def review_hook(hook: PanelHook, must_end: Event) -> CallReview:
         must_end: Is set if the result is not needed any more.
 
     Raises:
-        AnyhookError: If the hook is not trusted or not a hook file, or there is no whole sandbox.
+        AnyhookError: If the hook is not trusted or not a hook file, or the sandbox is not complete.
         sqlite3.Error: If the history cannot be read.
     """
     engine = hook.engine
