@@ -185,13 +185,8 @@ def unique_labels(handlers: Iterable[HandlerSpec]) -> dict[int, str]:
     """Return a label for every handler that no handler of another name or command has.
 
     Of several scripts with one name each has a mark, `guard.py#3f2a`, which depends on its command
-    alone: it stays when another one is added, moved or switched off.
-
-    Args:
-        handlers: All handlers.
-
-    Returns:
-        The `id` of a handler to its label.
+    alone: it stays when another one is added, moved or switched off. The result is the `id` of each
+    handler to its label.
     """
     handlers = list(handlers)
     identifiers: dict[str, set[str]] = {}

@@ -85,10 +85,7 @@ class DecisionDraft:
     ) -> tuple[Overridden, ...]:
         """Return what a value overrides, and report conflicts with handlers that ran in parallel.
 
-        Args:
-            path: Field, or path of a member.
-            winner: The value that stands.
-            losers: The values of the same path that do not stand.
+        The losers are the values of the same path that do not stand.
         """
         for loser in losers:
             if loser.value != winner.value and loser.group != winner.group:

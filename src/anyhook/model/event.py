@@ -304,8 +304,7 @@ _json_types: dict[tuple[type[Event], str], str] = {}
 def json_kind(cls: type[Event], field: str) -> str:
     """Return the JSON type that a field of an event must have in a payload.
 
-    Returns:
-        `string`, `boolean`, `number`, `object`, `array` or `any`.
+    It is `string`, `boolean`, `number`, `object`, `array` or `any`.
     """
     json_type = _json_types.get((cls, field))
     if json_type is None:

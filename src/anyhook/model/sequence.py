@@ -43,11 +43,8 @@ def advance(
 ) -> Event:
     """Return the event as the next handler of a sequence sees it.
 
-    Args:
-        chain: Field of the answer to the event's field that it changes.
-        event: The event as the previous handler saw it.
-        answer: The answer of the previous handler.
-        changes: Field of an answer to how it changes the event; by default `CHANGES`.
+    `event` is as the previous handler saw it. The chain holds the event's field that each field of
+    the answer changes, and `changes` how; by default `CHANGES`.
     """
     if changes is None:
         changes = CHANGES
@@ -235,9 +232,8 @@ def carries(answer: Answer, outcome: Outcome) -> bool:
 def combine_answers(answers: Sequence[Answer], *, patches_response: bool = False) -> Answer:
     """Make one answer of several.
 
-    Args:
-        answers: In the order in which they were given.
-        patches_response: Whether a response changes the model's instead of replacing it.
+    They are in the order in which they were given. With `patches_response`, a response changes the
+    model's instead of replacing it.
     """
     answers = [answer for answer in answers if answer is not NO_OPINION]
     if not answers:

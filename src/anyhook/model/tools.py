@@ -166,10 +166,8 @@ class Vocabulary(Record):
     def tool(self, name: str, mcp: Mapping[str, Any] | None = None) -> str:
         """Return the canonical name of an agent's tool; its own name if it has none.
 
-        Args:
-            name: The agent's name.
-            mcp: The server of an MCP tool (`server_name`, `tool_name`), where the agent sends it:
-                names like `mcp_a_b_c` do not say where the name of the server ends.
+        `mcp` is the server of an MCP tool (`server_name`, `tool_name`), where the agent sends it:
+        names like `mcp_a_b_c` do not say where the name of the server ends.
         """
         if name in self.canonical:
             return self.canonical[name]
@@ -187,10 +185,7 @@ class Vocabulary(Record):
     ) -> ToolCall:
         """Return a call of an agent's tool by canonical names.
 
-        Args:
-            name: The agent's name of the tool.
-            arguments: Arguments by the agent's names.
-            mcp: The server of an MCP tool; see `tool`.
+        For `mcp` see `tool`.
         """
         tool = self.tool(name, mcp)
         call_class = CALLS.get(tool, ToolCall)
@@ -285,10 +280,7 @@ class ToolCall(Record, Arguments):
 def check_argument(call: ToolCall, tool_name: str, name: str) -> None:
     """Check that an author who sets a name that a call does not have means an argument.
 
-    Args:
-        call: A call that has no argument of that name.
-        tool_name: The agent's name of the tool.
-        name: The name.
+    The call has no argument of that name.
 
     Raises:
         TypeError: If the tool has no such argument, or if it may be a field of the answer as well.
@@ -369,9 +361,7 @@ TEXT_MEMBERS = (
 def read_result(response: Any, error: str | None = None) -> ToolResult:
     """Read the result of a tool: an object of any agent, a text, or any other JSON.
 
-    Args:
-        response: The result as the agent sent it.
-        error: Text of the error, if the agent sent it separately.
+    The error is its text, if the agent sent it separately.
     """
     if not isinstance(response, dict):
         return ToolResult(text=text_of(response), error=error, raw=response)

@@ -132,10 +132,8 @@ MEMBER_READERS: dict[str, Callable[[str, object, Fields], None]] = {
 def read_member(field: str, value: object, fields: Fields) -> None:
     """Read a member of a reply, after it was read with a check of its type.
 
-    Args:
-        field: Field of `Answer` that the member sets.
-        value: The value in the reply.
-        fields: The fields of the answer so far; changed.
+    `field` is the field of `Answer` that the member sets. `fields` holds those so far; it is
+    changed.
     """
     if field in MEMBER_READERS:
         MEMBER_READERS[field](field, value, fields)

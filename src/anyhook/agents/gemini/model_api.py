@@ -44,9 +44,6 @@ def request_from_api(api: Mapping[str, Any]) -> LLMRequest:
 
     A turn of plain text becomes a string; a turn with other parts becomes a list in which every
     part keeps its members and gets a `type`.
-
-    Args:
-        api: A request as the SDK or the REST API takes it.
     """
     config = _config(api)
     request: dict[str, Any] = {
@@ -65,14 +62,9 @@ def request_from_api(api: Mapping[str, Any]) -> LLMRequest:
 def request_to_api(api: Mapping[str, Any], request: LLMRequest) -> dict[str, Any]:
     """Merge a stable request with the API request that it was made from.
 
-    Args:
-        api: The original request; not modified.
-        request: The whole stable request, as a decision has it.
-
-    Returns:
-        A new API request. Turns that hooks did not change are the original ones; parts that are
-        not text are kept, also those of turns that hooks removed; new messages of role `system`
-        are added to the system instruction.
+    Turns that hooks did not change are the original ones. Parts that are not text are kept, also
+    those of turns that hooks removed. New messages of role `system` are added to the system
+    instruction. The original is not modified.
     """
     before = request_from_api(api)
     changed = dict(api)
@@ -98,14 +90,8 @@ def request_to_api(api: Mapping[str, Any], request: LLMRequest) -> dict[str, Any
 def response_from_api(api: Mapping[str, Any]) -> LLMResponse:
     """Return an API response in the stable form; parts are the texts of text parts.
 
-    The function calls of a candidate are in `functionCalls`, so that hooks see them; the
-    reference has no place for them. Changes of `functionCalls` have no effect.
-
-    Args:
-        api: A response of the API, or one chunk of a streamed one.
-
-    Returns:
-        A stable response. Its `text` has no thoughts.
+    The function calls of a candidate are in `functionCalls`, so that hooks see them; the reference
+    has no place for them. Changes of `functionCalls` have no effect. The `text` has no thoughts.
     """
     candidates = _candidates(api)
     response: dict[str, Any] = {"candidates": [_candidate(item) for item in candidates]}
@@ -122,12 +108,8 @@ def response_from_api(api: Mapping[str, Any]) -> LLMResponse:
 def response_to_api(api: Mapping[str, Any] | None, response: LLMResponse) -> dict[str, Any]:
     """Merge a stable response with the API response that it was made from.
 
-    Args:
-        api: The original response, or `None` for a synthetic one; not modified.
-        response: The whole stable response.
-
-    Returns:
-        A new API response. Function calls and other parts that are not text stay where they were.
+    Function calls and other parts that are not text stay where they were. The original, which is
+    not modified, is `None` for a synthetic response.
     """
     before = response_from_api(api or {})
     changed = dict(api or {})
@@ -252,13 +234,7 @@ def _rating(rating: dict[str, Any]) -> dict[str, Any]:
 def _change_candidates(
     originals: list[dict[str, Any]], before: list[Any], after: list[Any]
 ) -> list[dict[str, Any]]:
-    """Merge stable candidates with the API's by position; the others are new.
-
-    Args:
-        originals: The candidates of the API.
-        before: The same in the stable form.
-        after: The stable candidates as hooks left them.
-    """
+    """Merge stable candidates with the API's by position; the others are new."""
     changed = []
     for index, candidate in enumerate(after):
         if index < len(originals):

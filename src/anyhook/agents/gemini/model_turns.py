@@ -102,12 +102,8 @@ def realign(entries: list[Any], before: list[Any], after: list[Any]) -> ModelCon
     """Return the changed conversation as the API takes it.
 
     Every message is compared with the original turns, so that a turn which hooks did not change
-    stays the original, and a changed one keeps its parts that are not text.
-
-    Args:
-        entries: The original turns.
-        before: The same as stable messages.
-        after: The messages as hooks left them.
+    stays the original, and a changed one keeps its parts that are not text. `before` is the
+    original turns as stable messages, `after` what hooks left of them.
     """
     originals = [_Turn(entry, message) for entry, message in zip(entries, before, strict=True)]
     # With `autojunk`, a message that is often repeated among 200 or more counts as changed.

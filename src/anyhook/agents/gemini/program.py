@@ -58,10 +58,8 @@ def _is_trusted(place: Workplace) -> bool:
 def folder_is_trusted(place: Workplace, directory: Path, *, is_on: bool) -> bool:
     """Return whether the longest rule for a project trusts it, or rules are switched off.
 
-    Args:
-        place: The project.
-        directory: The agent's directory in the home.
-        is_on: Whether rules apply if the settings do not say it.
+    `directory` is the agent's in the home, and `is_on` whether rules apply if the settings do not
+    say it.
     """
     security = _read_object(directory / "settings.json").get("security")
     folder_trust = security.get("folderTrust") if isinstance(security, dict) else None

@@ -270,10 +270,9 @@ class _Reader(SessionReader):
 def _mcp_context(name: str, display_name: str) -> dict[str, str]:
     """Return the server and the tool of an MCP tool; empty for another tool.
 
-    Args:
-        name: `mcp_SERVER_TOOL`.
-        display_name: `TOOL (SERVER MCP Server)`; empty in the form of the model's API. Without it,
-            the server ends at the first underscore, as Gemini CLI assumes in its policies.
+    The name is `mcp_SERVER_TOOL`, the name for the user `TOOL (SERVER MCP Server)`. The form of the
+    model's API lacks the latter: then the server ends at the first underscore, as Gemini CLI
+    assumes in its policies.
     """
     if not name.startswith(MCP_PREFIX):
         return {}
