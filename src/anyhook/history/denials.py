@@ -29,19 +29,11 @@ FIRST_DENIAL_SECONDS = 0.05
 
 @dataclass(slots=True)
 class DenialGroup:
-    """Denials of the same hooks, of one tool, for the same reason.
-
-    Attributes:
-        latest: The newest of them.
-        signs: Why a user would look at it, the strongest first.
-        count: How many.
-        sessions: Their sessions.
-        weight: How early it is shown.
-        texts: What they were about, to number.
-    """
+    """Denials of the same hooks, of one tool, for the same reason."""
 
     latest: RecordedEvent
     signs: list[str] = field(default_factory=list)
+    """Why a user would look at it, the strongest first."""
     count: int = 0
     sessions: Counter[tuple[str, str]] = field(default_factory=Counter)
     weight: int = 0
@@ -51,9 +43,7 @@ class DenialGroup:
 def denials_to_look_at(history: History, now: float) -> list[DenialGroup]:
     """Return the newest denials in groups, those first that more than a denial speaks for.
 
-    Args:
-        history: The store.
-        now: Unix timestamp.
+    `now` is a Unix timestamp.
     """
     groups: dict[tuple[Any, ...], DenialGroup] = {}
     for event in _denials(history):

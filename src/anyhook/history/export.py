@@ -63,15 +63,7 @@ _NO_RESULT = RecordedResult("")
 
 
 def export_jsonl(events: Iterable[RecordedEvent], stream: TextIO) -> int:
-    """Write events as JSON lines.
-
-    Args:
-        events: The events.
-        stream: Takes the lines.
-
-    Returns:
-        How many were written.
-    """
+    """Write events as JSON lines, and return their number."""
     count = 0
     for event in events:
         stream.write(f"{dump(row_of(event))}\n")
@@ -80,14 +72,7 @@ def export_jsonl(events: Iterable[RecordedEvent], stream: TextIO) -> int:
 
 
 def export_parquet(events: Iterable[RecordedEvent], path: str | os.PathLike[str]) -> int:
-    """Write events to a Parquet file.
-
-    Args:
-        events: The events.
-        path: The file, which is replaced.
-
-    Returns:
-        How many were written.
+    """Write events to a Parquet file, which is replaced, and return their number.
 
     Raises:
         UsageError: If pyarrow is not installed.

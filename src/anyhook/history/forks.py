@@ -22,29 +22,19 @@ LATEST = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class TranscriptFile:
-    """A transcript that was found.
-
-    Attributes:
-        agent: Name of the agent.
-        path: The file.
-        size: Bytes.
-        mtime: Time of the last change, in nanoseconds.
-        inode: Number of the file in its file system.
-    """
+    """A transcript that was found."""
 
     agent: str
     path: Path
     size: int
+    """Bytes."""
     mtime: int
+    """Time of the last change, in nanoseconds."""
     inode: int
 
 
 def find_originals(files: Iterable[TranscriptFile]) -> dict[TranscriptFile, TranscriptFile]:
-    """Return each transcript that is a fork with the original.
-
-    Args:
-        files: All transcripts, those among them that are not read this time.
-    """
+    """Return each fork with its original, among all transcripts, also those not read this time."""
     by_directory = attrgetter("agent", "path.parent")
     originals: dict[TranscriptFile, TranscriptFile] = {}
     for _, group in groupby(sorted(files, key=by_directory), by_directory):

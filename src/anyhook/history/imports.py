@@ -36,22 +36,14 @@ BATCH_CHARACTERS = 16 * 1024**2
 
 @dataclass(slots=True)
 class Imported:
-    """What was imported.
-
-    Attributes:
-        files: Number of files that were read.
-        unchanged: Number of files that had not changed since the last import.
-        events: Number of events that are new.
-        known: Number of events that were there already.
-        size: Bytes that were read.
-        problems: What could not be read, each with its file and line.
-    """
+    """What was imported."""
 
     files: int = 0
     unchanged: int = 0
     events: int = 0
     known: int = 0
     size: int = 0
+    """Bytes that were read."""
     problems: list[str] = field(default_factory=list)
 
 
@@ -60,10 +52,8 @@ def find_transcripts(
 ) -> list[TranscriptFile]:
     """Find the transcripts of agents, the oldest change first.
 
-    Args:
-        home: Home directory of the user.
-        environ: Environment, in which an agent may name another place.
-        agents: Names of agents; by default all whose transcripts can be read.
+    An agent may name another place in the environment. Without `agents`, those of all agents are
+    found whose transcripts can be read.
 
     Raises:
         UnknownNameError: If the transcripts of an agent cannot be read.
@@ -96,11 +86,6 @@ def import_transcripts(
     on_file: Callable[[TranscriptFile], object] = lambda _file: None,
 ) -> Imported:
     """Import transcripts; what was imported or recorded before is not stored twice.
-
-    Args:
-        history: The store.
-        files: The transcripts.
-        on_file: Called after each file.
 
     Raises:
         HistoryError: If the store cannot be written. What was imported before stays.
@@ -137,13 +122,7 @@ def _is_unchanged(history: History, file: TranscriptFile) -> bool:
 
 
 class _PendingEvent(NamedTuple):
-    """An event of a transcript that is not stored yet.
-
-    Attributes:
-        file: The transcript.
-        live: Finds the events of the transcript that were recorded while they happened.
-        event: The event.
-    """
+    """An event of a transcript that is not stored yet."""
 
     file: TranscriptFile
     live: _LiveEvents
@@ -159,10 +138,6 @@ class _Batch:
     """Events that are stored in one transaction, of one large or of several small transcripts.
 
     A transaction takes 1 ms and writes parts of the full-text index that are put together later.
-
-    Args:
-        history: The store.
-        done: Counts what is stored.
     """
 
     def __init__(self, history: History, done: Imported) -> None:
@@ -249,10 +224,7 @@ def stored_key(agent: str, key: str) -> str:
 def recorded_event(agent: str, found: TranscriptEvent, default_time: float) -> RecordedEvent:
     """Return an event of a transcript as the store takes it.
 
-    Args:
-        agent: Name of the agent.
-        found: The event.
-        default_time: Unix timestamp of an event without a time.
+    `default_time` is the Unix timestamp of an event without a time.
     """
     outline = outline_of(get_agent(agent), found.payload)
     results = tuple([_result_of(agent, found.event, reply) for reply in found.replies])
@@ -300,11 +272,7 @@ def _result_of(agent: str, event: str, reply: HookReply) -> RecordedResult:
 
 
 class _LiveEvents:
-    """Finds events of transcripts that were recorded while they happened.
-
-    Args:
-        history: The store.
-    """
+    """Finds events of transcripts that were recorded while they happened."""
 
     def __init__(self, history: History) -> None:
         self._history = history

@@ -60,12 +60,7 @@ _FILE_NAME = re.compile(r"(\d+)-(\d+)\.jsonl")
 
 @dataclass(slots=True)
 class Ingested:
-    """What was moved.
-
-    Attributes:
-        events: Number of events.
-        problems: What could not be read, each with its file.
-    """
+    """What was moved."""
 
     events: int = 0
     problems: list[str] = field(default_factory=list)
@@ -74,8 +69,7 @@ class Ingested:
 def ingest(history: History) -> Ingested:
     """Store everything that was recorded since the last time.
 
-    Args:
-        history: The store; the journal is next to it.
+    The journal is next to the store.
 
     Raises:
         HistoryError: If the store cannot be written. Nothing is lost: the next call continues.
@@ -182,9 +176,6 @@ def _parse(lines: Iterable[bytes], file: Path, problems: list[str]) -> Iterator[
 
 def event_of(record: Mapping[str, Any]) -> RecordedEvent:
     """Return the event that a line of the journal holds.
-
-    Args:
-        record: The line.
 
     Raises:
         KeyError, TypeError, ValueError: If it holds none, or a member has a wrong type.

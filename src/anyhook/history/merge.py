@@ -40,35 +40,24 @@ MAX_COMPARED = 100
 
 
 class _Run(NamedTuple):
-    """A hook that has answered an event.
-
-    Attributes:
-        name: Label and place of the hook.
-        version: Its file and its content hash.
-        began: Unix timestamp.
-        ended: Unix timestamp.
-    """
+    """A hook that has answered an event."""
 
     name: tuple[str, str]
     version: tuple[str, str]
     began: float
+    """Unix timestamp, as `ended`."""
     ended: float
 
 
 @dataclass(slots=True)
 class _KnownEvent:
-    """An event that is stored, or is about to be.
-
-    Attributes:
-        number: Its number in the store; its position among the new ones if it is not stored yet.
-        is_stored: Whether it is stored.
-        time: Unix timestamp.
-        runs: The hooks that have answered it, by name.
-    """
+    """An event that is stored, or is about to be."""
 
     number: int
+    """Its number in the store; its position among the new ones if it is not stored yet."""
     is_stored: bool
     time: float
+    """Unix timestamp."""
     runs: dict[tuple[str, str], list[_Run]] = field(default_factory=dict)
 
     def add(self, runs: Iterable[_Run]) -> None:
@@ -104,10 +93,6 @@ class _EqualEvents:
         """Return the last event that an answer belongs to, and add the hooks that gave it.
 
         The last one comes first: a call may be repeated, or parallel calls may be equal.
-
-        Args:
-            event: The event as a hook or a tap recorded it.
-            runs: The hooks that answered it.
         """
         candidates = self._events_without(runs[0]) if runs else self._events
         for known in islice(reversed(candidates), MAX_COMPARED):
@@ -135,11 +120,7 @@ def _remove_last(events: list[_KnownEvent], event: _KnownEvent) -> None:
 
 
 class Merger:
-    """Adds events to a store; those of several hooks are put together.
-
-    Args:
-        history: The store.
-    """
+    """Adds events to a store; those of several hooks are put together."""
 
     def __init__(self, history: History) -> None:
         self._history = history
@@ -186,11 +167,8 @@ class Merger:
     ) -> _EqualEvents:
         """Return the stored events that hooks of a batch may have answered, too.
 
-        Args:
-            event: An event of the batch.
-            identity: What equal events have in common.
-            earliest: Unix timestamp of the first event of the batch.
-            latest: Unix timestamp of the last one.
+        `earliest` and `latest` are the Unix timestamps of the first and the last event of the
+        batch.
         """
         rows = self._history.connection.execute(
             "SELECT events.id, time, label, place, file, digest, results.started, duration"
@@ -235,10 +213,7 @@ def _run(
 def _is_same_event(known: _KnownEvent, further: list[_Run], event: RecordedEvent) -> bool:
     """Return whether hooks have answered the event that other hooks have answered.
 
-    Args:
-        known: The event that is there.
-        further: The hooks of an event with the same payload.
-        event: The event of `further`.
+    `further` are the hooks of `event`, which has the same payload as the known one.
     """
     has_identifier = bool(event.payload.get("tool_use_id"))
     for run in further:

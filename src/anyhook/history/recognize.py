@@ -32,24 +32,19 @@ class FileKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recognized:
-    """What a file is.
-
-    Attributes:
-        kind: What it holds.
-        agent: The agent of a transcript; empty for other kinds.
-        is_lines: Whether it is one JSON object per line, so that it can be read in parts.
-    """
+    """What a file is."""
 
     kind: FileKind
     agent: str = ""
+    """The agent of a transcript; empty for other kinds."""
     is_lines: bool = False
+    """Whether it is one JSON object per line, so that it can be read in parts."""
 
 
 def recognize(head: bytes) -> Recognized | None:
     """Return what a text file holds; `None` if it is nothing that can be read.
 
-    Args:
-        head: Its first lines, or all of it; a cut last line is ignored.
+    `head` holds the first lines, or all of it; a cut last line is ignored.
     """
     for record in _records(head):
         found = recognize_members(record)
@@ -62,11 +57,7 @@ def recognize(head: bytes) -> Recognized | None:
 
 
 def recognize_members(members: Collection[str]) -> FileKind | None:
-    """Return what a row or the columns of a table hold; `None` if no events.
-
-    Args:
-        members: A row, or the names of columns.
-    """
+    """Return what a row or the columns of a table hold; `None` if no events."""
     if set(REQUIRED) <= set(members):
         return FileKind.EXPORT
     is_row = isinstance(members, dict)

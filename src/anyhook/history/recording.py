@@ -35,31 +35,17 @@ class DamagedSwitchError(HistoryError):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A part of an edited text, and what stood in its place.
-
-    Attributes:
-        at: Characters before it.
-        length: Its characters.
-        former: The text in its place.
-    """
+    """A part of an edited text, and what stood in its place."""
 
     at: int
+    """Characters before it."""
     length: int
     former: str
 
 
 @dataclass(frozen=True, slots=True)
 class EditedFile:
-    """A settings file that was edited for recording.
-
-    Attributes:
-        agent: Name of the agent.
-        path: The file.
-        digest: Hash of the edited text.
-        cuts: What to change for the old text, from the start of the file.
-        was_missing: Whether the file did not exist.
-        companions: Files that were written next to it because it has hooks now.
-    """
+    """A settings file that was edited for recording."""
 
     agent: str
     path: str
@@ -67,6 +53,7 @@ class EditedFile:
     cuts: tuple[Cut, ...] = ()
     was_missing: bool = False
     companions: tuple[str, ...] = ()
+    """Files that were written next to it because it has hooks now."""
 
     def restore(self, text: str) -> str | None:
         """Return the old text; `None` if the text was changed since the edit."""
@@ -79,16 +66,12 @@ class EditedFile:
 
 @dataclass(frozen=True, slots=True)
 class RecordingSwitch:
-    """The state of recording.
-
-    Attributes:
-        days: Days after which events are removed; 0 for no limit.
-        size: Bytes of the store above which the oldest events are removed; 0 for no limit.
-        files: The settings files that were edited.
-    """
+    """The state of recording."""
 
     days: float = Limits().days
+    """Days after which events are removed; 0 for no limit."""
     size: int = Limits().size
+    """Bytes of the store above which the oldest events are removed; 0 for no limit."""
     files: tuple[EditedFile, ...] = field(default=())
 
     @property
@@ -114,12 +97,8 @@ def edited_file(
 ) -> EditedFile:
     """Describe an edit so that `EditedFile.restore` undoes it exactly.
 
-    Args:
-        agent: Name of the agent.
-        path: The file.
-        before: Its former text; `None` if it did not exist.
-        after: Its text.
-        companions: Files that were written next to it.
+    `before` is `None` if the file did not exist; `companions` are files that were written next to
+    it.
     """
     cuts = tuple(_cuts(before or "", after))
     return EditedFile(agent, str(path), digest_of(after), cuts, before is None, tuple(companions))

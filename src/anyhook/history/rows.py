@@ -31,9 +31,7 @@ MARKED = ("agent", "event", "tool", "verdict", "source", "session", "result")
 class Rows:
     """The rows of a batch of events.
 
-    Args:
-        first_id: Number of the first event.
-        redact: Replaces the secrets in a JSON text and counts them.
+    `redact` replaces the secrets in a JSON text and counts them.
     """
 
     def __init__(self, first_id: int, redact: Callable[[str], tuple[str, int]]) -> None:
@@ -265,13 +263,7 @@ def _with_storable_label(result: RecordedResult) -> RecordedResult:
 
 
 def identity_of(agent: str, event: str, payload: str) -> bytes:
-    """Return a hash that equal events share.
-
-    Args:
-        agent: Name of the agent.
-        event: Canonical name of the event.
-        payload: The payload as it is stored.
-    """
+    """Return a hash that equal events share."""
     names = f"{agent}\0{event}\0".encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(names, digest_size=DIGEST_SIZE)
     digest.update(payload.encode("utf-8", "surrogatepass"))

@@ -40,26 +40,18 @@ _AGENT_NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """A session and what was decided in it.
-
-    Attributes:
-        agent: Name of the agent.
-        session: Its identifier.
-        project: Directory of the project.
-        started: Unix timestamp of the first event.
-        ended: Unix timestamp of the last event.
-        events: Number of events.
-        outcomes: Verdict to number of events, without `none`.
-        id: Its number in the store.
-    """
+    """A session and what was decided in it."""
 
     agent: str
     session: str
     project: str
     started: float
+    """Unix timestamp of the first event."""
     ended: float
+    """Unix timestamp of the last event."""
     events: int
     outcomes: dict[str, int] = field(default_factory=dict)
+    """Verdict to number of events, without `none`."""
     id: int = 0
 
 
@@ -74,13 +66,9 @@ def sessions(
 ) -> list[SessionSummary]:
     """Return the sessions, the one with the newest event first.
 
-    Args:
-        history: The store.
-        agent: Name of the agent; empty for all.
-        since: Unix timestamp; sessions with an event after it.
-        project: Directory of the project, or one above it; empty for all.
-        limit: How many.
-        before: End and number of the session after which to continue; `None` for the start.
+    Filters that are empty or 0 mean all. `since` is the Unix timestamp after which a session has an
+    event; a project may be a directory above it; `before` is the end and the number of the session
+    after which to continue.
     """
     conditions = ["ended >= ?"]
     values: list[Any] = [since]
@@ -170,12 +158,7 @@ def find_session(history: History, name: str, agent: str = "") -> SessionSummary
 
 
 def short_names(history: History, names: Iterable[str]) -> dict[str, str]:
-    """Return for each session the shortest beginning of its identifier that names only it.
-
-    Args:
-        history: The store.
-        names: Identifiers of sessions.
-    """
+    """Return for each session the shortest beginning of its identifier that names only it."""
     return {name: _short_name(history, name) for name in dict.fromkeys(names)}
 
 
@@ -216,11 +199,7 @@ def events_of(
 ) -> list[RecordedEvent]:
     """Return the events of a session in the order of their time.
 
-    Args:
-        history: The store.
-        session: The session.
-        limit: How many; -1 for all.
-        after: Position before the first one.
+    `after` is the position before the first one, `limit` is -1 for all.
     """
     rows = history.connection.execute(
         f"{EVENT_COLUMNS} FROM {EVENT_TABLES}"

@@ -18,58 +18,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HookStatistics:
-    """How often a hook ran and what it answered.
-
-    Attributes:
-        hook: Its label.
-        place: Its position.
-        versions: Number of versions.
-        runs: Number of events.
-        outcomes: Verdict to number, without `none` and without those of a shadow.
-        shadow_outcomes: Verdict to number, as a shadow: these did not count.
-        failures: See `anyhook.history.hooks.RunCounts`.
-        warnings: The same.
-        seconds: Mean duration in seconds; `None` if it is not known.
-        slowest: Longest duration in seconds.
-        shadow: Number of events on which it ran as a shadow.
-        last: Unix timestamp of the last run.
-    """
+    """How often a hook ran and what it answered."""
 
     hook: str
     place: str
     versions: int
     runs: int
     outcomes: dict[str, int]
+    """Verdict to number, without `none` and without those of a shadow."""
     shadow_outcomes: dict[str, int]
+    """Verdict to number, as a shadow: these did not count."""
     failures: int
     warnings: int
     seconds: float | None
+    """Mean duration in seconds; `None` if it is not known."""
     slowest: float | None
+    """In seconds."""
     shadow: int
     last: float
+    """Unix timestamp of the last run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Counts of a part of the history.
-
-    Attributes:
-        sessions: Number of sessions.
-        events: Canonical name of an event to number.
-        outcomes: Verdict to number of events.
-        sessions_with: Verdict to number of sessions with at least one such event.
-        tools: Canonical name of a tool to number of its calls.
-        sources: Source to number of events.
-        hooks: The hooks, the one that ran most often first.
-    """
+    """Counts of a part of the history."""
 
     sessions: int
     events: dict[str, int]
     outcomes: dict[str, int]
     sessions_with: dict[str, int]
+    """Verdict to number of sessions with such an event."""
     tools: dict[str, int]
     sources: dict[str, int]
     hooks: tuple[HookStatistics, ...]
+    """The hooks, the one that ran most often first."""
 
 
 _EVENTS = (
@@ -90,11 +72,8 @@ def statistics(
 ) -> Statistics:
     """Count the events since a time.
 
-    Args:
-        history: The store.
-        agent: Name of the agent; empty for all.
-        since: Unix timestamp; 0 for all.
-        on_progress: Called with the share that is counted, from 0 to 1.
+    `agent` is empty for all, `since` is a Unix timestamp or 0. `on_progress` gets the share that is
+    counted, from 0 to 1.
     """
     counts = _EventCounts()
     first, end = numbers_between(history.connection, since)

@@ -225,9 +225,7 @@ class History:
     def insert(self, events: Iterable[RecordedEvent], *, redact: bool = True) -> None:
         """Insert events within a transaction of the caller.
 
-        Args:
-            events: The events.
-            redact: Replace their secrets; not needed for what was in the journal.
+        What was in the journal has no secrets to `redact`.
         """
         rows = Rows(self.newest_event() + 1, redact_json if redact else keep)
         for event in map(with_storable_names, events):
@@ -238,13 +236,7 @@ class History:
     def add_results(
         self, number: int, event: RecordedEvent, decision: Mapping[str, Any] | None
     ) -> None:
-        """Add the results of further hooks to a stored event, within a transaction of the caller.
-
-        Args:
-            number: Number of the stored event.
-            event: The event as these hooks recorded it.
-            decision: The decision of all hooks.
-        """
+        """Add the results of further hooks to a stored event, in a transaction of the caller."""
         self._remove_from_index(number)
         event = with_storable_names(event)
         hook_ids = [self._hook_id(event, result) for result in event.results]
@@ -262,12 +254,7 @@ class History:
         self._add_to_index(number)
 
     def set_refusal(self, number: int, refusal: str) -> None:
-        """Add to a stored event why its call was not executed, within a transaction of the caller.
-
-        Args:
-            number: Number of the event.
-            refusal: The reason.
-        """
+        """Add to a stored event why its call was not executed, in a transaction of the caller."""
         refusal = redact_text(storable(refusal[:MAX_REFUSAL]))
         self._remove_from_index(number)
         self.connection.execute("UPDATE events SET refusal = ? WHERE id = ?", (refusal, number))
@@ -366,10 +353,7 @@ class History:
     def _remove(self, condition: str, values: tuple[Any, ...], *, limit: int = -1) -> int:
         """Remove the oldest events of a condition from all tables, in batches.
 
-        Args:
-            condition: The condition on `events`.
-            values: Its values.
-            limit: How many; -1 for all.
+        `limit` is how many; -1 for all.
         """
         removed = 0
         while removed != limit:

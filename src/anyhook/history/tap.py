@@ -111,13 +111,7 @@ def _execute(command: list[str]) -> NoReturn:
 
 
 class Tap:
-    """The process that the agent has started.
-
-    Args:
-        command: The program and its arguments.
-        sink: Takes what went through.
-        is_shadow: Whether the output is discarded.
-    """
+    """The process that the agent has started."""
 
     def __init__(self, command: list[str], sink: Sink, *, is_shadow: bool) -> None:
         self._command = command
@@ -216,11 +210,7 @@ def _end_by(number: int) -> NoReturn:
 class Stream:
     """One direction of what passes through.
 
-    Args:
-        source: Descriptor to read.
-        target: Descriptor to write.
-        limit: Bytes that are kept.
-        is_discarded: Whether nothing is written.
+    `limit` is the number of bytes that are kept.
     """
 
     def __init__(self, source: int, target: int, limit: int, *, is_discarded: bool = False) -> None:
@@ -303,13 +293,8 @@ class Stream:
 class Pump:
     """The process that copies the streams and records them.
 
-    Args:
-        child: The command.
-        stdin: Its standard input.
-        outputs: Its standard output and error.
-        control: Descriptor with the exit code of the command, and the one that takes a byte when
-            its output has passed.
-        sink: Takes what went through.
+    `control` holds a descriptor with the exit code of the command, and one that takes a byte when
+    its output has passed.
     """
 
     def __init__(
@@ -408,17 +393,14 @@ class Pump:
 
 
 class Sink:
-    """Takes what went through.
-
-    Attributes:
-        is_awaited: Whether the agent waits until it was recorded.
-        largest_input: Bytes of standard input that are kept.
-        largest_output: Bytes of each output that are kept.
-    """
+    """Takes what went through."""
 
     is_awaited = False
+    """Whether the agent waits until it was recorded."""
     largest_input = LARGEST_INPUT
+    """Bytes of standard input that are kept."""
     largest_output = LARGEST_OUTPUT
+    """Bytes of each output that are kept."""
 
     def begin(self) -> None:
         """Take note of the start."""
@@ -428,22 +410,14 @@ class Sink:
     ) -> None:
         """Take the streams.
 
-        Args:
-            started: Unix timestamp.
-            seconds: From the start to the end.
-            code: Exit code, or the negative number of a signal; `None` if the agent killed it.
-            streams: Standard input, output and error.
+        `started` is a Unix timestamp, `code` an exit code or the negative number of a signal;
+        `None` if the agent killed the command. The streams are standard input, output and error.
         """
         raise NotImplementedError
 
 
 class Files(Sink):
-    """Writes files, for `anyhook probe`, which removes them.
-
-    Args:
-        directory: Where they are written.
-        number: Number of the command.
-    """
+    """Writes files, for `anyhook probe`, which removes them."""
 
     is_awaited = True
     largest_input = largest_output = 1 << 40
@@ -473,13 +447,7 @@ class Files(Sink):
 
 
 class Journal(Sink):
-    """Appends a line to the journal of the user's history.
-
-    Args:
-        agent: Name of the agent that has started it.
-        command: The command line, or the program and its arguments.
-        is_shadow: Whether the output is discarded.
-    """
+    """Appends a line to the journal of the user's history."""
 
     def __init__(
         self, agent: str, command: list[str] | tuple[str, ...], *, is_shadow: bool
@@ -519,11 +487,7 @@ class Journal(Sink):
 
 
 def _open_standard_streams() -> list[int]:
-    """Open the standard streams that are closed: their numbers would be those of pipes.
-
-    Returns:
-        Their descriptors.
-    """
+    """Open the standard streams that are closed: their numbers would be those of pipes."""
     closed: list[int] = []
     for descriptor in (0, 1, 2):
         try:

@@ -22,11 +22,7 @@ PROBLEM_FILE = "problem.txt"
 
 
 def record_tap(run: Mapping[str, Any]) -> None:
-    """Append a run of a command to the journal; what it meant is decoded at the ingest.
-
-    Args:
-        run: What `tap.py` has kept: bytes of the streams, and how the command ended.
-    """
+    """Append a run of a command to the journal; what it meant is decoded at the ingest."""
     directory = history_directory()
     if not is_recording(directory):
         return

@@ -28,9 +28,6 @@ RULES = "observed"
 def complete_tapped(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record of a tapped command with its event, session, decision and result.
 
-    Args:
-        record: A line of the journal, as `anyhook.history.tap_record` writes it.
-
     Raises:
         KeyError, TypeError, ValueError: If it is none, or its input was not an event.
     """

@@ -64,9 +64,7 @@ EDITOR_COMMANDS = {
 def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
     """Yield the events of the conversations in a file.
 
-    Args:
-        path: JSON lines, a JSON document, or `.traj`.
-        problems: Takes what cannot be read.
+    The file is JSON lines, a JSON document, or `.traj`.
     """
     for number, row in _read_rows(path, problems):
         yield from Conversation(str(path), path.stem, number, row).read(problems)
@@ -144,11 +142,7 @@ def find_messages(row: dict[str, Any]) -> list[dict[str, Any]]:
 class Conversation:
     """Turns one conversation into events.
 
-    Args:
-        file: The file, for messages.
-        stem: Begins the name of its session if it has no id.
-        number: Number of the row, from 1.
-        row: The row.
+    `stem` begins the name of its session if it has no id; `number` is that of the row, from 1.
     """
 
     def __init__(self, file: str, stem: str, number: int, row: dict[str, Any]) -> None:
@@ -303,9 +297,7 @@ def _parse(text: str) -> Any:
 def canonical_call(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the canonical names of a tool and its arguments; its own, if they are not known.
 
-    Args:
-        name: The tool as the model calls it, by the name of any agent or harness.
-        arguments: The arguments.
+    The tool may have its name of any agent or harness.
     """
     if name in EDITORS:
         command = arguments.get("command")
