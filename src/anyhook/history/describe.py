@@ -150,24 +150,23 @@ def outcome_of_call(event: RecordedEvent) -> CallOutcome:
     return CallOutcome("result", _first_text(result)[:MAX_RESULT])
 
 
-class Durations:
-    """How long the calls of a session took: from the event before a call to the one after it."""
+def durations_of(events: Iterable[RecordedEvent]) -> dict[int, float]:
+    """Return the seconds of calls by the number of the event with the result.
 
-    def __init__(self, events: Iterable[RecordedEvent]) -> None:
-        self._seconds: dict[int, float] = {}
-        started: dict[str, float] = {}
-        for event in events:
-            if event.tool is None:
-                continue
-            call = _call_of(event)
-            if event.event == "before_tool":
-                started[call] = event.time
-            elif event.event in ENDS_OF_CALLS and call in started:
-                self._seconds[event.id] = max(0.0, event.time - started.pop(call))
-
-    def of(self, event: RecordedEvent) -> float | None:
-        """Return the seconds of the call whose result an event is; `None` if not known."""
-        return self._seconds.get(event.id)
+    They pass from the event before a call to the one after it; the events are those of a session,
+    in their order.
+    """
+    seconds: dict[int, float] = {}
+    started: dict[str, float] = {}
+    for event in events:
+        if event.tool is None:
+            continue
+        call = _call_of(event)
+        if event.event == "before_tool":
+            started[call] = event.time
+        elif event.event in ENDS_OF_CALLS and call in started:
+            seconds[event.id] = max(0.0, event.time - started.pop(call))
+    return seconds
 
 
 ENDS_OF_CALLS = frozenset({"after_tool", "post_tool_use_failure"})

@@ -103,16 +103,13 @@ def export_parquet(events: Iterable[RecordedEvent], path: str | os.PathLike[str]
 def row_of(event: RecordedEvent) -> dict[str, Any]:
     """Return an event as JSON values with the members of `EXPORT_FIELDS`."""
     row = {field.name: getattr(event, field.name) for field in EXPORT_FIELDS}
-    row["results"] = [_result_row(result) for result in event.results]
+    row["results"] = []
+    for result in event.results:
+        members = asdict(result).items()
+        changed = {name: value for name, value in members if value != getattr(_NO_RESULT, name)}
+        row["results"].append(changed)
     row["reconstructed"] = list(event.reconstructed)
     return row
-
-
-def _result_row(result: RecordedResult) -> dict[str, Any]:
-    """Return a result without the members that have their default."""
-    return {
-        name: value for name, value in asdict(result).items() if value != getattr(_NO_RESULT, name)
-    }
 
 
 def _parquet_row(event: RecordedEvent) -> dict[str, Any]:

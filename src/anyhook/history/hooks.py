@@ -10,7 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from heapq import merge
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.history.sessions import position_of
 from anyhook.history.spans import numbers_between
@@ -327,12 +328,8 @@ def hook_runs(
         )
         for number in hook_ids
     ]
-    rows = merge(*versions, key=_event_of, reverse=True)
+    rows = merge(*versions, key=itemgetter(1), reverse=True)
     return [StoredRun(*row) for row in islice(rows, MAX_RUNS)]
-
-
-def _event_of(row: tuple[Any, ...]) -> int:
-    return int(row[1])
 
 
 def summary_of(name: str, place: str, runs: list[StoredRun]) -> HookSummary:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,18 +66,14 @@ def find_transcripts(
     found: list[TranscriptFile] = []
     for name in tuple(agents) or formats:
         for path in formats[name].find(home, environ):
-            file = _file_of(name, path)
-            if file is not None:
-                found.append(file)
+            try:
+                status = path.stat()
+            except OSError:  # it was removed meanwhile
+                continue
+            found.append(
+                TranscriptFile(name, path, status.st_size, status.st_mtime_ns, status.st_ino)
+            )
     return sorted(found, key=lambda file: file.mtime)
-
-
-def _file_of(agent: str, path: Path) -> TranscriptFile | None:
-    try:
-        status = path.stat()
-    except OSError:  # it was removed meanwhile
-        return None
-    return TranscriptFile(agent, path, status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def import_transcripts(
@@ -94,7 +91,13 @@ def import_transcripts(
     formats = transcript_formats()
     batch = _Batch(history, done)
     files = list(files)
-    changed = {file for file in files if not _is_unchanged(history, file)}
+    changed: set[TranscriptFile] = set()
+    for file in files:
+        row = history.connection.execute(
+            "SELECT inode, size, mtime FROM files WHERE path = ?", (str(file.path),)
+        ).fetchone()
+        if row != (file.inode, file.size, file.mtime):
+            changed.add(file)
     originals = find_originals(files) if changed else {}
     for file in files:
         if file not in changed:
@@ -112,13 +115,6 @@ def import_transcripts(
         on_file(file)
     batch.write()
     return done
-
-
-def _is_unchanged(history: History, file: TranscriptFile) -> bool:
-    row = history.connection.execute(
-        "SELECT inode, size, mtime FROM files WHERE path = ?", (str(file.path),)
-    ).fetchone()
-    return bool(row == (file.inode, file.size, file.mtime))
 
 
 class _PendingEvent(NamedTuple):
@@ -282,28 +278,22 @@ class _LiveEvents:
         """Return the number of the event if it was recorded live; each answers once."""
         session = (event.agent, event.session)
         if session not in self._left:
-            self._left[session] = self._read(session)
+            numbers: dict[str, list[int]] = {}
+            rows = self._history.connection.execute(
+                "SELECT events.id, event, payload FROM events"
+                " JOIN sessions ON sessions.id = session_id JOIN bodies ON event_id = events.id"
+                " WHERE agent = ? AND session = ? AND source <> 'import' ORDER BY events.id DESC",
+                session,
+            )
+            for number, name, stored in rows:
+                payload = json.loads(uncompressed(stored))
+                numbers.setdefault(_happening(name, payload), []).append(number)
+            self._left[session] = numbers
         left = self._left[session]
         if not left:
             return None
-        numbers = left.get(_happening(event.event, event.payload))
-        return numbers.pop() if numbers else None
-
-    def _read(self, session: tuple[str, str]) -> dict[str, list[int]]:
-        import json
-
-        rows = self._history.connection.execute(
-            "SELECT events.id, event, payload FROM events"
-            " JOIN sessions ON sessions.id = session_id JOIN bodies ON event_id = events.id"
-            " WHERE agent = ? AND session = ? AND source <> 'import' ORDER BY events.id DESC",
-            session,
-        )
-        numbers: dict[str, list[int]] = {}
-        for number, event, payload in rows:
-            numbers.setdefault(_happening(event, json.loads(uncompressed(payload))), []).append(
-                number
-            )
-        return numbers
+        same = left.get(_happening(event.event, event.payload))
+        return same.pop() if same else None
 
 
 def _happening(event: str, payload: Mapping[str, Any]) -> str:

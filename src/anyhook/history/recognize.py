@@ -12,7 +12,7 @@ from anyhook.history.trajectories import MESSAGE_LISTS, find_messages
 from anyhook.model.json import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
     from typing import Any
 
 HEAD = 1 << 18
@@ -46,7 +46,10 @@ def recognize(head: bytes) -> Recognized | None:
 
     `head` holds the first lines, or all of it; a cut last line is ignored.
     """
-    for record in _records(head):
+    for line in head.split(b"\n")[:FIRST_RECORDS]:
+        record = parse_line(line)
+        if not isinstance(record, dict):
+            continue
         found = recognize_members(record)
         if found is not None:
             return Recognized(found, is_lines=True)
@@ -64,15 +67,6 @@ def recognize_members(members: Collection[str]) -> FileKind | None:
     if find_messages(members) if is_row else set(MESSAGE_LISTS) & set(members):  # type: ignore[arg-type] # a dict here
         return FileKind.CONVERSATIONS
     return None
-
-
-def _records(head: bytes) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(head.split(b"\n")):
-        if number >= FIRST_RECORDS:
-            return
-        record = parse_line(line)
-        if isinstance(record, dict):
-            yield record
 
 
 def _agent_of(record: dict[str, Any]) -> str:

@@ -194,12 +194,8 @@ def search_in_time(
         size = max(MIN_PART, int(size * growth))
     if position <= 1:
         return TimedSearch(events)
-    return TimedSearch(events, position, is_partial=True, reached=_time_at(history, position))
-
-
-def _time_at(history: History, number: int) -> float:
-    """Return the time of the first event from a number on."""
     row = history.connection.execute(
-        "SELECT time FROM events WHERE id >= ? ORDER BY id LIMIT 1", (number,)
+        "SELECT time FROM events WHERE id >= ? ORDER BY id LIMIT 1", (position,)
     ).fetchone()
-    return 0.0 if row is None else float(row[0])
+    reached = 0.0 if row is None else float(row[0])
+    return TimedSearch(events, position, is_partial=True, reached=reached)

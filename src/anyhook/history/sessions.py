@@ -73,8 +73,12 @@ def sessions(
     conditions = ["ended >= ?"]
     values: list[Any] = [since]
     if agent:
+        (count,) = history.connection.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE agent = ? LIMIT ?)",
+            (agent, FEW_SESSIONS),
+        ).fetchone()
         # The plus sign keeps the index of agents away, whose rows would have to be sorted.
-        column = "agent" if _has_few_sessions(history, agent) else "+agent"
+        column = "agent" if count < FEW_SESSIONS else "+agent"
         conditions.append(f"{column} = ?")
         values.append(agent)
     if project:
@@ -105,14 +109,6 @@ def count_events(history: History, *, since: float) -> dict[str, int]:
         (since,),
     )
     return dict(rows.fetchall())
-
-
-def _has_few_sessions(history: History, agent: str) -> bool:
-    (count,) = history.connection.execute(
-        "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE agent = ? LIMIT ?)",
-        (agent, FEW_SESSIONS),
-    ).fetchone()
-    return int(count) < FEW_SESSIONS
 
 
 def _summaries(connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> list[SessionSummary]:
@@ -159,16 +155,16 @@ def find_session(history: History, name: str, agent: str = "") -> SessionSummary
 
 def short_names(history: History, names: Iterable[str]) -> dict[str, str]:
     """Return for each session the shortest beginning of its identifier that names only it."""
-    return {name: _short_name(history, name) for name in dict.fromkeys(names)}
-
-
-def _short_name(history: History, name: str) -> str:
-    for length in range(SHORT_NAME, len(name), SHORT_NAME // 2):
-        start = name[:length]
-        others = _sessions_between(history, start, start + "\U0010ffff", "")
-        if {row[2] for row in others} <= {name}:
-            return start
-    return name
+    shortest: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        shortest[name] = name
+        for length in range(SHORT_NAME, len(name), SHORT_NAME // 2):
+            start = name[:length]
+            sessions_like = _sessions_between(history, start, start + "\U0010ffff", "")
+            if {row[2] for row in sessions_like} <= {name}:
+                shortest[name] = start
+                break
+    return shortest
 
 
 def _sessions_between(history: History, first: str, last: str, agent: str) -> list[tuple[Any, ...]]:

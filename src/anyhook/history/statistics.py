@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyhook.history.hooks import SPAN, HookName, RunCounts, count_runs
 from anyhook.history.spans import numbers_between
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from anyhook.history.hooks import RunKey
     from anyhook.history.store import History
@@ -75,11 +75,22 @@ def statistics(
     `agent` is empty for all, `since` is a Unix timestamp or 0. `on_progress` gets the share that is
     counted, from 0 to 1.
     """
-    counts = _EventCounts()
+    sessions_with: dict[str, set[int]] = {}
+    events: Counter[str] = Counter()
+    verdicts: Counter[str] = Counter()
+    tools: Counter[str] = Counter()
+    sources: Counter[str] = Counter()
     first, end = numbers_between(history.connection, since)
     for start in range(first, end, SPAN):
         stop = min(start + SPAN, end)
-        counts.add(history.connection.execute(_EVENTS, (start, stop, since, agent, agent)))
+        rows = history.connection.execute(_EVENTS, (start, stop, since, agent, agent))
+        for session, event, tool, source, verdict, number in rows:
+            sessions_with.setdefault(verdict, set()).add(session)
+            events[event] += number
+            verdicts[verdict] += number
+            sources[source] += number
+            if tool is not None:
+                tools[tool] += number
         on_progress((stop - first) / (end - first) / 2)
     runs = count_runs(
         history,
@@ -88,37 +99,14 @@ def statistics(
         on_progress=lambda share: on_progress(0.5 + share / 2),
     )
     return Statistics(
-        sessions=len(counts.sessions),
-        events=dict(counts.events.most_common()),
-        outcomes=dict(counts.verdicts.most_common()),
-        sessions_with={verdict: len(ids) for verdict, ids in counts.sessions_with.items()},
-        tools=dict(counts.tools.most_common()),
-        sources=dict(counts.sources.most_common()),
+        sessions=len(set().union(*sessions_with.values())),
+        events=dict(events.most_common()),
+        outcomes=dict(verdicts.most_common()),
+        sessions_with={verdict: len(ids) for verdict, ids in sessions_with.items()},
+        tools=dict(tools.most_common()),
+        sources=dict(sources.most_common()),
         hooks=tuple(sorted(_hooks(runs), key=lambda hook: -hook.runs)),
     )
-
-
-class _EventCounts:
-    """Sums over the spans."""
-
-    def __init__(self) -> None:
-        self.sessions: set[int] = set()
-        self.sessions_with: dict[str, set[int]] = {}
-        self.events: Counter[str] = Counter()
-        self.verdicts: Counter[str] = Counter()
-        self.tools: Counter[str] = Counter()
-        self.sources: Counter[str] = Counter()
-
-    def add(self, rows: Iterable[Any]) -> None:
-        """Add the rows of `_EVENTS`."""
-        for session, event, tool, source, verdict, number in rows:
-            self.sessions.add(session)
-            self.sessions_with.setdefault(verdict, set()).add(session)
-            self.events[event] += number
-            self.verdicts[verdict] += number
-            self.sources[source] += number
-            if tool is not None:
-                self.tools[tool] += number
 
 
 def _hooks(runs: Mapping[RunKey, RunCounts]) -> list[HookStatistics]:

@@ -69,7 +69,12 @@ def main(kind: str, *arguments: str) -> NoReturn:
     """Run a command line or a program, and end as it ends."""
     sink_words = 2 if kind == "files" else 1
     words = arguments[sink_words:]
-    command = list(words[1:]) if words[0] == "--" else [words[0], "-c", _read_line()]
+    if words[0] == "--":
+        command = list(words[1:])
+    else:
+        with os.fdopen(LINE_DESCRIPTOR, encoding="utf-8", errors="surrogateescape") as file:
+            # The here-document adds a line break.
+            command = [words[0], "-c", file.read().removesuffix("\n")]
     is_shadow = kind in SHADOWS
     sink: Sink
     if kind == "files":
@@ -82,12 +87,6 @@ def main(kind: str, *arguments: str) -> NoReturn:
             arguments[0], words[1:] if words[0] == "--" else command[2:], is_shadow=is_shadow
         )
     Tap(command, sink, is_shadow=is_shadow).run()
-
-
-def _read_line() -> str:
-    with os.fdopen(LINE_DESCRIPTOR, encoding="utf-8", errors="surrogateescape") as file:
-        # The here-document adds a line break.
-        return file.read().removesuffix("\n")
 
 
 def _execute(command: list[str]) -> NoReturn:
@@ -147,8 +146,14 @@ class Tap:
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(null, descriptor)
+
+        def forward(number: int, _frame: object) -> None:
+            if not self._is_waiting:
+                _end_by(number)
+            _kill(self._child, number)
+
         for number in forwarded:
-            signal.signal(number, lambda number, _frame: self._forward(number))
+            signal.signal(number, forward)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, forwarded)
         code = os.waitstatus_to_exitcode(os.waitpid(self._child, 0)[1])
         self._is_waiting = False
@@ -183,12 +188,6 @@ class Tap:
             Pump(self._child, stdin, (out, err), (status_read, drained_write), self._sink).run()
         finally:
             os._exit(0)
-
-    def _forward(self, number: int) -> None:
-        """Send a signal to the command."""
-        if not self._is_waiting:
-            _end_by(number)
-        _kill(self._child, number)
 
     def _finish_pump(self, code: int) -> None:
         """Report the end of the command to the pump, and wait until its output has passed."""
@@ -326,29 +325,23 @@ class Pump:
                 stream.register(poll)
             if self._ended_at is None:
                 poll.register(self._status, select.POLLIN)
-            events = dict(poll.poll(self._timeout()))
+            milliseconds = None
+            if self._ended_at is not None and not self._is_recorded:
+                milliseconds = 10.0 if self._is_drained else 0.0
+            events = dict(poll.poll(milliseconds))
             for stream in streams:
                 stream.handle(events)
             if events.get(self._status) and self._ended_at is None:
-                self._read_status()
+                text = os.read(self._status, 64)
+                self._ended_at = time.monotonic()
+                if text:
+                    self._code = int(text)
+                else:
+                    # The agent has killed the process that it started, and means the command.
+                    _kill(self._child, signal.SIGKILL)
+                    self._is_drained = True
             elif self._ended_at is not None:
                 self._after_end(has_events=bool(events))
-
-    def _timeout(self) -> float | None:
-        """Return milliseconds."""
-        if self._ended_at is None or self._is_recorded:
-            return None
-        return 10.0 if self._is_drained else 0.0
-
-    def _read_status(self) -> None:
-        text = os.read(self._status, 64)
-        self._ended_at = time.monotonic()
-        if text:
-            self._code = int(text)
-            return
-        # The agent has killed the process that it started, and means the command.
-        _kill(self._child, signal.SIGKILL)
-        self._is_drained = True
 
     def _after_end(self, *, has_events: bool) -> None:
         """Let the agent go on as soon as the output has passed, and record."""

@@ -131,6 +131,7 @@ def result_record(result: HandlerResult, file: str | None) -> dict[str, Any]:
     `file` is the script, the hook file or the source file of the function.
     """
     handler = result.handler
+    is_cut = max(len(result.stdout), len(result.stderr)) > MAX_STREAM_LENGTH
     record: dict[str, Any] = {
         "hook": handler.label,
         "kind": handler.kind,
@@ -144,7 +145,7 @@ def result_record(result: HandlerResult, file: str | None) -> dict[str, Any]:
         "signal": result.signal,
         "stdout": _start_of(result.stdout),
         "stderr": _start_of(result.stderr),
-        "truncated": result.truncated or _is_longer(result),
+        "truncated": result.truncated or is_cut,
         "error": result.error,
     }
     record |= {name: value for name, value in optional.items() if value}
@@ -167,10 +168,6 @@ def _start_of(stream: str) -> str:
     from anyhook.secrets.redact import redact_start
 
     return redact_start(stream, MAX_STREAM_LENGTH)
-
-
-def _is_longer(result: HandlerResult) -> bool:
-    return len(result.stdout) > MAX_STREAM_LENGTH or len(result.stderr) > MAX_STREAM_LENGTH
 
 
 def version_record(command: str, file: str | None) -> dict[str, Any]:
