@@ -74,13 +74,7 @@ def report_closed(observers: Iterable[Observer], agent: AgentSpec) -> None:
 
 
 class Observations:
-    """The observations of one event by all observers.
-
-    Args:
-        observers: The observers, in the order in which they are called.
-        agent: The agent whose hooks decide.
-        event: The event.
-    """
+    """The observations of one event by all observers."""
 
     def __init__(self, observers: Iterable[Observer], agent: AgentSpec, event: Event) -> None:
         self.problems: list[Diagnostic] = []

@@ -32,13 +32,7 @@ CANNOT_BE_QUOTED = ("powershell",)
 
 
 def wrap(options: ShimOptions, target: AgentSpec, program: Sequence[str] = PROGRAM) -> str:
-    """Write the command line that runs a command through the shim.
-
-    Args:
-        options: The options of the shim.
-        target: The agent whose settings it is for.
-        program: The words in front of `shim`.
-    """
+    """Write the command line that runs a command through the shim."""
     words = [*program, "shim", *write_options(options)]
     own = get_agent(options.agent).hook_environment
     return " ".join(quote(word, target, own) for word in words)
@@ -50,10 +44,7 @@ def quote(word: str, target: AgentSpec, own: Collection[str] = ()) -> str:
     Some agents put environment variables into their settings as they read them, with any
     quotes: there a `$` is kept apart from the name behind it.
 
-    Args:
-        word: A word of a command line.
-        target: The agent that reads the settings.
-        own: Variables that are set for hooks alone: `${name}` of them stays readable.
+    `own` are variables that are set for hooks alone: `${name}` of them stays readable.
     """
     quoted = shlex.quote(word)
     if not target.expands_env:
@@ -105,10 +96,8 @@ def own_variables(line: str, source: AgentSpec, shell: str = "") -> str:
 def with_top_of_repository(line: str, names: Collection[str], shell: str = "") -> str:
     """Write what finds the top of the repository in place of variables for the project.
 
-    Args:
-        line: A command line.
-        names: The variables.
-        shell: The shell that reads it, if it is not a POSIX one; then the line stays as it is.
+    `shell` is the shell that reads the line, if it is not a POSIX one; then the line stays as it
+    is.
     """
     if shell in CANNOT_BE_QUOTED:
         return line
@@ -120,12 +109,9 @@ def renamed(
 ) -> str:
     """Give the variables of a command line other names, in all their forms.
 
-    Args:
-        line: A command line.
-        names: Old name to new name.
-        shell: The shell that reads it, if it is not a POSIX one.
-        kept_apart: Keep the `$` apart from other names in single quotes, where no shell would put
-            a value in but the reader of the settings does.
+    `names` maps old names to new ones; `shell` is the shell that reads the line, if it is not a
+    POSIX one. `kept_apart` keeps the `$` apart from other names in single quotes, where no shell
+    would put a value in but the reader of the settings does.
     """
     if shell not in CANNOT_BE_QUOTED:
         texts = {old: f"${{{new}}}" for old, new in names.items()}
@@ -162,8 +148,8 @@ def _rewritten(line: str, texts: Mapping[str, str], *, in_single: bool) -> str:
 def counterpart_variables(source: AgentSpec, target: AgentSpec) -> tuple[dict[str, str], list[str]]:
     """Pair the variables that two agents set.
 
-    Returns:
-        The source's variables with the target's names, and those that the target has nothing for.
+    Return the source's variables with the target's names, and those that the target has nothing
+    for.
     """
     pairs: dict[str, str] = {}
     lost: list[str] = []
@@ -190,12 +176,8 @@ def _variable_with(content: str, target: AgentSpec) -> str | None:
 def line_of(argv: Sequence[str], names: Collection[str]) -> str:
     """Write a program and its arguments as a command line.
 
-    Args:
-        argv: The words; `${name}` in them stands for a variable.
-        names: The variables that count; everything else is plain text.
-
-    Returns:
-        A line in which everything else stands in single quotes.
+    `${name}` in a word stands for a variable if it is one of `names`; everything else stands in
+    single quotes.
     """
     return " ".join(_word(word, names) for word in argv)
 

@@ -22,14 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One event that the two sides decide differently.
-
-    Attributes:
-        event: The event, for people.
-        source_answer: The answer of the source's hook, in canonical form.
-        target_answer: The answer of the migrated hook.
-        is_explained: Whether a loss of the migration explains it.
-    """
+    """One event that the two sides decide differently."""
 
     event: str
     source_answer: Mapping[str, Any]
@@ -39,40 +32,27 @@ class Difference:
 
 @dataclass(slots=True)
 class HookProof:
-    """The results of one hook.
-
-    Attributes:
-        place: Its place in the source.
-        event: Its event at the source.
-        label: Its name.
-        events: Number of events that reached it, on either side.
-        decided: Number of those that it answered.
-        differences: The events that are decided differently.
-        unstable: Event to the fields of its answers that differ from run to run.
-    """
+    """The results of one hook."""
 
     place: Place
     event: str
     label: str
     events: int = 0
+    """Number of events that reached it, on either side."""
     decided: int = 0
     differences: list[Difference] = field(default_factory=list)
     unstable: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Event to the fields of its answers that differ from run to run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The result of a proof.
-
-    Attributes:
-        events: Number of events.
-        hooks: The results of the hooks that were migrated.
-        combined: Events on which all hooks together decide differently.
-    """
+    """The result of a proof."""
 
     events: int
     hooks: tuple[HookProof, ...]
     combined: tuple[Difference, ...]
+    """Events on which all hooks together decide differently."""
 
     @property
     def differs(self) -> bool:
@@ -94,32 +74,22 @@ HookKey = tuple["Place", str]
 
 @dataclass(frozen=True, slots=True)
 class ComparedFields:
-    """The fields of answers that are not the same on both sides.
-
-    Attributes:
-        differing: Fields that differ between the sides.
-        unstable: Fields that differ between the runs of one side, which shows nothing.
-    """
+    """The fields of answers that are not the same on both sides."""
 
     differing: tuple[str, ...]
     unstable: tuple[str, ...]
+    """Fields that differ between the runs of one side, which shows nothing."""
 
 
 @dataclass(slots=True)
 class HookObservation:
-    """The answers of both sides to one event, one for each run.
-
-    Attributes:
-        label: The event, for people.
-        source: Answers of the source's side, in canonical form.
-        target: Answers of the migrated side.
-        was_skipped: Whether one side did not run the hook, because another one had denied before.
-    """
+    """The answers of both sides to one event, one for each run."""
 
     label: str
     source: list[dict[str, Any]] = field(default_factory=list)
     target: list[dict[str, Any]] = field(default_factory=list)
     was_skipped: bool = False
+    """Whether one side did not run the hook, because another one had denied before."""
 
     @property
     def decides(self) -> bool:
@@ -187,23 +157,15 @@ def _only(answer: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class _Side:
-    """What one side decided about one event.
-
-    Attributes:
-        answers: Hook to its answer in canonical form; `None` stands for all hooks together.
-        skipped: Hooks that did not run.
-    """
+    """What one side decided about one event."""
 
     answers: dict[HookKey | None, dict[str, Any]] = field(default_factory=dict)
+    """Hook to its answer in canonical form; `None` stands for all hooks together."""
     skipped: set[HookKey] = field(default_factory=set)
 
 
 class Comparison:
-    """Collects the answers of both sides over several runs.
-
-    Args:
-        migration: What was migrated.
-    """
+    """Collects the answers of both sides over several runs."""
 
     def __init__(self, migration: Migration) -> None:
         self.migration = migration
@@ -236,12 +198,7 @@ class Comparison:
     ) -> None:
         """Record the answers of both sides to one event.
 
-        Args:
-            number: Number of the event.
-            probe: The event.
-            source: Decision of the source's hooks.
-            target: Decision of the migrated hooks.
-            roots: Directories of this run; they are left out of texts.
+        `roots` are the directories of this run; they are left out of texts.
         """
         self._event_names[number] = probe.source_event.name
         before = self._source_answers(probe, source, roots)

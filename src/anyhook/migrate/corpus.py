@@ -94,13 +94,7 @@ MCP_CALLS = (
 
 
 class Probe(Record):
-    """One event that hooks are tried on.
-
-    Attributes:
-        label: The event, for people.
-        source_event: The event of the source.
-        target_event: The same event of the target.
-    """
+    """One event that hooks are tried on."""
 
     label: str
     source_event: Event
@@ -202,14 +196,7 @@ def _payload(project: Path, event: str, **fields: Any) -> dict[str, Any]:
 def builtin_probes(
     source: AgentSpec, target: AgentSpec, definitions: Iterable[HookDefinition], project: Path
 ) -> list[Probe]:
-    """Make the built-in events, and one for each tool that a matcher of the source names.
-
-    Args:
-        source: The agent whose hooks are tried.
-        target: The other agent.
-        definitions: The source's hooks.
-        project: Where the events happen.
-    """
+    """Make the built-in events, and one for each tool that a matcher of the source names."""
     language = get_agent(LANGUAGE)
     probes: list[Probe] = []
     for payload in builtin_payloads(project):
@@ -245,11 +232,7 @@ def _named_mcp_tools(source: AgentSpec, definitions: Iterable[HookDefinition]) -
 def recorded_probes(file: Path, source: AgentSpec, target: AgentSpec, project: Path) -> list[Probe]:
     """Read recorded events of any agent: see `anyhook.settings.recordings`.
 
-    Args:
-        file: The file.
-        source: The agent whose hooks are tried.
-        target: The other agent.
-        project: Replaces the recorded working directory, which may not exist any more.
+    `project` replaces the recorded working directory, which may not exist any more.
 
     Raises:
         EventError: If the file cannot be read, or a line is not an event of a known agent.

@@ -29,14 +29,7 @@ WrittenHooks = dict["Place", "Mapping[str, Any]"]
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What one handler becomes on one event with one matcher.
-
-    Attributes:
-        event: Name of the event in the target's settings.
-        matcher: The matcher there.
-        handler: The handler, as JSON.
-        origin: Where it comes from.
-    """
+    """What one handler becomes on one event with one matcher."""
 
     event: str
     matcher: str | None
@@ -50,14 +43,7 @@ def migrate_definition(
     handlers: Sequence[HandlerSpec],
     written: WrittenHooks,
 ) -> list[Entry]:
-    """Return what a definition becomes.
-
-    Args:
-        context: The migration.
-        definition: The definition.
-        handlers: Those of its handlers that are migrated.
-        written: The source's settings as they are written.
-    """
+    """Return what a definition becomes."""
     context = context.in_form(definition.form)
     groups: dict[str, list[_Piece]] = {}
     for handler in handlers:

@@ -42,8 +42,7 @@ _OTHER_EXIT_CODE = re.compile(r"exit[ (]+(?:[3-9]|[1-9]\d+)\b")
 def migrate_handler(move: HandlerMigration) -> tuple[dict[str, Any], bool]:
     """Migrate a handler; losses are recorded.
 
-    Returns:
-        The handler for the target's settings, and whether its command runs behind the shim.
+    Return the handler for the target's settings, and whether its command runs behind the shim.
     """
     handler, target = move.handler, move.target
     command = migrate_command(move)

@@ -30,16 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CommandForm:
-    """A command in the form of the target's settings.
-
-    Attributes:
-        line: The command line, or the program.
-        members: Other members of the handler that belong to it.
-        is_shimmed: Whether it runs behind the shim.
-    """
+    """A command in the form of the target's settings."""
 
     line: str
+    """The command line, or the program."""
     members: dict[str, Any] = field(default_factory=dict)
+    """Other members of the handler that belong to it."""
     is_shimmed: bool = False
 
 

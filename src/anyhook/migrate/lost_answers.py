@@ -54,10 +54,7 @@ _EXITS_WITH_2 = re.compile(r"exit[ (]*2\b")
 def record_lost_abilities(move: HandlerMigration, text: str, *, is_whole: bool) -> None:
     """Record the answers of a command that have less or another effect under the target.
 
-    Args:
-        move: The migration of the handler.
-        text: The known text of the command.
-        is_whole: Whether that is all of its text; otherwise it may give any answer.
+    If the known text is not whole, the command may give any answer.
     """
     mentioned = [ability for ability in ABILITIES if mentions_ability(move, ability, text)]
     abilities = mentioned if is_whole else list(ABILITIES)

@@ -20,38 +20,30 @@ Reasons = tuple[tuple[str, str], ...]
 
 
 class Piece(Record, kw_only=False):
-    """One alternative of a matcher.
-
-    Attributes:
-        text: The alternative without anchors.
-        start: Whether it holds at the start of a name only.
-        end: Whether it holds at the end of a name only.
-    """
+    """One alternative of a matcher."""
 
     text: str
+    """The alternative without anchors."""
     start: bool
+    """Whether it holds at the start of a name only."""
     end: bool
+    """Whether it holds at the end of a name only."""
 
 
 class TranslatedPiece(Record):
-    """What one alternative becomes.
-
-    Attributes:
-        names: Tools of the target.
-        patterns: Expressions on names of MCP tools there.
-        check: Whether the original may cover MCP tools that are not known.
-        missing: Texts that have no counterpart.
-        wider: Texts that cover more than the references promise.
-        lacks_server: Whether the target does not name the server that the original names, so that
-            the shim cannot apply the original.
-    """
+    """What one alternative becomes."""
 
     names: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
+    """Expressions on names of MCP tools of the target."""
     check: bool = False
+    """Whether the original may cover MCP tools that are not known."""
     missing: Reasons = ()
     wider: Reasons = ()
+    """Texts that cover more than the references promise."""
     lacks_server: bool = False
+    """Whether the target does not name the server that the original names, so that the shim cannot
+    apply the original."""
 
 
 def split_matcher(text: str) -> list[Piece]:

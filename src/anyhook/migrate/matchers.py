@@ -48,20 +48,17 @@ _NOT_IN_NAMES = re.compile(r"""[\s"'=&]""")
 
 
 class TranslatedMatcher(Record):
-    """What a matcher becomes.
-
-    Attributes:
-        patterns: One definition for each; `None` stands for no matcher. Empty: nothing is left.
-        check: The original, if the patterns cover more and the shim has to apply it too; as an
-            expression if the source itself searches for names anywhere.
-        missing: Pieces of the original that have no counterpart.
-        wider: Pieces that cover more in the target.
-    """
+    """What a matcher becomes."""
 
     patterns: tuple[str | None, ...]
+    """One definition for each; `None` stands for no matcher. Empty: nothing is left."""
     check: str = ""
+    """The original, if the patterns cover more and the shim has to apply it too; as an expression
+    if the source itself searches for names anywhere."""
     missing: Reasons = ()
+    """Pieces of the original that have no counterpart."""
     wider: Reasons = ()
+    """Pieces that cover more in the target."""
 
 
 def translate_matcher(
@@ -71,15 +68,7 @@ def translate_matcher(
     target: AgentSpec,
     target_event: EventSpec,
 ) -> TranslatedMatcher:
-    """Translate a matcher.
-
-    Args:
-        source: The agent that it was written for.
-        source_event: The event there.
-        pattern: The matcher; `None` if there is none.
-        target: The other agent.
-        target_event: The event there.
-    """
+    """Translate a matcher."""
     text = (pattern or "").strip()
     if source_event.subject is None or text in MATCH_ALL:
         has_subjects = target_event.subject is not None and source_event.subject is not None
@@ -212,13 +201,6 @@ def _covers_others(
 
     A pattern for MCP tools may cover other names, and a tool that takes a patch does what several
     tools of the source do.
-
-    Args:
-        matches: The original.
-        source: Its agent.
-        pattern: The translated matcher.
-        target: The other agent.
-        target_event: The event there.
     """
     translated = compile_matcher(pattern, target_event.matcher_style)
     vocabulary = target.vocabulary

@@ -23,15 +23,11 @@ _INNER_WILDCARD = re.compile(r"\.[*+].")
 
 
 class McpNameParts(NamedTuple):
-    """The constant texts in an agent's names of MCP tools.
-
-    Attributes:
-        prefix: Before the name of the server.
-        separator: Between the names of the server and of the tool; empty if there is no server.
-    """
+    """The constant texts in an agent's names of MCP tools."""
 
     prefix: str
     separator: str
+    """Between the names of the server and of the tool; empty if there is no server."""
 
 
 def translate_mcp_piece(
@@ -84,8 +80,7 @@ def _is_open(pattern: str) -> bool:
 def _after_mcp_prefix(source: AgentSpec, piece: Piece) -> str | None:
     """Return what follows the prefix of MCP tools, open at the end if the piece is.
 
-    Returns:
-        A name or a simple pattern; `None` if the piece is something else.
+    It is a name or a simple pattern; `None` if the piece is something else.
     """
     prefix, separator = mcp_name_parts(source)
     text = piece.text

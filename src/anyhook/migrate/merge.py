@@ -27,14 +27,7 @@ RESTRICTING_MEMBERS = frozenset({"async", "if", "once"})
 
 @dataclass(frozen=True, slots=True)
 class ExistingHandler:
-    """A handler of the target's file.
-
-    Attributes:
-        event: Name of its event.
-        matcher: The matcher of its definition.
-        value: The handler, as JSON.
-        place: Its place.
-    """
+    """A handler of the target's file."""
 
     event: str
     matcher: Any
@@ -48,14 +41,8 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
     An existing hook with the same event, matcher and command is left unchanged even if its other
     members differ: they may have been changed on purpose.
 
-    Args:
-        migration: What to add.
-        text: The target's file; empty if there is none.
-        file: Its path, for messages.
-
-    Returns:
-        The new text, with comments, order and everything else kept, and the differences from
-        existing hooks.
+    The new text keeps comments, order and everything else. The losses are the differences from
+    existing hooks.
 
     Raises:
         SettingsError: If the file has not the format of its name, or a value on the way to the

@@ -61,21 +61,14 @@ IGNORED_PIECE_CODES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """A planned migration.
-
-    Attributes:
-        source: The agent that the hooks are written for.
-        target: The agent that they should run under.
-        scope: Whose settings: a key of `SCOPES`.
-        hooks: The source's hooks of that scope.
-        entries: The definitions for the target's file.
-        losses: What is lost or changes.
-    """
+    """A planned migration."""
 
     source: AgentSpec
     target: AgentSpec
     scope: str
+    """Whose settings: a key of `SCOPES`."""
     hooks: HookSet
+    """The source's hooks of that scope."""
     entries: tuple[Entry, ...]
     losses: tuple[Loss, ...]
 
@@ -107,14 +100,9 @@ def plan_migration(
 ) -> Migration:
     """Plan what one agent's hooks become for another agent.
 
-    Args:
-        source: The agent whose settings are read.
-        target: The agent that the hooks should run under.
-        location: The project, home and environment.
-        scope: `project` or `user`.
-        shim: Let commands keep the events and answers of the source. Hook files that are written
-            with `anyhook.authoring` never need that.
-        program: The words that start anyhook in a command line.
+    With `shim`, commands keep the events and answers of the source. Hook files that are written
+    with `anyhook.authoring` never need that. `program` holds the words that start anyhook in a
+    command line.
 
     Raises:
         UsageError: If source and target are the same, or the scope is unknown.

@@ -42,35 +42,24 @@ BUILTIN = "builtin"
 
 @dataclass(frozen=True, slots=True)
 class ProofRequest:
-    """A proof that is to be run in a sandbox.
-
-    Attributes:
-        source: Name of the agent whose hooks are migrated.
-        target: Name of the other agent.
-        location: The project, home and environment, at their paths in the sandbox.
-        scope: The scope of the migration.
-        has_shim: Whether commands are called through `anyhook shim`.
-        program: What starts this program in migrated commands.
-        events: A file of recorded events, or `BUILTIN`.
-        links_packages: As `copy_project`.
-    """
+    """A proof that is to be run in a sandbox."""
 
     source: str
     target: str
     location: Location
+    """The project, home and environment, at their paths in the sandbox."""
     scope: str
     has_shim: bool
     program: tuple[str, ...]
     events: str
+    """A file of recorded events, or `BUILTIN`."""
     links_packages: bool = False
 
 
 def prove_migration(run: SandboxRun, request: ProofRequest) -> Proof:
     """Plan a migration again and prove it, as a function of a sandbox.
 
-    Args:
-        run: Sends the number of events that are done, and of all.
-        request: What is proved.
+    The sandbox sends the number of events that are done, and of all.
 
     Raises:
         UsageError: If the file of events cannot be read.
@@ -118,12 +107,8 @@ def prove(
 
     The hooks run for real, in copies of the project.
 
-    Args:
-        migration: What was migrated.
-        location: The project, home and environment.
-        probes: Makes the events, given the directory in which they happen.
-        links_packages: As `copy_project`.
-        progress: Called with the number of events that are done, and of all.
+    `probes` makes the events, given the directory in which they happen. `progress` gets the number
+    of events that are done, and of all.
 
     Raises:
         UsageError: If the project is too large to copy.

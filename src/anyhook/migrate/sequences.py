@@ -19,12 +19,7 @@ ADDED_FIELDS = ("reason", "context", "system_message", "tool_input")
 
 
 def record_ended_sequences(context: MigrationContext, entries: Sequence[Entry]) -> None:
-    """Record the events on which the hooks after a denial do not run, but did in the source.
-
-    Args:
-        context: The migration; the losses are recorded there.
-        entries: The definitions for the target's file.
-    """
+    """Record the events on which the hooks after a denial do not run, but did in the source."""
     source, target = context.source, context.target
     origins_by_event: dict[str, list[EntryOrigin]] = {}
     for entry in entries:

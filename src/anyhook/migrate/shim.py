@@ -54,11 +54,7 @@ HOOK_DIRECTORY = "hook_dir"
 def main(argv: Sequence[str]) -> int:
     """Run a command as its own agent would.
 
-    Args:
-        argv: Arguments, as `anyhook.migrate.options` describes them.
-
-    Returns:
-        The exit code.
+    Return its exit code. `anyhook.migrate.options` describes the arguments.
     """
     try:
         options = parse_options(argv)
@@ -98,24 +94,18 @@ def _check_options(options: ShimOptions, source: AgentSpec) -> None:
 
 
 class _Exchange(Record):
-    """One event, in the form of the host and in that of the command's agent.
-
-    Attributes:
-        host: The agent that sent the event.
-        host_event: The event of the host.
-        host_spec: How the host treats it.
-        event: The event of the command's agent.
-        spec: How that agent treats it.
-        views: What the command is run on if the host is another agent: forms of the event, each
-            with the text for standard input.
-    """
+    """One event, in the form of the host and in that of the command's agent."""
 
     host: AgentSpec
     host_event: Event
     host_spec: EventSpec
+    """How the host treats its event."""
     event: Event
     spec: EventSpec
+    """How the command's agent treats its event."""
     views: tuple[tuple[Event, bytes], ...] = ()
+    """What the command is run on if the host is another agent: forms of the event, each with the
+    text for standard input."""
 
 
 class _Speaker:
@@ -361,8 +351,7 @@ class _Shim:
     ) -> tuple[ProcessResult, _Exchange]:
         """Run the command on every view of the event.
 
-        Returns:
-            The end with the strongest verdict, and the exchange of its view.
+        Return the end with the strongest verdict, and the exchange of its view.
         """
         ends = [(view, self._run(argv, env, stdin)) for view, stdin in exchange.views]
         if len(ends) == 1:
@@ -602,10 +591,7 @@ def _write_stderr(text: bytes) -> None:
 def _write_all(descriptor: int, text: bytes, timeout: float | None = None) -> None:
     """Write a text to a file descriptor, blocking or not.
 
-    Args:
-        descriptor: The file descriptor.
-        text: The text.
-        timeout: Seconds to wait until the reader makes room; `None` for no limit.
+    The timeout is in seconds, until the reader makes room; `None` for no limit.
 
     Raises:
         OSError: If the reader is gone or the time is over.
