@@ -64,21 +64,16 @@ def unwrap(command: str | None) -> ShimOptions | None:
     if words is None or "shim" not in words:
         return None
     index = words.index("shim")
-    if not _is_anyhook(words[:index]):
+    # `/bin/anyhook`, or `python -P -m anyhook`.
+    name = words[0].replace("\\", "/").rpartition("/")[2]
+    is_program = index == 1 and name == PROGRAM[0]
+    options = [word for word in words[1:index] if word != "-P"]
+    if not is_program and options != ["-m", "anyhook"]:
         return None
     try:
         return parse_options(words[index + 1 :])
     except UsageError:
         return None
-
-
-def _is_anyhook(program: Sequence[str]) -> bool:
-    """Return whether words start anyhook: `/bin/anyhook`, `python -P -m anyhook`."""
-    if len(program) == 1:
-        name = program[0].replace("\\", "/").rpartition("/")[2]
-        return name == PROGRAM[0]
-    options = [word for word in program[1:] if word != "-P"]
-    return options == ["-m", "anyhook"]
 
 
 def own_variables(line: str, source: AgentSpec, shell: str = "") -> str:
@@ -201,11 +196,12 @@ def _word(word: str, names: Collection[str]) -> str:
 
 def is_portable(command: str, files: Sequence[Path]) -> bool:
     """Return whether a command is a hook file of anyhook, which works in every agent."""
-    return unwrap(command) is None and any(_is_hook_file(file) for file in files)
-
-
-def _is_hook_file(file: Path) -> bool:
-    try:
-        return file.suffix == ".py" and MARK.encode() in read_user_file(file, MAX_SIZE)
-    except (OSError, ValueError):
+    if unwrap(command) is not None:
         return False
+    for file in files:
+        try:
+            if file.suffix == ".py" and MARK.encode() in read_user_file(file, MAX_SIZE):
+                return True
+        except (OSError, ValueError):
+            continue
+    return False

@@ -12,12 +12,14 @@ from anyhook.model.status import Status
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.corpus import Probe
     from anyhook.migrate.losses import Loss
     from anyhook.migrate.plan import Migration
     from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.definitions import HookDefinition
     from anyhook.model.diagnostics import Place
+    from anyhook.model.events import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +140,6 @@ class HookObservation:
         return _without(self.source[-1], unstable), _without(self.target[-1], unstable)
 
 
-def _was_skipped(result: HandlerResult) -> bool:
-    """Return whether a hook did not run because its sequence had ended before."""
-    return result.status is Status.SKIPPED and result.error is None
-
-
 def _all_equal(values: Sequence[object]) -> bool:
     return all(value == values[0] for value in values)
 
@@ -155,13 +152,28 @@ def _only(answer: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {name: answer[name]} if name in answer else {}
 
 
-@dataclass(slots=True)
 class _Side:
     """What one side decided about one event."""
 
-    answers: dict[HookKey | None, dict[str, Any]] = field(default_factory=dict)
-    """Hook to its answer in canonical form; `None` stands for all hooks together."""
-    skipped: set[HookKey] = field(default_factory=set)
+    def __init__(
+        self, agent: AgentSpec, event: Event, decision: Decision, roots: Sequence[str]
+    ) -> None:
+        self._agent = agent
+        self._event = event
+        self._roots = roots
+        self.answers: dict[HookKey | None, dict[str, Any]] = {
+            None: canonical(answer_of(decision), event, agent, roots)
+        }
+        """Hook to its answer in canonical form; `None` stands for all hooks together."""
+        self.skipped: set[HookKey] = set()
+
+    def add(self, hook: HookKey, result: HandlerResult) -> None:
+        """Add the result of a handler that a hook became; there may be several."""
+        answer = canonical(result.answer, self._event, self._agent, self._roots)
+        self.answers[hook] = {**self.answers.get(hook, {}), **answer}
+        # Without an error its sequence had ended before.
+        if result.status is Status.SKIPPED and result.error is None:
+            self.skipped.add(hook)
 
 
 class Comparison:
@@ -200,9 +212,21 @@ class Comparison:
 
         `roots` are the directories of this run; they are left out of texts.
         """
-        self._event_names[number] = probe.source_event.name
-        before = self._source_answers(probe, source, roots)
-        after = self._target_answers(probe, target, roots)
+        source_event, target_event = probe.source_event, probe.target_event
+        self._event_names[number] = source_event.name
+        before = _Side(self.migration.source, source_event, source, roots)
+        for result in source.results:
+            key = (result.handler.place, source_event.name)
+            if key in self._hooks:
+                before.add(key, result)
+        after = _Side(self.migration.target, target_event, target, roots)
+        wire = self.migration.target.by_canonical[target_event.name].wire
+        for result in target.results:
+            # Several handlers may come from one hook, and several hooks may become one handler.
+            for key in self._origins.get((wire, result.handler.command or ""), ()):
+                _, name = key
+                if name == source_event.name:
+                    after.add(key, result)
         label = str(normalize_texts(probe.label, roots)).replace("{project}/", "")
         for hook in {**before.answers, **after.answers}:
             observation = self._observations.setdefault((hook, number), HookObservation(label))
@@ -210,39 +234,6 @@ class Comparison:
             observation.target.append(after.answers.get(hook, {}))
             if hook in before.skipped or hook in after.skipped:
                 observation.was_skipped = True
-
-    def _source_answers(self, probe: Probe, decision: Decision, roots: Sequence[str]) -> _Side:
-        agent, event = self.migration.source, probe.source_event
-        side = _Side()
-        for result in decision.results:
-            key = (result.handler.place, event.name)
-            if key not in self._hooks:
-                continue
-            side.answers[key] = canonical(result.answer, event, agent, roots)
-            if _was_skipped(result):
-                side.skipped.add(key)
-        side.answers[None] = canonical(answer_of(decision), event, agent, roots)
-        return side
-
-    def _target_answers(self, probe: Probe, decision: Decision, roots: Sequence[str]) -> _Side:
-        agent, event = self.migration.target, probe.target_event
-        side = _Side()
-        for result in decision.results:
-            answer = canonical(result.answer, event, agent, roots)
-            # Several handlers may come from one hook, and several hooks may become one handler.
-            for key in self._origins_of(result, probe):
-                side.answers[key] = {**side.answers.get(key, {}), **answer}
-                if _was_skipped(result):
-                    side.skipped.add(key)
-        side.answers[None] = canonical(answer_of(decision), event, agent, roots)
-        return side
-
-    def _origins_of(self, result: HandlerResult, probe: Probe) -> Iterator[HookKey]:
-        event = self.migration.target.by_canonical[probe.target_event.name].wire
-        for key in self._origins.get((event, result.handler.command or ""), ()):
-            _, source_event = key
-            if source_event == probe.source_event.name:
-                yield key
 
     def proof(self, events: int) -> Proof:
         """Compare the answers that were recorded so far."""

@@ -122,18 +122,15 @@ class HandlerMigration:
         """Return the files that the command names; they are looked up once for all events."""
         known = self.context.files
         if id(self.handler) not in known:
-            known[id(self.handler)] = self._find_files()
+            project = self.context.location.project
+            variables = {
+                name: str(project)
+                for name, value in self.source.hook_environment.items()
+                if value in ("project_dir", "cwd", "root")
+            }
+            paths = named_files(self.handler, project, {**variables, **self.handler.variables})
+            known[id(self.handler)] = [path for path in paths if path.is_file()]
         return known[id(self.handler)]
-
-    def _find_files(self) -> list[Path]:
-        project = self.context.location.project
-        variables = {
-            name: str(project)
-            for name, value in self.source.hook_environment.items()
-            if value in ("project_dir", "cwd", "root")
-        }
-        paths = named_files(self.handler, project, {**variables, **self.handler.variables})
-        return [path for path in paths if path.is_file()]
 
     def record_loss(
         self, kind: str, subject: str, reason: str, remedy: str, *explains: str

@@ -243,13 +243,24 @@ def _translate_piece(
     is_exact = is_whole and not (is_name and is_searched)
     matcher = compile_matcher(f"^(?:{text})$" if is_exact else text, "expression")
     is_costly = not all(matcher.is_evaluated(name) for name in source.vocabulary.canonical)
-    tools = [] if is_costly else _matching_tools(source, matcher.matches)
+    tools: list[str] = []
+    if not is_costly:
+        rows = source.vocabulary.tools.items()
+        tools = [tool for tool, row in rows if matcher.matches(row.names[0])]
+        # If the newest name of no tool matches, those with any such name count.
+        tools = tools or [tool for tool, row in rows if any(map(matcher.matches, row.names))]
     names = tuple(_tool_names(target, tools))
     is_unusable = is_costly or matcher.problem is not None
     is_known_name = is_name and is_known
     is_substring = is_name and is_searched and not is_known
-    may_match_others = is_substring or _may_be_mcp_tool(source, piece)
-    check = may_match_others and not (is_unusable or is_known_name or _matches_no_name(text))
+    prefix, _ = mcp_name_parts(source)
+    first, quantifier = text[:1], text[1:2]
+    starts_with_letter = piece.start and first.isalnum() and quantifier not in ("?", "*", "{")
+    is_not_mcp_tool = prefix and starts_with_letter and not prefix.startswith(first)
+    may_match_others = is_substring or not is_not_mcp_tool
+    is_rule = _PERMISSION_RULE.match(text) is not None
+    matches_no_name = is_rule or _NOT_IN_NAMES.search(text) is not None
+    check = may_match_others and not (is_unusable or is_known_name or matches_no_name)
     is_plain_name = text in source.renamed_tools or not is_searched
     if is_name and is_plain_name and not names and not is_known:
         return _translate_name(source, text, target)
@@ -268,19 +279,6 @@ def _translate_piece(
     return TranslatedPiece(names=names, check=check, wider=wider)
 
 
-def _matches_no_name(text: str) -> bool:
-    """Return whether an expression is a permission rule, or has what no tool's name contains."""
-    is_rule = _PERMISSION_RULE.match(text) is not None
-    return is_rule or _NOT_IN_NAMES.search(text) is not None
-
-
-def _matching_tools(source: AgentSpec, matches: Callable[[str], bool]) -> list[str]:
-    """Return the tools whose newest name matches; if none does, those with any such name."""
-    tools = source.vocabulary.tools
-    newest = [tool for tool, row in tools.items() if matches(row.names[0])]
-    return newest or [tool for tool, row in tools.items() if any(map(matches, row.names))]
-
-
 def _translate_name(source: AgentSpec, name: str, target: AgentSpec) -> TranslatedPiece:
     """Translate a name, which among alternatives too means that tool."""
     canonical = source.vocabulary.canonical
@@ -293,14 +291,6 @@ def _translate_name(source: AgentSpec, name: str, target: AgentSpec) -> Translat
     if not names:
         return TranslatedPiece(missing=((name, _why_missing(source, name, target)),))
     return TranslatedPiece(names=names)
-
-
-def _may_be_mcp_tool(source: AgentSpec, piece: Piece) -> bool:
-    """Return whether an expression may cover names of MCP tools."""
-    prefix, _ = mcp_name_parts(source)
-    first, quantifier = piece.text[:1], piece.text[1:2]
-    starts_with_letter = piece.start and first.isalnum() and quantifier not in ("?", "*", "{")
-    return not (prefix and starts_with_letter and not prefix.startswith(first))
 
 
 def _tool_names(target: AgentSpec, tools: Iterable[str]) -> Iterator[str]:
