@@ -93,7 +93,8 @@ class HandlerSpec:
         if self.argv:
             return " ".join(self.argv)
         parts = [str(self.options[key]) for key in LABELS if key in self.options]
-        return " ".join(parts) or self._function_name()
+        name = getattr(self.function, "__qualname__", None)
+        return " ".join(parts) or name or repr(self.function)
 
     @property
     def label(self) -> str:
@@ -117,7 +118,8 @@ class HandlerSpec:
     @property
     def shown_identifier(self) -> str:
         """The identifier, or the label if the identifier is a URL, which may hold secrets."""
-        return self.label if self._is_known_by_url() else self.identifier
+        has_text = self.name or self.command or self.argv
+        return self.label if not has_text and "url" in self.options else self.identifier
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -136,12 +138,6 @@ class HandlerSpec:
             self.matcher,
             repr(sorted(self.options.items())) if self.options else "",
         )
-
-    def _is_known_by_url(self) -> bool:
-        return not (self.name or self.command or self.argv) and "url" in self.options
-
-    def _function_name(self) -> str:
-        return getattr(self.function, "__qualname__", None) or repr(self.function)
 
 
 def _without_secrets(url: str) -> str | None:

@@ -195,7 +195,11 @@ def repair(value: object, depth: int = DEPTH) -> Any:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int | float):
-        return _finite(value)
+        try:
+            number = float(value)
+        except OverflowError:  # an integer that no float holds
+            return None
+        return value if number - number == 0 else None  # NaN for infinity and NaN
     if depth == 0:
         return None
     if isinstance(value, dict):
@@ -203,14 +207,6 @@ def repair(value: object, depth: int = DEPTH) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [repair(item, depth - 1) for item in value]
     return str(value)
-
-
-def _finite(value: float) -> float | None:
-    try:
-        number = float(value)
-    except OverflowError:  # an integer that no float holds
-        return None
-    return value if number - number == 0 else None  # NaN for infinity and NaN
 
 
 _TYPE_NAMES = {

@@ -69,7 +69,10 @@ def merge_request(base: LLMRequest, override: LLMRequest) -> LLMRequest:
         if key == "config" and isinstance(current, dict):
             merged[key] = {**current, **value}
         elif key == "toolConfig":
-            merged[key] = _merge_tool_config(current, value)
+            config = {**flat_tool_config(current), **flat_tool_config(value)}
+            if config.get("mode") == "NONE":
+                config.pop("allowedFunctionNames", None)
+            merged[key] = like_tool_config(config, current)
         elif key == "messages":
             merged[key] = _merge_messages(current, value)
         else:
@@ -85,14 +88,11 @@ def only_instructions(messages: Iterable[Message]) -> bool:
 def _merge_messages(base: object, override: list[Message]) -> list[Message]:
     if not only_instructions(override) or not isinstance(base, list):
         return override
+    roles = [message.get("role") if isinstance(message, dict) else None for message in base]
     index = 0
-    while index < len(base) and _role(base[index]) == "system":
+    while index < len(base) and roles[index] == "system":
         index += 1
     return [*base[:index], *override, *base[index:]]
-
-
-def _role(message: object) -> object:
-    return message.get("role") if isinstance(message, dict) else None
 
 
 # -- tool configurations
@@ -112,13 +112,6 @@ def like_tool_config(config: Mapping[str, Any], model: object) -> dict[str, Any]
     flat = flat_tool_config(config)
     is_nested = isinstance(model, dict) and NESTED in model
     return {NESTED: flat} if is_nested else flat
-
-
-def _merge_tool_config(base: object, override: Mapping[str, Any]) -> dict[str, Any]:
-    merged = {**flat_tool_config(base), **flat_tool_config(override)}
-    if merged.get("mode") == "NONE":
-        merged.pop("allowedFunctionNames", None)
-    return like_tool_config(merged, base)
 
 
 def offered_tools(request: object) -> tuple[str, ...]:
@@ -328,10 +321,15 @@ def check_response(
         if problem:
             problems.append(problem)
         elif key == "candidates":
-            candidates = [_with_string_parts(candidate) for candidate in item]
+            candidates: list[dict[str, Any]] = []
             wrong_members: list[str] = []
-            if of_hook:
-                for candidate in candidates:
+            for original in item:
+                candidate = dict(original)
+                candidates.append(candidate)
+                content = candidate.get("content", {})
+                if "parts" in content:
+                    candidate["content"] = {**content, "parts": _part_texts(content["parts"])}
+                if of_hook:
                     wrong_members += _drop_wrong_members(candidate)
             problems += wrong_members
             # A candidate of which nothing is left would stand for an empty response.
@@ -374,13 +372,6 @@ def _candidate_parts(candidate: object) -> list[Any] | None:
         return None
     parts = content.get("parts", [])
     return parts if isinstance(parts, list) else None
-
-
-def _with_string_parts(candidate: dict[str, Any]) -> dict[str, Any]:
-    content = candidate.get("content", {})
-    if "parts" not in content:
-        return dict(candidate)
-    return {**candidate, "content": {**content, "parts": _part_texts(content["parts"])}}
 
 
 def _part_texts(parts: list[Any]) -> list[Any]:

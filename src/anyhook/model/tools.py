@@ -130,15 +130,7 @@ class Vocabulary(Record):
 
     def synonyms(self, name: str) -> list[str]:
         """Return the canonical names of all tools that one of the agent's names stands for."""
-        return list(self._tools_by_name.get(name, ()))
-
-    @cached_property
-    def _tools_by_name(self) -> Mapping[str, list[str]]:
-        tools: dict[str, list[str]] = {}
-        for tool, row in self.tools.items():
-            for name in dict.fromkeys(row.names):
-                tools.setdefault(name, []).append(tool)
-        return tools
+        return [tool for tool, row in self.tools.items() if name in row.names]
 
     @cached_property
     def required(self) -> Mapping[str, tuple[str, ...]]:
@@ -150,11 +142,6 @@ class Vocabulary(Record):
                 own = (row.patch,) if row.patch else tuple(row.keys.get(a, a) for a in arguments)
                 required[row.names[0]] = own
         return required
-
-    @cached_property
-    def _bare_mcp_prefix(self) -> str | None:
-        """The start of the names of MCP tools that do not name their server; else `None`."""
-        return None if "{server}" in self.mcp_name else self.mcp_name.partition("{tool}")[0]
 
     def name(self, tool: str) -> str | None:
         """Return the agent's name of a canonical tool; `None` if it has no such tool."""
@@ -175,8 +162,9 @@ class Vocabulary(Record):
         server, inner = mcp.get("server_name"), mcp.get("tool_name")
         if isinstance(server, str) and isinstance(inner, str):
             return f"{MCP_PREFIX}{server}__{inner}"
-        prefix = self._bare_mcp_prefix
-        if prefix is not None and name.startswith(prefix):
+        # The names of MCP tools may lack their server.
+        prefix = self.mcp_name.partition("{tool}")[0]
+        if "{server}" not in prefix and name.startswith(prefix):
             return f"{ANY_SERVER}{name.removeprefix(prefix)}"
         return name
 
@@ -413,14 +401,11 @@ def all_texts(value: Any) -> list[str]:
 
 def text_of(value: Any) -> str:
     """Return the text of a JSON value; of parts like `{"text": …}` only their text."""
-    parts = value if isinstance(value, list) else [value]
-    return _join([_part_text(part) for part in parts])
-
-
-def _part_text(part: Any) -> Any:
-    if isinstance(part, dict) and _string(part.get("text")):
-        return part["text"]
-    return part
+    texts: list[Any] = []
+    for part in value if isinstance(value, list) else [value]:
+        has_text = isinstance(part, dict) and _string(part.get("text"))
+        texts.append(part["text"] if has_text else part)
+    return _join(texts)
 
 
 def _join(value: Any) -> str:

@@ -80,6 +80,7 @@ __all__ = [
     "RuleSet",
     "SettingsFile",
     "WebRules",
+    "member",
 ]
 
 
@@ -110,6 +111,21 @@ class OutputField(Record, kw_only=False):
     def belongs_to(self, event: str) -> bool:
         """Return whether replies to an event have the member."""
         return self.events is None or event in self.events
+
+
+def member(
+    path: str,
+    field: str,
+    kind: str,
+    *events: str,
+    words: Mapping[Any, tuple[Outcome, bool]] = EMPTY,
+    legacy: bool = False,
+    hidden_by: tuple[Path, ...] = (),
+) -> OutputField:
+    """Return a member of replies, with dots in its path, to some events; without any, to all."""
+    keys = tuple(path.split("."))
+    events_or_all = frozenset(events) or None
+    return OutputField(keys, field, kind, events_or_all, words, legacy, hidden_by=hidden_by)
 
 
 AUTHORITY = {
