@@ -13,23 +13,21 @@ Version: 1
 
 from anyhook.authoring import Hooks, ask, deny
 
+UNCOMMITTED = "throws away changes that are not committed"
 COMMIT_FIRST = "Commit or stash the changes first, or ask the user."
+LAST_BRANCH = "deletes a branch whose commits may be nowhere else"
+DELETE_SAFELY = "Use `git branch -d`, which refuses to lose commits."
+NO_WAY_BACK = "deletes the way back to commits"
 ASK_USER = "Ask the user to do it."
 # Words behind `git`, options that it has, options with which it is harmless, what it does, and what
 # to do instead.
 RULES = [
-    ("reset", {"--hard"}, [], "throws away changes that are not committed", COMMIT_FIRST),
-    ("reset", {"--merge"}, [], "throws away changes that are not committed", COMMIT_FIRST),
-    ("checkout", {"--force"}, [], "throws away changes that are not committed", COMMIT_FIRST),
-    ("switch", {"--force"}, [], "throws away changes that are not committed", COMMIT_FIRST),
-    (
-        "switch",
-        {"--discard-changes"},
-        [],
-        "throws away changes that are not committed",
-        COMMIT_FIRST,
-    ),
-    ("restore", {"--worktree"}, [], "throws away changes that are not committed", COMMIT_FIRST),
+    ("reset", {"--hard"}, [], UNCOMMITTED, COMMIT_FIRST),
+    ("reset", {"--merge"}, [], UNCOMMITTED, COMMIT_FIRST),
+    ("checkout", {"--force"}, [], UNCOMMITTED, COMMIT_FIRST),
+    ("switch", {"--force"}, [], UNCOMMITTED, COMMIT_FIRST),
+    ("switch", {"--discard-changes"}, [], UNCOMMITTED, COMMIT_FIRST),
+    ("restore", {"--worktree"}, [], UNCOMMITTED, COMMIT_FIRST),
     (
         "clean",
         {"--force"},
@@ -49,29 +47,11 @@ RULES = [
     ("push", {"--mirror"}, [], "overwrites and deletes branches", ASK_USER),
     ("push", {"--prune"}, [], "deletes branches", ASK_USER),
     ("push", {"--delete"}, [], "deletes a branch or tag that others may have", ASK_USER),
-    (
-        "branch",
-        {"-D"},
-        [],
-        "deletes a branch whose commits may be nowhere else",
-        "Use `git branch -d`, which refuses to lose commits.",
-    ),
-    (
-        "branch",
-        {"--delete", "--force"},
-        [],
-        "deletes a branch whose commits may be nowhere else",
-        "Use `git branch -d`, which refuses to lose commits.",
-    ),
-    ("reflog expire", {"--expire"}, ["--dry-run"], "deletes the way back to commits", ASK_USER),
-    (
-        "reflog expire",
-        {"--expire-unreachable"},
-        ["--dry-run"],
-        "deletes the way back to commits",
-        ASK_USER,
-    ),
-    ("reflog expire", {"-c"}, ["--dry-run"], "deletes the way back to commits", ASK_USER),
+    ("branch", {"-D"}, [], LAST_BRANCH, DELETE_SAFELY),
+    ("branch", {"--delete", "--force"}, [], LAST_BRANCH, DELETE_SAFELY),
+    ("reflog expire", {"--expire"}, ["--dry-run"], NO_WAY_BACK, ASK_USER),
+    ("reflog expire", {"--expire-unreachable"}, ["--dry-run"], NO_WAY_BACK, ASK_USER),
+    ("reflog expire", {"-c"}, ["--dry-run"], NO_WAY_BACK, ASK_USER),
     ("reflog delete", set(), ["--dry-run"], "deletes the way back to old commits", ASK_USER),
     (
         "gc",
@@ -106,8 +86,7 @@ def guard_git(event):
                 return answer(match, loss, instead)
     for command in event.commands:
         if command.program == "git" and loses_changes(command):
-            loss = "throws away changes that are not committed"
-            return deny(f"`{command.source}` {loss}. {COMMIT_FIRST}")
+            return deny(f"`{command.source}` {UNCOMMITTED}. {COMMIT_FIRST}")
         if command.program == "git" and overwrites_branch(command):
             return deny(f"`{command.source}` overwrites or deletes a branch. {ASK_USER}")
     match = event.deletes("./.git", "./.git/objects", "./.git/refs", "./.git/HEAD")

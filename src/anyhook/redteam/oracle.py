@@ -159,7 +159,12 @@ def make_scene(project: str, home: str, lines: Iterable[str]) -> Scene:
                     files[f"{path}/inner"] = f"inner of {path}\n"
                 else:
                     files.setdefault(path, f"content of {path}\n")
-    files = _without_conflicts(files)
+    # There is no file where a directory is needed.
+    files = {
+        path: content
+        for path, content in files.items()
+        if not any(other.startswith(f"{path}/") for other in files)
+    }
     tops = {f"/{path.split('/')[1]}" for path in files}
     roots = tuple(sorted({*_SYSTEM_ROOTS, *tops}))
     return Scene(project, home, files, roots)
@@ -177,12 +182,3 @@ def _path_of(word: str, directory: str, home: str) -> str:
     if word.endswith("*"):
         path = f"{path}/entry" if word.endswith("/*") else f"{path}1"
     return "" if path.startswith(_UNWRITABLE) or path == "/" else path
-
-
-def _without_conflicts(files: dict[str, str | None]) -> dict[str, str | None]:
-    """Return files without those at whose path a directory is needed."""
-    return {
-        path: content
-        for path, content in files.items()
-        if not any(other.startswith(f"{path}/") for other in files)
-    }

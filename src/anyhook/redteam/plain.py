@@ -143,7 +143,13 @@ def lines_of(text: str, project: str, home: str, chance: random.Random) -> list[
         # Assignments in front belong to the line, not to the words.
         head = _ASSIGNMENTS.match(part)
         first = start + (head.end() if head else 0)
-        words = _raw_words(text[first:end])
+        lexer = shlex.shlex(text[first:end], posix=False)
+        lexer.whitespace_split = True
+        lexer.commenters = ""
+        try:
+            words = list(lexer)
+        except ValueError:
+            continue
         is_known = words and all(_PLAIN_WORD.match(word.lstrip("'\"$\\{")) for word in words)
         if is_known:
             last = first + len(text[first:end].rstrip())
@@ -174,16 +180,6 @@ def _simple_commands(text: str) -> list[tuple[int, int]]:
     if not is_target:
         spans.append((start, len(text)))
     return [(a, b) for a, b in spans if text[a:b].strip() and not text[a:b].strip().isdigit()]
-
-
-def _raw_words(part: str) -> list[str]:
-    lexer = shlex.shlex(part, posix=False)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    try:
-        return list(lexer)
-    except ValueError:
-        return []
 
 
 def unquoted(word: str) -> str:

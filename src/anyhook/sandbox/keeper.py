@@ -154,8 +154,7 @@ def _make_world(setup: SandboxSetup) -> World:
         return Copies(setup.places)
     from anyhook.sandbox import system
     from anyhook.sandbox.bare import BareTree
-    from anyhook.sandbox.namespaces import Namespaces
-    from anyhook.sandbox.tree import SandboxTree
+    from anyhook.sandbox.tree import Namespaces, SandboxTree
 
     system.enter_namespaces()
     first = os.fork()

@@ -20,7 +20,6 @@ from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.model.text import printable
 from anyhook.sandbox import keeper
 from anyhook.sandbox.copies import ALWAYS_POSSIBLE
-from anyhook.sandbox.environment import sandbox_environment
 from anyhook.sandbox.keeper import Preload, SandboxSetup, SandboxTask
 from anyhook.sandbox.values import load_value
 from anyhook.sandbox.world import Places, move_paths, move_variables
@@ -40,6 +39,19 @@ MAX_RECORD_SIZE = 1024**3
 END_SECONDS = 10.0
 """Seconds that the processes of a sandbox have to end."""
 TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - hooks may change them in the sandbox only
+_SOCKETS = frozenset(
+    "CONTAINER_HOST DBUS_SESSION_BUS_ADDRESS DBUS_SYSTEM_BUS_ADDRESS DISPLAY DOCKER_HOST"
+    " GPG_AGENT_INFO NOTIFY_SOCKET SSH_AGENT_PID SSH_AUTH_SOCK TMUX WAYLAND_DISPLAY XAUTHORITY"
+    " XDG_RUNTIME_DIR".split()
+)
+"""Variables that name sockets of other programs."""
+_OF_TERMINALS = frozenset(
+    "COLUMNS LINES OLDPWD PWD SHLVL SSH_CLIENT SSH_CONNECTION SSH_TTY STY TERM_SESSION_ID TMUX_PANE"
+    " WINDOWID XDG_SESSION_ID _".split()
+)
+"""Variables that are others in each terminal: nothing that is tried may depend on them."""
+_OF_SANDBOX = {"ANYHOOK_RECORDED": "rehearsal", "ANYHOOK_WORKER": "off"}
+"""Nothing is recorded, and no worker is started, which would be ended with the sandbox."""
 
 
 class Sandbox:
@@ -84,7 +96,10 @@ class Sandbox:
             str(Path(home).absolute()),
             tuple(str(Path(path).absolute()) for path in (*others, *temporary)),
         )
-        self.environ = sandbox_environment(environ)
+        removed = _SOCKETS | _OF_TERMINALS
+        variables = os.environ if environ is None else environ
+        kept = {name: value for name, value in variables.items() if name not in removed}
+        self.environ = {**kept, **_OF_SANDBOX}
         self._discards_output = discards_output
         self.paths: Sequence[tuple[str, str]] = ()
         """Each directory that has another path inside: the real path, and the path inside."""

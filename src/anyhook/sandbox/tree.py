@@ -12,13 +12,15 @@ import errno
 import os
 import re
 import shutil
+import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from anyhook.sandbox import system
+from anyhook.sandbox.world import enter_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 BASE = "/proc"
 """Where the tree is built: nothing of the user is below it, and hooks get another `/proc`."""
@@ -98,8 +100,16 @@ class SandboxTree:
         """Show a directory at an empty directory of the tree."""
         prefix = path.rstrip("/") + "/"
         if any(point.startswith(prefix) for point in self._mount_points):
-            # The kernel shows no directory without the mounts below it that other users made.
-            self._show_entries(path, target, is_writable=is_writable)
+            # The kernel shows no directory without the mounts below it that other users made. So
+            # each entry is shown on its own.
+            if is_writable:
+                own = self._make_directory(path)
+                system.mount(own, target, flags=system.MS_BIND)
+                # It is never empty, so that the tree is always made anew.
+                self._changing[own] = 0
+            with suppress(PermissionError):
+                for entry in os.scandir(path):
+                    self._show_entry(entry, target, is_writable=is_writable)
         elif is_writable:
             upper, work = self._make_directory(path), self._make_directory(path)
             layers = f"lowerdir={_escape(path)},upperdir={upper},workdir={work}"
@@ -121,17 +131,6 @@ class SandboxTree:
         os.mkdir(path)
         os.chmod(path, os.stat(like).st_mode & 0o7777)
         return path
-
-    def _show_entries(self, path: str, target: str, *, is_writable: bool) -> None:
-        """Show a directory by its entries, each on its own."""
-        if is_writable:
-            own = self._make_directory(path)
-            system.mount(own, target, flags=system.MS_BIND)
-            # It is never empty, so that the tree is always made anew.
-            self._changing[own] = 0
-        with suppress(PermissionError):
-            for entry in os.scandir(path):
-                self._show_entry(entry, target, is_writable=is_writable)
 
     def _show_entry(self, entry: os.DirEntry[str], directory: str, *, is_writable: bool) -> None:
         target = f"{directory}/{entry.name}"
@@ -175,6 +174,52 @@ class SandboxTree:
         own = self._make_directory(path)
         system.mount(own, target, flags=system.MS_BIND)
         self._changing[own] = os.stat(own).st_mode
+
+
+class Namespaces:
+    """The world of the first process in new namespaces (`system.enter_namespaces`).
+
+    That process runs no hooks. The kernel lets no other process of the namespaces signal, trace or
+    read it, and ends all of them when it ends.
+
+    Raises:
+        OSError: If the system does not allow it.
+    """
+
+    paths: Sequence[tuple[str, str]] = ()
+    limits: Sequence[str] = ()
+
+    def __init__(self, project: str, make_tree: Callable[[], SandboxTree]) -> None:
+        system.prctl(system.PR_SET_DUMPABLE, 0)
+        system.set_up_loopback()
+        self._project = project
+        self._tree = make_tree()
+
+    def renew(self) -> None:
+        """Discard what was written."""
+        self._tree.renew()
+
+    def enter(self, directory: str) -> None:
+        """Change the root of this process to the tree, and give up all capabilities."""
+        os.chroot(self._tree.root)
+        enter_directory(directory, self._project)
+        system.drop_capabilities()
+        system.prctl(system.PR_SET_DUMPABLE, 1)
+
+    def end_processes(self) -> None:
+        """Kill all other processes of the namespace."""
+        try:
+            os.kill(-1, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        while True:
+            try:
+                os.waitpid(-1, 0)
+            except ChildProcessError:
+                return
+
+    def close(self) -> None:
+        """Do nothing: the kernel removes it with its last process."""
 
 
 def outermost(directories: Iterable[str]) -> list[str]:

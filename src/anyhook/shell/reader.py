@@ -147,7 +147,7 @@ class Reader:
     def make(
         self, call: ExpandedCall, values: Sequence[Value] | None = None, *, certain: bool = True
     ) -> Command:
-        """Return the command of a call; `values` are its arguments, if not all words but one."""
+        """Return the command of a call; by default its arguments are all words but the first."""
         scope = call.scope
         return Command(
             call.name,

@@ -136,19 +136,16 @@ def _compile(text: str) -> Table:
         if row is None or word[0] == "%":
             continue
         kind = _SUFFIXES[row[2]]
-        spelled = [_with_dashes(name, prefix) for name in row[1].split("|")]
+        spelled: list[str] = []
+        for name in row[1].split("|"):
+            dashes = "-" if len(name) == 1 else prefix
+            spelled.append(name if name[0] == "-" else dashes + name)
         long = [name for name in spelled if len(name) > 2]
         canonical = long[-1] if long else spelled[0]
         for name in spelled:
             is_flag = row[2] == "~" and len(name) == 2
             names.setdefault(name, (canonical, _FLAG if is_flag else kind))
     return Table(names, style)
-
-
-def _with_dashes(name: str, prefix: str) -> str:
-    if name[0] == "-":
-        return name
-    return f"-{name}" if len(name) == 1 else f"{prefix}{name}"
 
 
 def read_arguments(
