@@ -34,7 +34,7 @@ from anyhook.cli.render import (
 )
 from anyhook.errors import UsageError
 from anyhook.history.describe import (
-    Durations,
+    durations_of,
     event_json,
     hit_of,
     notes_of,
@@ -194,9 +194,9 @@ def show(
     out.print(_session_table([summary], names))
     everything = everything or bool(event) or not any(map(_has_hooks, events))
     printed = [item for item in events if everything or _has_hooks(item) or item.refusal]
-    durations = Durations(events)
+    durations = durations_of(events)
     for item in printed:
-        print_event(out, item, full=bool(event), seconds=durations.of(item))
+        print_event(out, item, full=bool(event), seconds=durations.get(item.id))
     if not event:
         _print_reconstructed(out, printed)
     hidden = len(events) - len(printed)

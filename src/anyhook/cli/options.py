@@ -107,7 +107,7 @@ def open_telemetry(
         from anyhook.telemetry import Telemetry
     except ModuleNotFoundError as error:
         raise UsageError(str(error)) from None
-    with Telemetry.from_environment(environ=environ) as telemetry:
+    with Telemetry.from_environment(environ=environ, every_event=True) as telemetry:
         yield (telemetry,)
 
 

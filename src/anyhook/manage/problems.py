@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A diagnostic about the hooks of one agent.
-
-    Attributes:
-        agent: Name of the agent.
-        diagnostic: The diagnostic.
-    """
+    """A diagnostic about the hooks of one agent."""
 
     agent: str
     diagnostic: Diagnostic
