@@ -279,7 +279,7 @@ def load_hooks(agent: AgentSpec, location: Location, previous: HookSet | None = 
         search = find_plugin_sources(agent, agent.packages, location, files, objects)
         files += load(search)
         diagnostics += search.diagnostics
-        files.sort(key=lambda file: agent.layer_rank(file.source.layer))
+        files.sort(key=lambda file: agent.layer_ranks[file.source.layer])
     files = _limit_hooks(files)
     for file in files:
         diagnostics += file.diagnostics

@@ -200,7 +200,7 @@ def find_sources(
             search.watched += list_directories(place.path)
     if isinstance(agent.packages, Extensions):
         _find_extensions(search, agent.packages)
-    search.sources.sort(key=lambda source: agent.layer_rank(source.layer))
+    search.sources.sort(key=lambda source: agent.layer_ranks[source.layer])
     return search
 
 
