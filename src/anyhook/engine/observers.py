@@ -103,13 +103,7 @@ def observers_of_unmatched(
 
 
 class Observations:
-    """The observations of one event by all observers.
-
-    Args:
-        observers: The observers, in the order in which they are called.
-        agent: The agent whose hooks decide.
-        event: The event.
-    """
+    """The observations of one event by all observers."""
 
     def __init__(self, observers: Iterable[Observer], agent: AgentSpec, event: Event) -> None:
         self.problems: list[Diagnostic] = []

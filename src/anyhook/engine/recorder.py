@@ -40,10 +40,8 @@ class Recorder:
     What it cannot write is lost, which is logged once a minute at most; the decision is not
     affected.
 
-    Args:
-        project: Directory of the project.
-        variables: Variables that commands may name their files with.
-        directory: Directory of the history; by default `history` in the user's data directory.
+    Commands may name their files with the variables. The directory is that of the history; by
+    default `history` in the user's data directory.
     """
 
     def __init__(
@@ -70,10 +68,7 @@ class Recorder:
     def record(self, agent: AgentSpec, event: Event, decision: Decision | None) -> None:
         """Append an event with its decision to the journal.
 
-        Args:
-            agent: The agent whose hooks decided.
-            event: The completed event.
-            decision: The decision; `None` if there is none, because the dispatch was canceled.
+        The decision is `None` if the dispatch was canceled.
         """
         record = event_record(
             agent.name,
