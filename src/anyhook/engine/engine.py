@@ -32,7 +32,12 @@ from anyhook.engine.combine import combine
 from anyhook.engine.guard import SharedGuard, TrustGuard
 from anyhook.engine.host import host_diagnostics
 from anyhook.engine.messages import MessageChannel
-from anyhook.engine.observers import OWN_SESSIONS, Observations, report_closed
+from anyhook.engine.observers import (
+    OWN_SESSIONS,
+    Observations,
+    observers_of_unmatched,
+    report_closed,
+)
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
 from anyhook.engine.run import run_plan, withhold_safely
 from anyhook.engine.unmatched_tools import ProgramTool, UnmatchedTools
@@ -653,18 +658,20 @@ class Engine:
                 f"{type(event).__name__} is not an event; build one, like BeforeTool(tool_name=…), "
                 "or decode a payload with engine.decode(payload)"
             )
-        if not self._observers:
-            problems = self._reload_if_stale() if self._watch else ()
-            plan = self.plan(event)
+        problems = self._reload_if_stale() if self._watch else ()
+        plan = self.plan(event)
+        observers = self._observers
+        if observers and not plan.groups:
+            observers, failures = observers_of_unmatched(observers, self.agent, event)
+            problems = (*problems, *failures)
+        if not observers:
             if not plan.groups and not problems:
                 return NO_DECISION
             return await self._run(event, plan, problems, {})
         event = self.complete(event)
-        observations = Observations(self._observers, self.agent, event)
+        observations = Observations(observers, self.agent, event)
         decision: Decision | None = None
         try:
-            problems = self._reload_if_stale() if self._watch else ()
-            plan = self.plan(event)
             decision = await self._run(event, plan, problems, observations.variables)
         finally:
             observations.finish(decision)

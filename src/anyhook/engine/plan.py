@@ -68,7 +68,7 @@ def make_plan(
     )
     matched = matching.definitions
     # Sorting is stable: definitions of a layer stay in file order.
-    matched.sort(key=lambda definition: agent.layer_rank(definition.layer))
+    matched.sort(key=lambda definition: agent.layer_ranks[definition.layer])
     if rules.one_handler_per_name:
         matched = _keep_first_of_name(matched)
     spec = rules.by_canonical[event]

@@ -57,6 +57,10 @@ class Recorder:
         self._files: dict[int, tuple[HandlerSpec, str | None]] = {}
         self._has_failed = False
 
+    def observe_unmatched(self, _agent: AgentSpec, _event: Event) -> bool:
+        """Record events on which no hook runs, too."""
+        return True
+
     def observe(self, agent: AgentSpec, event: Event) -> _Recording:
         """Begin to record an event."""
         return _Recording(self, agent, event)
