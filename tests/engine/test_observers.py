@@ -6,6 +6,7 @@ import anyio
 import pytest
 
 from anyhook import BeforeTool, deny
+from anyhook.model.decisions import NO_DECISION
 from tests.world import World
 
 SHELL = BeforeTool(tool_name="run_shell_command", tool_input={"command": "ls"}, session_id="s")
@@ -22,6 +23,9 @@ class Watcher:
     def __init__(self, variables=()):
         self.seen = []
         self.variables = dict(variables)
+
+    def observe_unmatched(self, agent, event):
+        return True
 
     def observe(self, agent, event):
         self.seen.append((agent.name, event))
@@ -59,6 +63,39 @@ async def test_an_observer_sees_events_without_hooks(world):
     await engine.dispatch(SHELL)
 
     assert len(watcher.seen) == 2
+
+
+@pytest.mark.anyio
+async def test_an_observer_that_only_counts_events_without_hooks_observes_the_others(world):
+    class Counter(Watcher):
+        def observe_unmatched(self, agent, event):
+            self.seen.append(event.name)
+            return False
+
+    engine = world.load()
+    counter = Counter()
+    engine.add_observer(counter)
+
+    assert await engine.dispatch(SHELL) is NO_DECISION
+    assert counter.seen == ["before_tool"]
+    engine.register("before_tool", lambda event: deny("no"))
+    decision = await engine.dispatch(SHELL)
+    assert counter.seen[-1] is decision
+
+
+@pytest.mark.anyio
+async def test_an_observer_that_fails_on_an_event_without_hooks_is_reported(world):
+    class Failing(Watcher):
+        def observe_unmatched(self, agent, event):
+            raise OSError("no space left")
+
+    engine = world.load()
+    engine.add_observer(Failing())
+
+    decision = await engine.dispatch(SHELL)
+
+    assert [d.code for d in decision.diagnostics] == ["observer-failed"]
+    assert "no space left" in decision.diagnostics[0].message
 
 
 @pytest.mark.anyio

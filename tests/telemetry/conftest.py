@@ -27,5 +27,5 @@ def receiver(monkeypatch):
 
 @pytest.fixture
 def telemetry(receiver):
-    with Telemetry.from_environment() as telemetry:
+    with Telemetry.from_environment(every_event=True) as telemetry:
         yield telemetry

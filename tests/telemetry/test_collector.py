@@ -74,7 +74,7 @@ def test_a_collector_hands_spans_and_metrics_on(tmp_path, receiver, monkeypatch)
     world.settings("project", {"hooks": {"PreToolUse": [{"hooks": [hook]}]}})
     with collecting(receiver.url, tmp_path) as url:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
-        telemetry = Telemetry.from_environment()
+        telemetry = Telemetry.from_environment(every_event=True)
         with telemetry, SyncEngine(world.load(observers=[telemetry])) as sync:
             sync.engine.register("before_tool", lambda event: deny("no"), name="guard")
             sync.dispatch(SHELL)

@@ -23,7 +23,7 @@ def world(tmp_path):
 
 @pytest.fixture
 def telemetry(receiver):
-    with Telemetry.from_environment(contents=True) as telemetry:
+    with Telemetry.from_environment(contents=True, every_event=True) as telemetry:
         yield telemetry
 
 

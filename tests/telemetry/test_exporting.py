@@ -30,7 +30,7 @@ def world(tmp_path):
 async def test_a_receiver_that_does_not_answer_keeps_no_event_waiting(world, receiver, monkeypatch):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1000")
     receiver.gate.clear()
-    telemetry = Telemetry.from_environment()
+    telemetry = Telemetry.from_environment(every_event=True)
     engine = world.load(observers=[telemetry])
     engine.register("before_tool", lambda event: deny("no"))
 
@@ -53,7 +53,7 @@ async def test_a_receiver_that_does_not_answer_keeps_no_event_waiting(world, rec
 
 async def test_a_receiver_that_does_not_answer_to_metrics_costs_no_span(world, receiver):
     receiver.metrics_gate.clear()
-    telemetry = Telemetry.from_environment()
+    telemetry = Telemetry.from_environment(every_event=True)
     await world.load(observers=[telemetry]).dispatch(SHELL)
 
     telemetry.close(timeout=0)
@@ -67,7 +67,7 @@ async def test_a_receiver_that_does_not_exist_costs_no_decision(world, monkeypat
         port = server.getsockname()[1]
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
-    with Telemetry.from_environment() as telemetry:
+    with Telemetry.from_environment(every_event=True) as telemetry:
         engine = world.load(observers=[telemetry])
         engine.register("before_tool", lambda event: deny("no"))
 
@@ -107,7 +107,7 @@ async def test_the_service_is_named_by_the_variables(world, receiver, monkeypatc
     ):
         with monkeypatch.context() as variables:
             variables.setenv(name, value)
-            with Telemetry.from_environment() as telemetry:
+            with Telemetry.from_environment(every_event=True) as telemetry:
                 await world.load(observers=[telemetry]).dispatch(SHELL)
         assert {span.service for span in receiver.spans} == {service}
         receiver.spans.clear()
@@ -115,7 +115,7 @@ async def test_the_service_is_named_by_the_variables(world, receiver, monkeypatc
 
 async def test_an_exporter_can_be_switched_off(world, receiver, monkeypatch):
     monkeypatch.setenv("OTEL_METRICS_EXPORTER", "none")
-    with Telemetry.from_environment() as telemetry:
+    with Telemetry.from_environment(every_event=True) as telemetry:
         await world.load(observers=[telemetry]).dispatch(SHELL)
 
     assert receiver.spans
@@ -124,7 +124,7 @@ async def test_an_exporter_can_be_switched_off(world, receiver, monkeypatch):
 
 async def test_everything_can_be_switched_off(world, receiver, monkeypatch):
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
-    with Telemetry.from_environment() as telemetry:
+    with Telemetry.from_environment(every_event=True) as telemetry:
         await world.load(observers=[telemetry]).dispatch(SHELL)
 
     assert receiver.bodies == []
@@ -132,7 +132,7 @@ async def test_everything_can_be_switched_off(world, receiver, monkeypatch):
 
 async def test_a_compressed_export_arrives(world, receiver, monkeypatch):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
-    with Telemetry.from_environment() as telemetry:
+    with Telemetry.from_environment(every_event=True) as telemetry:
         await world.load(observers=[telemetry]).dispatch(SHELL)
 
     assert receiver.one("before_tool Bash")
@@ -150,11 +150,11 @@ def test_a_variable_that_asks_for_what_there_is_not_is_reported(monkeypatch, nam
     monkeypatch.setenv(name, value)
 
     with pytest.raises(UsageError, match=f"{name} .*{problem}"):
-        Telemetry.from_environment()
+        Telemetry.from_environment(every_event=True)
 
 
 def test_closing_twice_is_harmless(receiver):
-    telemetry = Telemetry.from_environment()
+    telemetry = Telemetry.from_environment(every_event=True)
     telemetry.close()
     telemetry.close()
     telemetry.flush()
@@ -180,7 +180,7 @@ assert not [name for name in sys.modules if name.startswith("opentelemetry.expor
         ("opentelemetry", "import anyhook.telemetry"),
         (
             "opentelemetry.exporter",
-            "from anyhook.telemetry import Telemetry; Telemetry.from_environment()",
+            "from anyhook.telemetry import Telemetry; Telemetry.from_environment(every_event=True)",
         ),
     ],
 )

@@ -57,7 +57,7 @@ async def test_the_variables_of_the_agent_name_the_parent_of_its_sessions(
     monkeypatch.setenv("TRACEPARENT", TRACEPARENT)
     monkeypatch.setenv("TRACESTATE", "vendor=1")
     settings(world, PRINT)
-    telemetry = Telemetry.from_environment()
+    telemetry = Telemetry.from_environment(every_event=True)
     engine = world.load(observers=[telemetry])
 
     decision = await engine.dispatch(SHELL)
@@ -70,7 +70,7 @@ async def test_the_variables_of_the_agent_name_the_parent_of_its_sessions(
 
 
 async def test_an_event_without_a_session_is_a_child_of_the_agent(world, receiver):
-    telemetry = Telemetry.from_environment(environ={"TRACEPARENT": TRACEPARENT})
+    telemetry = Telemetry.from_environment(every_event=True, environ={"TRACEPARENT": TRACEPARENT})
     engine = world.load(observers=[telemetry])
 
     await engine.dispatch(SHELL.replace(session_id=""))
@@ -81,7 +81,7 @@ async def test_an_event_without_a_session_is_a_child_of_the_agent(world, receive
 
 @pytest.mark.parametrize("value", ["", "nonsense", f"00-{'0' * 32}-{SPAN}-01", "00-1-2-01"])
 async def test_an_invalid_parent_is_ignored(world, receiver, value):
-    telemetry = Telemetry.from_environment(environ={"TRACEPARENT": value})
+    telemetry = Telemetry.from_environment(every_event=True, environ={"TRACEPARENT": value})
     engine = world.load(observers=[telemetry])
 
     await engine.dispatch(SHELL)

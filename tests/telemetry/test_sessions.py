@@ -64,7 +64,7 @@ async def test_closing_an_engine_keeps_the_sessions_of_other_agents(
 
 
 async def test_an_idle_session_ends_when_it_was_last_active(world, receiver):
-    telemetry = Telemetry.from_environment(idle_timeout=0)
+    telemetry = Telemetry.from_environment(idle_timeout=0, every_event=True)
     engine = world.load(observers=[telemetry])
 
     await engine.dispatch(shell("s1"))
@@ -77,7 +77,7 @@ async def test_an_idle_session_ends_when_it_was_last_active(world, receiver):
 
 
 async def test_a_session_whose_hook_is_running_is_not_idle(world, receiver):
-    telemetry = Telemetry.from_environment(idle_timeout=0)
+    telemetry = Telemetry.from_environment(idle_timeout=0, every_event=True)
     engine = world.load(observers=[telemetry])
     started, go = anyio.Event(), anyio.Event()
 
@@ -100,7 +100,7 @@ async def test_a_session_whose_hook_is_running_is_not_idle(world, receiver):
 
 
 async def test_idle_sessions_end_when_metrics_are_collected(world, receiver):
-    telemetry = Telemetry.from_environment(idle_timeout=0)
+    telemetry = Telemetry.from_environment(idle_timeout=0, every_event=True)
     await world.load(observers=[telemetry]).dispatch(shell("s1"))
 
     telemetry._providers.meter_provider.force_flush()
@@ -110,8 +110,27 @@ async def test_idle_sessions_end_when_metrics_are_collected(world, receiver):
     telemetry.close()
 
 
+async def test_events_without_hooks_are_counted_and_have_no_spans(world, receiver):
+    with Telemetry.from_environment() as telemetry:
+        engine = world.load(observers=[telemetry])
+        await engine.dispatch(shell("s1"))
+        hook = engine.register("before_tool", lambda event: None)
+        await engine.dispatch(shell("s1"))
+        engine.unregister(hook)
+        await engine.dispatch(shell("s1"))
+        await engine.dispatch(SessionEnd(reason="other", session_id="s1"))
+        await engine.dispatch(shell("s2"))
+
+    assert len(receiver.named("before_tool Bash")) == 1
+    assert ends(receiver) == [("s1", "session_end")]
+    assert receiver.one(SESSION).attributes["anyhook.session.events"] == 3
+    points = receiver.metric("anyhook.decisions").points
+    counts = {point.attributes["anyhook.event"]: point.value for point in points}
+    assert counts == {"before_tool": 4, "session_end": 1}
+
+
 async def test_a_session_that_goes_on_links_to_its_former_span(world, receiver):
-    telemetry = Telemetry.from_environment(idle_timeout=0)
+    telemetry = Telemetry.from_environment(idle_timeout=0, every_event=True)
     engine = world.load(observers=[telemetry])
 
     await engine.dispatch(shell("s1"))
@@ -124,7 +143,7 @@ async def test_a_session_that_goes_on_links_to_its_former_span(world, receiver):
 
 
 async def test_the_number_of_open_sessions_is_bounded(world, receiver):
-    telemetry = Telemetry.from_environment(max_sessions=2)
+    telemetry = Telemetry.from_environment(max_sessions=2, every_event=True)
     engine = world.load(observers=[telemetry])
 
     for session in ("s1", "s2", "s1", "s3"):
@@ -135,7 +154,7 @@ async def test_the_number_of_open_sessions_is_bounded(world, receiver):
 
 
 async def test_of_sessions_that_ended_little_is_kept(world):
-    telemetry = Telemetry(max_sessions=3)
+    telemetry = Telemetry(max_sessions=3, every_event=True)
     engine = world.load(observers=[telemetry])
 
     for number in range(100):
@@ -187,7 +206,7 @@ async def test_an_event_that_is_decided_after_the_end_of_its_session_has_its_spa
 
 
 async def test_an_observer_that_is_dropped_ends_its_sessions(world, receiver):
-    telemetry = Telemetry.from_environment()
+    telemetry = Telemetry.from_environment(every_event=True)
     providers = telemetry._providers
     engine = world.load(observers=[telemetry])
     await engine.dispatch(shell("s1"))
@@ -202,13 +221,13 @@ async def test_an_observer_that_is_dropped_ends_its_sessions(world, receiver):
 @pytest.mark.parametrize("provider", ["own", "global"])
 def test_a_process_that_exits_exports_its_sessions(world, receiver, provider):
     make = {
-        "own": "telemetry = Telemetry.from_environment()",
+        "own": "telemetry = Telemetry.from_environment(every_event=True)",
         "global": """
             from opentelemetry import trace
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
             from opentelemetry.sdk.trace import TracerProvider
             from opentelemetry.sdk.trace.export import BatchSpanProcessor
-            telemetry = Telemetry()
+            telemetry = Telemetry(every_event=True)
             trace.set_tracer_provider(TracerProvider())
             trace.get_tracer_provider().add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         """,

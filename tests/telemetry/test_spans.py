@@ -360,7 +360,7 @@ def test_a_synchronous_engine_takes_observers(world, receiver, telemetry):
 
 
 async def test_two_observers_each_export_everything(world, receiver, telemetry):
-    other = Telemetry.from_environment()
+    other = Telemetry.from_environment(every_event=True)
     engine = world.load(observers=[telemetry, other])
 
     await engine.dispatch(shell())

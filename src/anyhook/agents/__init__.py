@@ -59,8 +59,7 @@ def get_agent(name: str) -> AgentSpec:
 def agents_of_event(name: str) -> tuple[str, ...]:
     """Return the names of the agents that have an event.
 
-    Args:
-        name: As the agent writes it: `PreToolUse` (Claude Code), `SessionStart` (several agents).
+    It is named as the agent writes it: `PreToolUse` (Claude Code), `SessionStart` (several agents).
     """
     return tuple(agent for agent in CODING_AGENTS if name in AGENTS[agent].events)
 
@@ -69,44 +68,29 @@ def recognize(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
     """Return the name of the agent that sent a payload.
 
     The payload decides: its event, its members, the path of its transcript, its tool. Between
-    agents whose payloads are alike the environment decides.
-
-    Args:
-        payload: The payload of an event.
-        environ: The environment of the hook.
-
-    Returns:
-        The name of the agent; `None` if it cannot be determined.
-    """
-    candidates = _agents_of_payload(payload)
-    # An event without a proper name can be of any agent.
-    possible = candidates or list(AGENTS.values())
-    in_environment = [entry for entry in possible if _has_variable(entry, environ)]
-    if in_environment:
-        # A fork sets the variables of its original, too.
-        originals: set[str] = set()
-        for entry in in_environment:
-            originals.update(entry.extends)
-        candidates = [entry for entry in in_environment if entry.name not in originals]
-    if not candidates:
-        return None
-    return candidates[0].name
-
-
-def _agents_of_payload(payload: Mapping[str, Any]) -> list[AgentEntry]:
-    """Return the agents that may have sent a payload.
-
-    The marks are looked for one after another, as long as several agents are left. A mark that no
-    agent has, like a transcript in another directory, does not count against any of them.
+    agents whose payloads are alike the environment decides. It is `None` if that cannot be
+    determined.
     """
     candidates = [entry for entry in AGENTS.values() if _has_event(entry, payload)]
+    # The marks are looked for one after another, as long as several agents are left. A mark that no
+    # agent has, like a transcript in another directory, does not count against any of them.
     for has_mark in (_has_own_member, _has_members, _has_transcript, _has_tool):
         if len(candidates) <= 1:
             break
         marked = [entry for entry in candidates if has_mark(entry, payload)]
         if marked:
             candidates = marked
-    return candidates
+    # An event without a proper name can be of any agent.
+    possible = candidates or list(AGENTS.values())
+    variables = environ.keys()
+    in_environment = [entry for entry in possible if not variables.isdisjoint(entry.variables)]
+    if in_environment:
+        # A fork sets the variables of its original, too.
+        originals: set[str] = set()
+        for entry in in_environment:
+            originals.update(entry.extends)
+        candidates = [entry for entry in in_environment if entry.name not in originals]
+    return candidates[0].name if candidates else None
 
 
 def _has_event(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
@@ -137,10 +121,6 @@ def _has_transcript(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
 def _has_tool(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
     tool = payload.get("tool_name")
     return isinstance(tool, str) and tool in entry.tools
-
-
-def _has_variable(entry: AgentEntry, environ: Mapping[str, str]) -> bool:
-    return any(name in environ for name in entry.variables)
 
 
 def agent_that_started(environ: Mapping[str, str]) -> AgentEntry | None:

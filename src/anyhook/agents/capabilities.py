@@ -51,26 +51,21 @@ VERDICT_ABILITIES = {Outcome.DENY: "deny", Outcome.ASK: "ask", Outcome.DEFER: "d
 def support(agent: AgentSpec, event: str, ability: str) -> Support:
     """Return how far an agent supports an ability on an event.
 
-    Args:
-        agent: The agent.
-        event: Canonical name of the event.
-        ability: A key of `ABILITIES`.
+    The ability is a key of `ABILITIES`.
     """
-    known = agent.supports.get((event, ability))
-    if known is None:
-        known = agent.supports[event, ability] = _derive_support(agent, event, ability)
-    return known
-
-
-def _derive_support(agent: AgentSpec, event: str, ability: str) -> Support:
+    if (event, ability) in agent.supports:
+        return agent.supports[event, ability]
     is_documented = _has_ability(agent, agent.by_canonical.get(event), ability)
     is_observed = is_documented
     if "observed" in agent.rule_sets:
         observed = agent.rule_sets["observed"].by_canonical.get(event)
         is_observed = _has_ability(agent, observed, ability)
     if is_documented:
-        return Support.YES if is_observed else Support.PROMISED
-    return Support.UNDOCUMENTED if is_observed else Support.NO
+        degree = Support.YES if is_observed else Support.PROMISED
+    else:
+        degree = Support.UNDOCUMENTED if is_observed else Support.NO
+    agent.supports[event, ability] = degree
+    return degree
 
 
 def shows_stderr(agent: AgentSpec, event: str) -> bool:
@@ -93,10 +88,7 @@ def stderr_message(agent: AgentSpec, event: str, answer: Answer) -> str | None:
 def can_express(agent: AgentSpec, event: str, ability: str) -> bool:
     """Return whether replies to an event have a member for an ability, with effect or without.
 
-    Args:
-        agent: The agent.
-        event: Canonical name of the event.
-        ability: A key of `ABILITIES`.
+    The ability is a key of `ABILITIES`.
     """
     field, sample = ABILITIES[ability]
     spec = agent.by_canonical.get(event)

@@ -180,8 +180,7 @@ class _ReplyReader:
         repeats_keys = self._report_repeated_keys()
         if repeats_keys and not context.rules.last_duplicate_wins:
             self._read_repeated_verdicts()
-        self._report_unknown_members()
-        self._report_foreign_members()
+        self._report_wrong_members()
         self._check_event_name()
         self._report_wrong_containers()
         self._discard_fields()
@@ -194,15 +193,16 @@ class _ReplyReader:
                 "denies without a reason, which the agent needs to go on; "
                 'write "reason": "what is left to do"',
             )
-        own = {name: value for name, value in fields.items() if not name.startswith(EXTRA)}
-        if len(own) == len(fields):
-            return Answer(**own)
-        extra = {
-            name.removeprefix(EXTRA): value
-            for name, value in fields.items()
-            if name.startswith(EXTRA)
-        }
-        return Answer(**own, extra=extra)
+        own: Fields = {}
+        extra: Fields = {}
+        for name, value in fields.items():
+            if name.startswith(EXTRA):
+                extra[name.removeprefix(EXTRA)] = value
+            else:
+                own[name] = value
+        if extra:
+            own["extra"] = extra
+        return Answer(**own)
 
     # -- members
 
@@ -212,7 +212,9 @@ class _ReplyReader:
         reasons: dict[Path, str] = {}
         for item in context.agent.output_fields_of(self.event):
             value = _lookup(self.reply, item.path) if item.path[0] in self.reply else _MISSING
-            if value is _MISSING or self._is_hidden(item):
+            # Another member may take its effect away.
+            others = [_lookup(self.reply, path) for path in item.hidden_by]
+            if value is _MISSING or any(other not in (_MISSING, None) for other in others):
                 continue
             if value is None and item.kind not in NULL_KINDS:
                 self._read_null(item)
@@ -237,10 +239,6 @@ class _ReplyReader:
         # Two verdicts in one reply each have a reason.
         if self.verdict_parent in reasons:
             self.fields["reason"] = reasons[self.verdict_parent]
-
-    def _is_hidden(self, item: OutputField) -> bool:
-        """Return whether the reply has a member because of which another has no effect."""
-        return any(_lookup(self.reply, path) not in (_MISSING, None) for path in item.hidden_by)
 
     def _read_null(self, item: OutputField) -> None:
         """Read a member that is `null`, which a strict agent may not accept."""
@@ -293,13 +291,11 @@ class _ReplyReader:
         """Read a member by its kind, if the type of its value is right."""
         if item.kind in TYPES and not has_kind(TYPES[item.kind], value):
             self._report_wrong_type(item, value, TYPES[item.kind].label)
-        elif item.kind in VALUE_KINDS:
-            self._read_value(item, value)
-        else:
+            return
+        if item.kind not in VALUE_KINDS:
             getattr(self, f"read_{item.kind}")(item, value)
-
-    def _read_value(self, item: OutputField, value: Any) -> None:
-        """Read a member whose value is the field."""
+            return
+        # The value is the field.
         kind = VALUE_KINDS[item.kind]
         if not kind.check:
             self.fields[item.field] = value
@@ -525,16 +521,14 @@ class _ReplyReader:
                 unknown[parent] = container.keys() - names
         return unknown
 
-    def _report_unknown_members(self) -> None:
+    def _report_wrong_members(self) -> None:
         """Report members that replies do not have. They are kept, and have no effect."""
+        agent = self.context.agent
         for parent, names in self.unknown_members().items():
             from anyhook.agents.explain import explain_members
 
-            for problem in explain_members(self.context.agent, self.event, parent, names):
+            for problem in explain_members(agent, self.event, parent, names):
                 self.context.report(problem.code, problem.message, problem.severity)
-
-    def _report_foreign_members(self) -> None:
-        agent = self.context.agent
         for path, advice in agent.foreign_members.items():
             if path[0] not in self.reply or _lookup(self.reply, path) is _MISSING:
                 continue

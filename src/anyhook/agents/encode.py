@@ -36,14 +36,8 @@ _UNSET_BY_DEFAULT = frozenset(
 def encode_answer(agent: AgentSpec, spec: EventSpec, answer: Answer) -> dict[str, Any]:
     """Return the answer of a hook as a reply to its agent.
 
-    Args:
-        agent: The agent that reads the reply.
-        spec: The event.
-        answer: The answer; `tool_input` is the whole input where the agent replaces it.
-
-    Returns:
-        A JSON object; empty if there is nothing to reply. Fields of the answer for which the
-        event has no member are left out.
+    Fields for which the event has no member are left out; the reply is empty if there is nothing to
+    say. `tool_input` is the whole input where the agent replaces it.
     """
     if spec.requires_reason or spec.input_needs_allowance:
         answer = _make_valid(spec, answer)
@@ -60,7 +54,8 @@ def encode_answer(agent: AgentSpec, spec: EventSpec, answer: Answer) -> dict[str
                 container = container.setdefault(key, {})
             container[item.path[-1]] = value
     if agent.output_event_key and agent.output_event_key[0] in reply:
-        _insert_event_name(agent, spec, reply)
+        container_name, key = agent.output_event_key
+        reply[container_name] = {key: spec.wire, **reply[container_name]}
     return reply
 
 
@@ -79,36 +74,19 @@ def _make_valid(spec: EventSpec, answer: Answer) -> Answer:
 
 
 def give_reason(agent: AgentSpec, spec: EventSpec, answer: Answer, reason: str) -> Answer:
-    """Return the answer, with a reason if it is a denial that the agent ignores without one.
-
-    Args:
-        agent: The agent that reads the reply.
-        spec: The event.
-        answer: The answer.
-        reason: The reason of a denial without one.
-    """
+    """Return the answer, with a reason if it is a denial that the agent ignores without one."""
     if answer.outcome is not Outcome.DENY or _has_reason(answer):
         return answer
-    return answer.replace(reason=reason) if _needs_reason(agent, spec) else answer
+    kinds = [item.kind for item in agent.written_fields(spec.canonical)]
+    # The reason is the prompt with which the agent continues; "continuation" has one of its own.
+    is_prompt = spec.denial is Denial.CONTINUES and "continuation" not in kinds
+    if is_prompt or spec.requires_reason or "explained_decision" in kinds:
+        return answer.replace(reason=reason)
+    return answer
 
 
 def _has_reason(answer: Answer) -> bool:
     return bool(answer.reason and answer.reason.strip())
-
-
-def _needs_reason(agent: AgentSpec, spec: EventSpec) -> bool:
-    """Return whether an agent ignores a denial of an event that has no reason."""
-    kinds = [item.kind for item in agent.written_fields(spec.canonical)]
-    if spec.requires_reason or "explained_decision" in kinds:
-        return True
-    # The reason is the prompt with which the agent continues; "continuation" has one of its own.
-    return spec.denial is Denial.CONTINUES and "continuation" not in kinds
-
-
-def _insert_event_name(agent: AgentSpec, spec: EventSpec, reply: dict[str, Any]) -> None:
-    """Put the name of the event first in the object that has to repeat it."""
-    container, key = agent.output_event_key
-    reply[container] = {key: spec.wire, **reply[container]}
 
 
 def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
@@ -116,7 +94,9 @@ def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
     if item.field.startswith(EXTRA):
         return (answer.extra or {}).get(item.field.removeprefix(EXTRA))
     if item.kind == "continuation":
-        return _continuation(answer)
+        if answer.outcome is not Outcome.DENY:
+            return None
+        return answer.reason if _has_reason(answer) else DEFAULT_CONTINUATION
     if item.kind == "shown_reason":
         return _shown_reason(item, answer)
     value = getattr(answer, item.field)
@@ -135,13 +115,6 @@ def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
             return True if answer.outcome is Outcome.DENY else None
         case _:
             return value
-
-
-def _continuation(answer: Answer) -> str | None:
-    """Return the text with which the agent continues; it needs one even without a reason."""
-    if answer.outcome is not Outcome.DENY:
-        return None
-    return answer.reason if _has_reason(answer) else DEFAULT_CONTINUATION
 
 
 def _shown_reason(item: OutputField, answer: Answer) -> Any:
@@ -180,15 +153,8 @@ def encode_decision(
 ) -> dict[str, Any]:
     """Return a decision as one reply to an agent.
 
-    Args:
-        agent: The agent that reads the reply.
-        spec: The event.
-        decision: The decision.
-        event: The event that was decided. A tool configuration gets the form that the event's
-            request has: flat, or under `functionCallingConfig`.
-
-    Returns:
-        A JSON object; empty if the decision is to do nothing.
+    It is empty if the decision is to do nothing. A tool configuration gets the form that the
+    request of `event`, which was decided, has: flat, or under `functionCallingConfig`.
     """
     answer = answer_of(decision)
     request = getattr(event, "llm_request", None)
@@ -227,17 +193,21 @@ def answer_of(decision: Decision) -> Answer:
 def reply_bytes(agent: AgentSpec, spec: EventSpec, answer: Answer) -> bytes:
     """Return what a hook prints on standard output to give an answer.
 
-    Args:
-        agent: The agent that reads the output.
-        spec: The event.
-        answer: The answer. Values that are not valid JSON are repaired.
+    Values that are not valid JSON are repaired.
     """
     if not spec.no_opinion_output:
         text = _plain_output(agent, spec, answer)
         if text is not None:
             return text.encode("utf-8", "replace")
     reply = encode_answer(agent, spec, answer)
-    return _dump(reply) if reply else spec.no_opinion_output.encode()
+    if not reply:
+        return spec.no_opinion_output.encode()
+    try:
+        return _encode(reply).encode()
+    except (TypeError, ValueError, RecursionError):
+        from anyhook.model.json import repair
+
+        return _encode(repair(reply)).encode()
 
 
 def _plain_output(agent: AgentSpec, spec: EventSpec, answer: Answer) -> str | None:
@@ -253,12 +223,3 @@ def _plain_output(agent: AgentSpec, spec: EventSpec, answer: Answer) -> str | No
         return None
     text = getattr(answer, field)
     return text if isinstance(text, str) else None
-
-
-def _dump(reply: dict[str, Any]) -> bytes:
-    try:
-        return _encode(reply).encode()
-    except (TypeError, ValueError, RecursionError):
-        from anyhook.model.json import repair
-
-        return _encode(repair(reply)).encode()

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 def load_object(path: str) -> Any:
     """Import a module that is only needed now, and return one of its objects.
 
-    Args:
-        path: `module:NAME`.
+    The path is `module:NAME`.
     """
     module, _, name = path.partition(":")
     return getattr(__import__(module, fromlist=[name]), name)

@@ -46,15 +46,8 @@ def explain_members(
 ) -> Iterator[MemberProblem]:
     """Explain members that replies to an event do not have.
 
-    Args:
-        agent: The agent.
-        event: Canonical name of the event.
-        parent: Path of the object that contains the members.
-        names: Names of the members.
-
-    Yields:
-        One problem for each member that is not reported elsewhere (`AgentSpec.foreign_members`,
-        members of other events).
+    Members that are reported elsewhere are skipped: `AgentSpec.foreign_members`, and members of
+    other events. `parent` is the path of the object that contains the members.
     """
     reported: set[Path] = set(agent.foreign_members)
     reported.update(field.path for field in agent.output_fields)
@@ -64,12 +57,7 @@ def explain_members(
 
 
 def owner_of(path: Path, agent: AgentSpec) -> str | None:
-    """Return the title of another agent whose replies have a member; `None` if there is none.
-
-    Args:
-        path: Path of the member.
-        agent: The agent whose replies lack it.
-    """
+    """Return the title of another agent whose replies have a member; `None` if there is none."""
     name = path[-1]
     if _has_member(agent, name):
         return None
@@ -86,20 +74,27 @@ def _has_member(agent: AgentSpec, name: str) -> bool:
 
 
 def _explain(agent: AgentSpec, event: str, parent: Path, name: str) -> MemberProblem:
-    members = _members(agent, event, parent)
+    objects = agent.reply_objects(event)
+    others = [path for path in objects if path != parent]
+    members: list[Path] = []
+    for path in (parent, *others):  # those of the same object first
+        members += [(*path, member) for member in sorted(objects.get(path, ()))]
     shown = _quote((*parent, name))
     own_path = _find_name(members, name)
     if own_path is not None:
         message = f"{shown} has no effect there; write {_example(own_path)}"
         return MemberProblem(code="output-misplaced", message=message)
     # A member of another agent is not taken for a typing error, unless only its case differs.
-    suggestion = _find_other_spelling(members, name)
+    spellings = {fold(path[-1]): path for path in reversed(members)}
+    suggestion = spellings.get(fold(name))
     if suggestion is None:
         owner = owner_of((*parent, name), agent)
         if owner is not None:
             message = f"{shown} is a member of {owner}'s replies; {agent.title} does not have it"
             return MemberProblem(code="output-foreign", message=message)
-        suggestion = _find_nearest(members, parent, name)
+        siblings = [path[-1] for path in members if path[:-1] == parent]
+        similar = closest(name, siblings) or closest(name, [path[-1] for path in members])
+        suggestion = None if similar is None else _find_name(members, similar)
     if suggestion is not None:
         message = f"unknown member {shown}; did you mean {_quote(suggestion)}?"
         return MemberProblem(code="output-unknown", message=message)
@@ -127,39 +122,11 @@ def _decision_by_word(agent: AgentSpec, event: str, name: str) -> str | None:
     return None
 
 
-def _members(agent: AgentSpec, event: str, parent: Path) -> list[Path]:
-    """Return the paths of all members of replies, those inside `parent` first."""
-    objects = agent.reply_objects(event)
-    others = [path for path in objects if path != parent]
-    members: list[Path] = []
-    for path in (parent, *others):
-        members += [(*path, name) for name in sorted(objects.get(path, ()))]
-    return members
-
-
 def _find_name(members: list[Path], name: str) -> Path | None:
     """Return the first member of that name; it may be in any object."""
     for path in members:
         if path[-1] == name:
             return path
-    return None
-
-
-def _find_other_spelling(members: list[Path], name: str) -> Path | None:
-    """Return the member whose name differs only by case and separators."""
-    for path in members:
-        if fold(path[-1]) == fold(name):
-            return path
-    return None
-
-
-def _find_nearest(members: list[Path], parent: Path, name: str) -> Path | None:
-    """Return the member with the most similar name, preferably in the same object."""
-    siblings = [path for path in members if path[:-1] == parent]
-    for candidates in (siblings, members):
-        similar = closest(name, [path[-1] for path in candidates])
-        if similar is not None:
-            return _find_name(candidates, similar)
     return None
 
 
@@ -186,11 +153,7 @@ def explain_word(
 ) -> str:
     """Explain a value that is not a decision.
 
-    Args:
-        agent: The agent that reads the reply.
-        words: The words that are decisions there.
-        value: The value.
-        may_be_misspelt: Whether it is of the type of the words.
+    It may be misspelt if it is of the type of the words.
     """
     names = [str(word).lower() if isinstance(word, bool) else word for word in words]
     if may_be_misspelt and str(value) in agent.foreign_decisions:

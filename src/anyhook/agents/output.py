@@ -71,16 +71,7 @@ def decode_exit(
     *,
     tools: tuple[str, ...] = (),
 ) -> HookOutput:
-    """Interpret how a command ended and what it printed. Never raises.
-
-    Args:
-        agent: The agent whose hook the command is.
-        rules: The rule set.
-        spec: The event under that rule set.
-        handler: The handler, for diagnostics.
-        end: How the command ended.
-        tools: Names of tools that the event itself has (`event_tools`).
-    """
+    """Interpret how a command ended and what it printed. Never raises."""
     if rules.async_replies and announces_background(end.stdout):
         return HookOutput(Status.RAN, NO_OPINION, (), False)
     context = OutputContext(agent, rules, spec, handler)
@@ -97,7 +88,13 @@ def decode_exit(
         report_decision_on_stderr(context, trim(end.stderr))
     if "stdout" not in rule.streams and status is Status.WARNED and answer is not NO_OPINION:
         _report_ignored_decision(context, end.stdout)
-    answer = _apply_event_rules(context, answer, status, end, output)
+    if answer is not NO_OPINION and rules.drops_ineffective_fields:
+        answer = _drop_ineffective_fields(spec, answer)
+    succeeded = end.code == 0 and status is Status.RAN and answer.outcome is not Outcome.DENY
+    if spec.stdout_field and succeeded and output.text:
+        answer = answer.replace(**{spec.stdout_field: output.text})
+    if spec.any_output_sets and output.form != "empty" and not output.is_scalar:
+        answer = answer.replace(**{**spec.any_output_sets, **_fields_of(answer)})
     prints_too_little = rules.empty_fails and output.form == "empty" and spec.can_block
     failed = (
         end.code not in (0, 2)
@@ -157,24 +154,6 @@ def _report_ignored_decision(context: OutputContext, stdout: str) -> None:
 
 
 # -- what follows from the event
-
-
-def _apply_event_rules(
-    context: OutputContext,
-    answer: Answer,
-    status: Status,
-    end: ProcessExit,
-    output: PrintedOutput,
-) -> Answer:
-    spec = context.spec
-    if answer is not NO_OPINION and context.rules.drops_ineffective_fields:
-        answer = _drop_ineffective_fields(spec, answer)
-    succeeded = end.code == 0 and status is Status.RAN and answer.outcome is not Outcome.DENY
-    if spec.stdout_field and succeeded and output.text:
-        answer = answer.replace(**{spec.stdout_field: output.text})
-    if spec.any_output_sets and output.form != "empty" and not output.is_scalar:
-        answer = answer.replace(**{**spec.any_output_sets, **_fields_of(answer)})
-    return answer
 
 
 def _drop_ineffective_fields(spec: EventSpec, answer: Answer) -> Answer:
@@ -313,7 +292,11 @@ class _ExitReader:
         """Return the reason that a text on standard output is; empty if the agent ignores it."""
         context = self.context
         if context.rules.stdout_as_reason:
-            return _text_of(stdout)
+            try:
+                value = parse_json(stdout)
+            except ValueError:
+                return stdout
+            return trim(value) if isinstance(value, str) else ""
         context.report(
             "ignored-output",
             f"the text on standard output is not used: {context.agent.title} takes the reason of "
@@ -440,15 +423,3 @@ ACTIONS: dict[OutputAction, Callable[[_ExitReader], tuple[Status, Answer]]] = {
     OutputAction.WARN: _ExitReader.report_failure,
     OutputAction.FAIL: _ExitReader.reject_long_reply,
 }
-
-
-# -- text
-
-
-def _text_of(stdout: str) -> str:
-    """Return text that is not JSON, or the content of a JSON string."""
-    try:
-        value = parse_json(stdout)
-    except ValueError:
-        return stdout
-    return trim(value) if isinstance(value, str) else ""

@@ -100,7 +100,10 @@ def read_patch(text: str) -> list[FileChange]:
     for line in text.split("\n"):
         # Codex CLI also takes a header with blanks before it.
         stripped = line.strip()
-        header = _header_of(stripped)
+        header = ""
+        for start in (ADD, UPDATE, DELETE):
+            if stripped.startswith(start):
+                header = start
         if header or stripped == END:
             changes += section.changes()
             section = _Section(header, stripped.removeprefix(header).strip())
@@ -112,21 +115,10 @@ def read_patch(text: str) -> list[FileChange]:
     return changes
 
 
-def _header_of(line: str) -> str:
-    """Return the header that a line starts with; empty if it starts no section of a file."""
-    for header in (ADD, UPDATE, DELETE):
-        if line.startswith(header):
-            return header
-    return ""
-
-
 def write_patch(tool: str, arguments: Mapping[str, Any], cwd: str) -> str | None:
     """Return the patch that does what a call does; `None` if it edits no file.
 
-    Args:
-        tool: Canonical name of the tool.
-        arguments: Its canonical arguments.
-        cwd: The working directory, to which paths in patches are relative.
+    The tool and its arguments have canonical names. Paths in patches are relative to `cwd`.
     """
     path = arguments.get("file_path")
     if not isinstance(path, str):

@@ -32,14 +32,8 @@ def decode_event(
     """Return the typed event of a payload. Never raises for what a payload contains.
 
     A field that is missing or has the wrong type gets a neutral value and a diagnostic. An event
-    that the agent does not have becomes an `UnknownEvent`, which keeps its name.
-
-    Args:
-        agent: The agent that sent the payload.
-        payload: The JSON object that the agent sent; the event keeps it.
-
-    Returns:
-        The event, and what is wrong with the payload.
+    that the agent does not have becomes an `UnknownEvent`, which keeps its name. The second value
+    is what is wrong with the payload.
     """
     name = agent.event_name_in(payload)
     wire_name = name if isinstance(name, str) else ""
@@ -47,7 +41,11 @@ def decode_event(
     cls = UnknownEvent if spec is None else event_class(spec.canonical)
     problems: list[Problem] = []
     if spec is None:
-        problems.append(("payload-event", _describe_unknown_event(agent, name)))
+        from anyhook.model.suggest import did_you_mean
+
+        all_events = f"events: {', '.join(agent.by_wire)}"
+        hint = did_you_mean(str(name), agent.by_wire) or all_events
+        problems.append(("payload-event", f"{agent.title} has no event {name!r}; {hint}"))
     fields: dict[str, Any] = {
         "raw": payload,
         "wire_name": wire_name,
@@ -71,7 +69,12 @@ def decode_event(
                 problems.append(("payload-field", f"{cls.name}: {key} is missing"))
     if spec is not None:
         problems += _check_subject(agent, spec, fields)
-    return cls(**fields), _make_diagnostics(problems)
+    event = cls(**fields)
+    if not problems:
+        return event, ()
+    from anyhook.model.diagnostics import diagnose  # not needed on the path of a cold hook
+
+    return event, tuple([diagnose(code, message) for code, message in problems])
 
 
 def payload_fields(
@@ -103,35 +106,12 @@ def _check_subject(agent: AgentSpec, spec: EventSpec, fields: Mapping[str, Any])
     return [("payload-word", f"{spec.wire}: {key} is {str(subject)!r}; it may be {words}")]
 
 
-def _describe_unknown_event(agent: AgentSpec, name: object) -> str:
-    from anyhook.model.suggest import did_you_mean
-
-    all_events = f"events: {', '.join(agent.by_wire)}"
-    hint = did_you_mean(str(name), agent.by_wire) or all_events
-    return f"{agent.title} has no event {name!r}; {hint}"
-
-
-def _make_diagnostics(problems: list[Problem]) -> tuple[Diagnostic, ...]:
-    if not problems:
-        return ()
-    from anyhook.model.diagnostics import diagnose  # not needed on the path of a cold hook
-
-    return tuple([diagnose(code, message) for code, message in problems])
-
-
 def encode_event(agent: AgentSpec, event: Event) -> dict[str, Any]:
     """Return an event as the agent's payload.
 
     A decoded event that was not changed gives a payload equal to the one that it was decoded from;
     of a changed event only the changed fields differ. An event that was built in Python gives the
-    members of the reference, in its order.
-
-    Args:
-        agent: The agent whose payload to write.
-        event: The event.
-
-    Returns:
-        A new JSON object; its values are shared with the event.
+    members of the reference, in its order. The values are shared with the event.
     """
     spec = agent.by_canonical.get(event.name)
     fields = payload_fields(agent, spec, type(event))
@@ -168,24 +148,14 @@ def _encode_new_event(
             if value is not None:
                 payload[key] = _write_member(spec, field, value)
     if spec is not None and agent.payload_shapes:
-        _add_shape(agent, spec, event, dict(fields), payload)
+        # By these members the agent's payloads of the event are recognized.
+        field_of = {key: field for field, key in fields}
+        for member in agent.payload_shapes.get(spec.wire, ()):
+            if member not in payload:
+                field = field_of.get(member, "")
+                neutral = VALUE_KINDS[json_kind(type(event), field)].neutral if field else ""
+                payload[member] = {} if neutral is None else copy_json(neutral)
     return payload
-
-
-def _add_shape(
-    agent: AgentSpec,
-    spec: EventSpec,
-    event: Event,
-    keys: Mapping[str, str | None],
-    payload: dict[str, Any],
-) -> None:
-    """Add the members by which the agent's payloads of an event are recognized."""
-    fields = {key: field for field, key in keys.items()}
-    for member in agent.payload_shapes.get(spec.wire, ()):
-        if member not in payload:
-            field = fields.get(member)
-            neutral = "" if field is None else VALUE_KINDS[json_kind(type(event), field)].neutral
-            payload[member] = {} if neutral is None else copy_json(neutral)
 
 
 def decoded_value(
@@ -197,12 +167,8 @@ def decoded_value(
 ) -> Any:
     """Return the value that `decode_event` gives a field.
 
-    Args:
-        spec: The agent's event; `None` for one that the agent does not have.
-        cls: The class of the event.
-        field: A field of the class.
-        key: Its key in payloads (`payload_key`); `None` if they do not have it.
-        payload: The payload.
+    The key is that of `payload_key`, and `spec` is `None` for an event that the agent does not
+    have.
     """
     kind = VALUE_KINDS[json_kind(cls, field)]
     if key is not None and key in payload:
@@ -245,18 +211,6 @@ def _write_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _is_positive(value: Any) -> Any:
-    return value > 0 if has_kind(NUMBER, value) else value
-
-
-def _first_item(value: Any) -> Any:
-    return value[0] if isinstance(value, list) and value else None
-
-
-def _list_of_one(value: Any) -> list[Any]:
-    return [value] if value else []
-
-
 def _read_milliseconds(value: Any) -> Any:
     """Return a Unix timestamp in milliseconds as ISO 8601 in UTC."""
     if not has_kind(NUMBER, value):
@@ -282,8 +236,8 @@ def _write_milliseconds(value: Any) -> Any:
 
 FORM_READERS: dict[str, Callable[[Any], Any]] = {
     "json_text": _parse_json,
-    "count": _is_positive,
-    "list": _first_item,
+    "count": lambda value: value > 0 if has_kind(NUMBER, value) else value,
+    "list": lambda value: value[0] if isinstance(value, list) and value else None,
     "milliseconds": _read_milliseconds,
 }
 """Form of a member (`EventSpec.payload_forms`) to how it is read: a JSON text of the value, a
@@ -292,7 +246,7 @@ Unix timestamp in milliseconds."""
 FORM_WRITERS: dict[str, Callable[[Any], Any]] = {
     "json_text": _write_json,
     "count": int,
-    "list": _list_of_one,
+    "list": lambda value: [value] if value else [],
     "milliseconds": _write_milliseconds,
 }
 """The same forms to how they are written."""

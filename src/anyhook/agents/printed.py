@@ -98,8 +98,7 @@ class OutputContext:
     def report_no_effect(self, cause: str) -> None:
         """Report a part of the output that the agent ignores on the event.
 
-        Args:
-            cause: A member of the reply, or how the command ended.
+        The cause is a member of the reply, or how the command ended.
         """
         self.report(
             "output-no-effect",
@@ -109,9 +108,7 @@ class OutputContext:
     def has_reported(self, codes: Iterable[str], since: int = 0) -> bool:
         """Return whether a diagnostic has one of the codes.
 
-        Args:
-            codes: Codes of diagnostics.
-            since: Number of diagnostics to ignore, from the first one on.
+        The first `since` diagnostics are ignored.
         """
         return any(diagnostic.code in codes for diagnostic in self.diagnostics[since:])
 
@@ -267,13 +264,12 @@ def read_plain_text(
 ) -> Answer:
     """Return the answer that a text is, and report a text that resembles a JSON reply.
 
-    Args:
-        context: The context of the output.
-        output: The output; its form is `text`.
-        tools: Names of tools that the event itself has.
+    `tools` are the names of tools that the event itself has.
     """
     text, use = output.text, context.spec.plain_text
-    if resembles_object(text) or _mentions_members(context.agent, text):
+    names = {item.path[-1] for item in context.agent.output_fields}
+    mentions_members = any(f'"{name}"' in text or f"'{name}'" in text for name in names)
+    if resembles_object(text) or ("{" in text and mentions_members):
         context.report(
             "output-not-object",
             f"this looks like a JSON reply and is none{output.cause}, so it is only {USES[use]}. "
@@ -297,20 +293,16 @@ def read_plain_text(
             return NO_OPINION
 
 
-def _mentions_members(agent: AgentSpec, text: str) -> bool:
-    if "{" not in text:
-        return False
-    names = {item.path[-1] for item in agent.output_fields}
-    return any(f'"{name}"' in text or f"'{name}'" in text for name in names)
-
-
 def _read_tool_names(context: OutputContext, text: str, tools: tuple[str, ...]) -> Answer:
     """Read text as names of tools, if all are: another word must not disable tools."""
     if not re.match(_TOOL_NAMES, text):
         return Answer(system_message=text)
     agent = context.agent
     names = [name.strip() for name in text.split(",")]
-    unknown = [name for name in names if name not in tools and not _is_tool(agent, name)]
+    vocabulary = agent.vocabulary
+    all_tools = {*tools, *agent.tools, *vocabulary.tools, *vocabulary.canonical}
+    others = [name for name in names if name not in all_tools]
+    unknown = [name for name in others if not name.startswith(agent.tool_prefix)]
     if not unknown:
         return Answer(tool_config={"mode": "ANY", "allowedFunctionNames": names})
     context.report(
@@ -320,12 +312,3 @@ def _read_tool_names(context: OutputContext, text: str, tools: tuple[str, ...]) 
         '"allowedFunctionNames": […]}}}',
     )
     return Answer(system_message=text)
-
-
-def _is_tool(agent: AgentSpec, name: str) -> bool:
-    return (
-        name in agent.tools
-        or name in agent.vocabulary.tools
-        or name in agent.vocabulary.canonical
-        or name.startswith(agent.tool_prefix)
-    )

@@ -40,18 +40,6 @@ def _no_files(_place: Workplace) -> Mapping[str, object]:
     return {}
 
 
-def _always(_place: Workplace) -> bool:
-    return True
-
-
-def _same_call(call: ScriptedCall) -> ScriptedCall:
-    return call
-
-
-def _same_input(_tool: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
-    return arguments
-
-
 @dataclass(frozen=True, slots=True)
 class AgentProgram:
     """The program of an agent: how it is found, started without a user, and kept offline.
@@ -99,23 +87,21 @@ class AgentProgram:
     project_files: Callable[[Workplace], Mapping[str, object]] = _no_files
     settings_file: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
-    is_trusted: Callable[[Workplace], bool] = _always
+    is_trusted: Callable[[Workplace], bool] = lambda _place: True
     trust_files: Callable[[Workplace], Mapping[str, object]] = _no_files
     trust_advice: str = ""
     subjects: Mapping[str, str] = field(default_factory=dict)
-    hook_input: Callable[[str, dict[str, Any]], dict[str, Any] | None] = _same_input
-    model_call: Callable[[ScriptedCall], ScriptedCall] = _same_call
+    hook_input: Callable[[str, dict[str, Any]], dict[str, Any] | None] = lambda _tool, arguments: (
+        arguments
+    )
+    model_call: Callable[[ScriptedCall], ScriptedCall] = lambda call: call
     subagent_call: Callable[[str], ScriptedCall] | None = None
     subagent_events: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
 
 def get_program(name: str) -> AgentProgram | None:
-    """Return how an agent is started; `None` if it cannot be started without a user.
-
-    Args:
-        name: Name of an agent in the registry.
-    """
+    """Return how an agent is started; `None` if it cannot be started without a user."""
     path = AGENTS[name].program
     if not path:
         return None

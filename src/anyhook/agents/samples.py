@@ -30,9 +30,7 @@ class Samples:
     def members(self, event: str, cwd: str) -> dict[str, Any]:
         """Return the members of the payloads of an event.
 
-        Args:
-            event: The agent's name of the event.
-            cwd: Working directory of the event.
+        `cwd` is the working directory of the event, which has its name in the agent.
         """
         members = self.events.get(event, {})
         return {name: _in_directory(value, cwd) for name, value in members.items()}

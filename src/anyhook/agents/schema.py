@@ -11,7 +11,7 @@ from anyhook.model.events import event_class, json_kind
 from anyhook.model.llm import COUNTS, FINISH_REASONS, MODES, ROLES
 
 if TYPE_CHECKING:
-    from anyhook.agents.spec import AgentSpec, EventSpec, HandlerType, OutputField
+    from anyhook.agents.spec import AgentSpec, EventSpec, HandlerType
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -315,7 +315,11 @@ def reply_schema(agent: AgentSpec, spec: EventSpec) -> dict[str, Any]:
     }
     for item in agent.output_fields:
         if item.field in spec.effective_fields and item.belongs_to(spec.canonical):
-            _put(root, item.path, _reply_member(agent, item))
+            if item.kind in ("decision", "explained_decision"):
+                member: dict[str, Any] = {"enum": list(item.words or agent.decision_words)}
+            else:
+                member = dict(_BY_KIND[item.kind])
+            _put(root, item.path, member)
     if agent.output_event_key:
         _put(root, agent.output_event_key, {"const": spec.wire})
     _refuse_mistaken(agent, spec, root)
@@ -372,12 +376,6 @@ def _require_reason(agent: AgentSpec, spec: EventSpec, root: dict[str, Any]) -> 
                 "required": ["reason"],
                 "properties": {"reason": {"type": "string", "minLength": 1}},
             }
-
-
-def _reply_member(agent: AgentSpec, item: OutputField) -> dict[str, Any]:
-    if item.kind in ("decision", "explained_decision"):
-        return {"enum": list(item.words or agent.decision_words)}
-    return dict(_BY_KIND[item.kind])
 
 
 def _put(root: dict[str, Any], path: tuple[str, ...], schema: dict[str, Any]) -> None:

@@ -81,9 +81,7 @@ class EventQueue:
     def hold(self, call_id: str, draft: Draft) -> None:
         """Add a call that waits for its result.
 
-        Args:
-            call_id: The id by which the result names it.
-            draft: Its event, `before_tool`.
+        The result names it by its ID.
         """
         draft.is_open = True
         self.add(draft)
@@ -188,9 +186,7 @@ class SessionReader:
     def locate(self, draft: Draft, at: Position | None = None) -> Draft:
         """Return an event with what follows from its record.
 
-        Args:
-            draft: The event.
-            at: The record; by default the one that is being read.
+        By default it is the record that is being read.
         """
         record, draft.line = at or (self.record, self.line)
         draft.place = draft.place or self.place_of(record, draft.line)

@@ -45,11 +45,7 @@ def read_tool_result(
 ) -> ToolResult:
     """Return the result of a tool that an agent has sent.
 
-    Args:
-        source: The agent that sent it.
-        call: The call, in canonical words.
-        response: The agent's JSON; there may be none if the tool failed.
-        error: What went wrong, if the agent sends it separately.
+    The error is what went wrong, if the agent sends it separately; there may be no response then.
     """
     if source.tool_result_form == RAW:
         return read_result(response, error)
@@ -58,13 +54,7 @@ def read_tool_result(
 
 
 def write_tool_result(target: AgentSpec, call: ToolCall, result: ToolResult) -> Any:
-    """Return the result of a tool in an agent's form.
-
-    Args:
-        target: The agent that reads it.
-        call: The call, in canonical words.
-        result: The result.
-    """
+    """Return the result of a tool in an agent's form."""
     if target.tool_result_form == RAW:
         return result.raw
     form: ToolResultForm = load_object(target.tool_result_form)
@@ -72,13 +62,7 @@ def write_tool_result(target: AgentSpec, call: ToolCall, result: ToolResult) -> 
 
 
 def write_host_result(target: AgentSpec, call: ToolCall, result: ToolResult) -> Any:
-    """Return the result of a program's own tool so that hooks of an agent read its very text.
-
-    Args:
-        target: The agent that the hooks were written for.
-        call: The call, in canonical words.
-        result: The result.
-    """
+    """Return the result of a program's own tool so that hooks of an agent read its very text."""
     response = write_tool_result(target, call, result)
     if target.tool_result_form == RAW or read_result(response).text == result.text:
         return response
@@ -90,10 +74,6 @@ def required_members(spec: EventSpec, event: Event) -> Mapping[str, tuple[str, .
     """Return the members that an agent requires of a changed result; empty if it takes any.
 
     A result without them is that of a program's own tool, and may be replaced by anything.
-
-    Args:
-        spec: The event's row.
-        event: The event that is answered.
     """
     members = spec.result_members.get(getattr(event, "tool_name", ""))
     if not members:

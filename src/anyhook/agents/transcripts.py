@@ -115,11 +115,7 @@ class TranscriptFormat:
 
 
 def get_transcripts(name: str) -> TranscriptFormat | None:
-    """Return how the transcripts of an agent are read; `None` if that is not known.
-
-    Args:
-        name: Name of an agent in the registry.
-    """
+    """Return how the transcripts of an agent are read; `None` if that is not known."""
     path = AGENTS[name].transcripts
     if not path:
         return None
@@ -137,12 +133,7 @@ def transcript_formats() -> dict[str, TranscriptFormat]:
 
 
 def find_lines(directory: Path, pattern: str) -> list[Path]:
-    """Return the files of a pattern in order, and those that were compressed with gzip.
-
-    Args:
-        directory: The directory.
-        pattern: Ends with `.jsonl`.
-    """
+    """Return the files of a pattern in order, and those that were compressed with gzip."""
     return sorted([*directory.glob(pattern), *directory.glob(f"{pattern}.gz")])
 
 
@@ -171,12 +162,8 @@ def read_records(
     """Yield the JSON objects of a file with one per line, each with the number of its line.
 
     A line that is too long, not JSON or not an object is reported and skipped; of the last line
-    that is what a program leaves that was killed.
-
-    Args:
-        path: The file; one that ends with `.gz` is decompressed.
-        problems: Takes what was skipped.
-        is_needless: Returns whether a line can be skipped without parsing it.
+    that is what a program leaves that was killed. A file that ends with `.gz` is decompressed. A
+    line that `is_needless` accepts is skipped without parsing it.
     """
     try:
         file = _open(path)
@@ -301,9 +288,7 @@ def parse_time(text: object) -> float | None:
 def read_small_text(path: Path, limit: int = BUFFER_SIZE) -> str:
     """Return the text of a file next to a transcript; an empty one if there is none.
 
-    Args:
-        path: The file.
-        limit: Bytes that are read of it.
+    At most `limit` bytes of it are read.
     """
     try:
         with open(path, "rb", opener=open_regular) as file:

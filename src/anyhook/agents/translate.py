@@ -38,15 +38,8 @@ _MISSING = object()
 def counterparts(source: AgentSpec, event: str, target: AgentSpec) -> tuple[str, ...]:
     """Return the events of another agent that an event can become.
 
-    Some agents report a tool that failed in the event of all tools, others in one of its own.
-
-    Args:
-        source: The agent that sends the event.
-        event: Canonical name.
-        target: The other agent.
-
-    Returns:
-        Canonical names; none if the other agent has no such event.
+    Some agents report a tool that failed in the event of all tools, others in one of its own. None
+    is returned if the other agent has no such event. All names are canonical.
     """
     if event == FAILED_TOOL and target.tool_failure_event == AFTER_TOOL:
         return (AFTER_TOOL,)
@@ -63,12 +56,7 @@ def decode_any_form(
 ) -> tuple[Event, tuple[Diagnostic, ...]]:
     """Return the event of a payload in any form of an agent, as the agent itself names it.
 
-    Args:
-        agent: The agent that sent the payload.
-        payload: The payload.
-
-    Returns:
-        The event, and what is wrong with the payload (`anyhook.agents.payloads.decode_event`).
+    The second value is what is wrong with the payload.
     """
     form = agent.form_of(payload)
     event, problems = decode_event(form, payload)
@@ -82,16 +70,8 @@ def translate_event(event: Event, source: AgentSpec, target: AgentSpec) -> Event
 
     Tools, their arguments and their results are translated, and so are words like the type of a
     notification. A tool that failed becomes the event that the target has for it. Fields that the
-    target always sends are filled in.
-
-    Args:
-        event: An event of `source`.
-        source: The agent that sent it.
-        target: The other agent.
-
-    Returns:
-        An event that was built in Python. A tool outside the vocabulary keeps its name, and so
-        does an event that the target does not have.
+    target always sends are filled in. A tool outside the vocabulary keeps its name, and so does an
+    event that the target does not have.
     """
     fields = {f: getattr(event, f) for f in event.record_fields if f not in NOT_IN_PAYLOAD}
     name = event.name
@@ -118,9 +98,21 @@ def _translate_tool_event(
 ) -> tuple[str, Fields]:
     """Return the canonical name of the event in the target, and the fields that differ."""
     call = _read_patched_call(call_of(event, source), source, event.cwd)
-    result = _result_of(event, call, source)
+    result = None
+    if isinstance(event, AfterTool):
+        result = read_tool_result(source, call, event.tool_response)
+    elif event.name == FAILED_TOOL:
+        result = read_tool_result(source, call, None, getattr(event, "error", ""))
     shown = _translate_arguments(event, call, source, target)
-    fields = _tool_fields(event, shown, target)
+    fields: Fields = {
+        "tool_name": target.vocabulary.name(shown.tool) or event.tool_name,
+        "tool_input": target.vocabulary.arguments(shown.tool, shown.arguments),
+    }
+    spec = target.by_canonical.get(event.name)
+    is_mcp_tool = event.mcp_context is None and shown.tool.startswith(MCP_PREFIX)
+    if is_mcp_tool and payload_key(target, spec, "mcp_context"):
+        server, _, bare_name = shown.tool.removeprefix(MCP_PREFIX).partition("__")
+        fields["mcp_context"] = {"server_name": server, "tool_name": bare_name}
     tool = target.vocabulary.tools.get(shown.tool)
     has_no_directory = tool is not None and DIRECTORY in tool.without
     if DIRECTORY in shown.arguments and has_no_directory:
@@ -142,12 +134,7 @@ def _translate_tool_event(
 def single_calls(event: Event, agent: AgentSpec) -> list[Event]:
     """Return the events of calls that each change one file, where a tool takes a patch.
 
-    Args:
-        event: An event of `agent`.
-        agent: The agent that sent it.
-
-    Returns:
-        At least one event; the event itself if it is about one file, or has no patch.
+    It is the event itself if that is about one file, or has no patch.
     """
     if not isinstance(event, ToolEvent):
         return [event]
@@ -195,14 +182,7 @@ def views(event: Event, source: AgentSpec) -> list[Event]:
     """Return the events that show a hook each part of an event that it could see only one of.
 
     A prompt may name several addresses where a hook reads one, and a tool may make several edits in
-    one call: a guard has to see each of them.
-
-    Args:
-        event: An event of `source`.
-        source: The agent that sent it.
-
-    Returns:
-        At least one event; the event itself if it has no parts.
+    one call: a guard has to see each of them. An event without parts is returned as it is.
     """
     if not isinstance(event, ToolEvent):
         return [event]
@@ -230,14 +210,8 @@ def translate_payload(
 ) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
     """Return one agent's payload as another one's.
 
-    Args:
-        payload: The payload that the source agent sent.
-        source: The agent that sent it.
-        target: The other agent.
-
-    Returns:
-        The payload, and what is wrong with the original. The generic form also has the original
-        and the name of its agent. An event that the target does not have keeps its name.
+    The second value is what is wrong with the original. The generic form also has the original and
+    the name of its agent. An event that the target does not have keeps its name.
     """
     event, problems = decode_event(source, payload)
     translated = encode_event(target, translate_event(event, source, target))
@@ -251,10 +225,7 @@ def translate_payload(
 def translate_subject(value: Any, old: Mapping[str, str], new: Mapping[str, str]) -> Any:
     """Return a subject in another agent's word; a word without a translation stays.
 
-    Args:
-        value: The subject.
-        old: `EventSpec.subject_aliases` of the agent that it comes from.
-        new: `EventSpec.subject_aliases` of the other agent.
+    `old` and `new` are `EventSpec.subject_aliases` of the two agents.
     """
     if not isinstance(value, str):
         return value
@@ -266,14 +237,7 @@ def translate_subject(value: Any, old: Mapping[str, str], new: Mapping[str, str]
 
 
 def translate_subject_name(subject: str, event: str, source: AgentSpec, target: AgentSpec) -> str:
-    """Return the subject of an event as another agent names it.
-
-    Args:
-        subject: The subject, as `source` names it.
-        event: Canonical name of the event.
-        source: The agent that sent the event.
-        target: The other agent.
-    """
+    """Return the subject of an event as another agent names it."""
     old, new = source.by_canonical.get(event), target.by_canonical.get(event)
     if old is None or new is None:
         return subject
@@ -290,16 +254,9 @@ def translate_answer(
 ) -> tuple[Answer, list[str]]:
     """Return the answer of a hook in another agent's names and forms.
 
-    Args:
-        answer: The answer, for `source`.
-        shown: The event that the hook got, an event of `source`.
-        asked: The event that `target` sent.
-        source: The agent that the hook was written for.
-        target: The agent that the answer is for.
-
-    Returns:
-        The answer, and notes on what is lost. Fields that have no effect in `target` are kept:
-        `anyhook.authoring.degrade.fit` replaces them.
+    `shown` is the event of `source` that the hook got, and `asked` the one that `target` sent. The
+    notes are about what is lost. Fields that have no effect in `target` are kept:
+    `anyhook.authoring.degrade.fit` replaces them.
     """
     notes: list[str] = []
     changes: Fields = {}
@@ -316,12 +273,19 @@ def translate_answer(
             changes["tool_input"] = _translate_tool_input(
                 answer.tool_input, shown, asked, source, target
             )
-            removed = _removed_arguments(answer.tool_input, shown, source)
-            if removed:
+            spec = source.by_canonical.get(shown.name)
+            removed = [key for key in shown.tool_input if key not in answer.tool_input]
+            if removed and spec is not None and spec.replaces_whole_input:
                 notes.append(f"{target.title} cannot take arguments away: {', '.join(removed)}")
         changes |= _translate_tool_output(answer, shown, asked, source, target)
     if answer.tail_tool_call is not None:
-        changes["tail_tool_call"] = _translate_tail_call(answer.tail_tool_call, source, target)
+        tail_call = answer.tail_tool_call
+        call = source.vocabulary.call(tail_call["name"], tail_call["args"])
+        changes["tail_tool_call"] = {
+            **tail_call,
+            "name": target.vocabulary.name(call.tool) or call.tool,
+            "args": target.vocabulary.arguments(call.tool, call.arguments),
+        }
     if answer.tool_config and answer.tool_config.get("allowedFunctionNames"):
         names = answer.tool_config["allowedFunctionNames"]
         translated = [_translate_tool_name(name, source, target) for name in names]
@@ -362,14 +326,6 @@ def _translate_tool_input(
     return {**asked.tool_input, **target.vocabulary.arguments(tool, canonical)}
 
 
-def _removed_arguments(wanted: Mapping[str, Any], shown: ToolEvent, source: AgentSpec) -> list[str]:
-    """Return the arguments that a hook removed by replacing the whole input."""
-    spec = source.by_canonical.get(shown.name)
-    if spec is None or not spec.replaces_whole_input:
-        return []
-    return [key for key in shown.tool_input if key not in wanted]
-
-
 def _translate_tool_output(
     answer: Answer, shown: ToolEvent, asked: ToolEvent, source: AgentSpec, target: AgentSpec
 ) -> Fields:
@@ -397,30 +353,27 @@ def _write_output(target: AgentSpec, call: ToolCall, result: ToolResult) -> Any:
     return output if result.text in "\n".join(all_texts(output)) else result.text
 
 
-def _translate_tail_call(
-    tail_call: Mapping[str, Any], source: AgentSpec, target: AgentSpec
-) -> Fields:
-    call = source.vocabulary.call(tail_call["name"], tail_call["args"])
-    return {
-        **tail_call,
-        "name": target.vocabulary.name(call.tool) or call.tool,
-        "args": target.vocabulary.arguments(call.tool, call.arguments),
-    }
-
-
 # -- tools
 
 
 def call_of(event: ToolEvent, agent: AgentSpec) -> ToolCall:
     """Return the call of an event in canonical words.
 
-    The server of an MCP tool is guessed from the name of the tool if the event does not name it.
+    The server of an MCP tool is guessed from the name of the tool if the event does not name it: it
+    ends at the first separator.
     """
     call = agent.vocabulary.call(event.tool_name, event.tool_input, event.mcp_context)
-    if call.tool != event.tool_name or call.tool in agent.vocabulary.canonical:
+    name = event.tool_name
+    if call.tool != name or name in agent.vocabulary.canonical or name in agent.tools:
         return call
-    name = _guess_mcp_name(event.tool_name, agent)
-    return call if name is None else ToolCall(tool=name, arguments=call.arguments)
+    prefix, _, rest = agent.vocabulary.mcp_name.partition("{server}")
+    separator = rest.partition("{tool}")[0]
+    if not name.startswith(prefix) or name.startswith(MCP_PREFIX):
+        return call
+    server, _, tool = name.removeprefix(prefix).partition(separator)
+    if not server or not tool:
+        return call
+    return ToolCall(tool=f"{MCP_PREFIX}{server}__{tool}", arguments=call.arguments)
 
 
 def _takes_patch(event: ToolEvent, agent: AgentSpec) -> bool:
@@ -430,25 +383,6 @@ def _takes_patch(event: ToolEvent, agent: AgentSpec) -> bool:
 def _translate_tool_name(name: str, source: AgentSpec, target: AgentSpec) -> str:
     """Return a tool as another agent names it; a tool that it does not have keeps its name."""
     return target.vocabulary.name(source.vocabulary.tool(name)) or name
-
-
-def _guess_mcp_name(name: str, agent: AgentSpec) -> str | None:
-    """Return the canonical name of an MCP tool whose server ends at the first separator."""
-    prefix, _, rest = agent.vocabulary.mcp_name.partition("{server}")
-    separator = rest.partition("{tool}")[0]
-    if not name.startswith(prefix) or name.startswith(MCP_PREFIX) or name in agent.tools:
-        return None
-    server, _, tool = name.removeprefix(prefix).partition(separator)
-    return f"{MCP_PREFIX}{server}__{tool}" if server and tool else None
-
-
-def _result_of(event: ToolEvent, call: ToolCall, source: AgentSpec) -> ToolResult | None:
-    """Return the result of the tool; `None` before it has run."""
-    if isinstance(event, AfterTool):
-        return read_tool_result(source, call, event.tool_response)
-    if event.name == FAILED_TOOL:
-        return read_tool_result(source, call, None, getattr(event, "error", ""))
-    return None
 
 
 def _translate_arguments(
@@ -473,19 +407,6 @@ def _translate_arguments(
         if patch is not None:
             arguments = {key: patch}
     return ToolCall(tool=call.tool, arguments=arguments)
-
-
-def _tool_fields(event: ToolEvent, call: ToolCall, target: AgentSpec) -> Fields:
-    fields: Fields = {
-        "tool_name": target.vocabulary.name(call.tool) or event.tool_name,
-        "tool_input": target.vocabulary.arguments(call.tool, call.arguments),
-    }
-    spec = target.by_canonical.get(event.name)
-    is_mcp_tool = event.mcp_context is None and call.tool.startswith(MCP_PREFIX)
-    if is_mcp_tool and payload_key(target, spec, "mcp_context"):
-        server, _, tool = call.tool.removeprefix(MCP_PREFIX).partition("__")
-        fields["mcp_context"] = {"server_name": server, "tool_name": tool}
-    return fields
 
 
 def _make_absolute(path: Any, cwd: str) -> Any:
@@ -527,23 +448,11 @@ def _format_now(_fields: Mapping[str, Any]) -> str:
     return f"{date}.{int(seconds * 1000) % 1000:03d}Z"
 
 
-def _default_mode(_fields: Mapping[str, Any]) -> str:
-    return "default"
-
-
-def _make_turn_id(_fields: Mapping[str, Any]) -> str:
-    return "turn-1"
-
-
-def _no_details(_fields: Mapping[str, Any]) -> Fields:
-    return {}
-
-
 DEFAULTS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "call_id": _make_call_id,
     "now": _format_now,
-    "default_mode": _default_mode,
-    "no_details": _no_details,
-    "turn_id": _make_turn_id,
+    "default_mode": lambda _fields: "default",
+    "no_details": lambda _fields: {},
+    "turn_id": lambda _fields: "turn-1",
 }
 """Name of a default (`AgentSpec.field_defaults`) to a function of the other fields."""

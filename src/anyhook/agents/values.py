@@ -33,6 +33,7 @@ BOOLEAN = ValueKind((bool,), "true or false", False)
 NUMBER = ValueKind((int, float), "a number", 0)
 OBJECT = ValueKind((dict,), "an object", {})
 ARRAY = ValueKind((list,), "a list", [])
+NULL = ValueKind((type(None),), "null")
 ANY = ValueKind((object,), "any value")
 VERDICT = ValueKind((Outcome,), "a verdict")
 LLM_REQUEST = OBJECT.replace(check="check_request")
@@ -46,6 +47,7 @@ VALUE_KINDS = {
     "object": OBJECT,
     "array": ARRAY,
     "any": ANY,
+    "null": NULL,
     "llm_request": LLM_REQUEST,
     "llm_response": LLM_RESPONSE,
     "tool_config": TOOL_CONFIG,
@@ -71,9 +73,7 @@ def has_kind(kind: ValueKind, value: object) -> bool:
 
 def describe_value(value: object) -> str:
     """Return the type of a value for messages: `a string`, `null`; of other types the name."""
-    if value is None:
-        return "null"
-    for kind in (BOOLEAN, STRING, NUMBER, OBJECT, ARRAY):
+    for kind in (NULL, BOOLEAN, STRING, NUMBER, OBJECT, ARRAY):
         if has_kind(kind, value):
             return kind.label
     return type(value).__name__
@@ -88,29 +88,22 @@ def shorten(value: object) -> str:
 def fault_in_object(value: object, members: Mapping[str, tuple[str, ...]]) -> str:
     """Return why a value is not an object with certain members; empty if it is one.
 
-    Args:
-        value: The value.
-        members: Name of a member to its kinds: keys of `VALUE_KINDS`, and `null`.
+    The kinds of a member are keys of `VALUE_KINDS`.
     """
     if not isinstance(value, dict):
         return f"it must be an object with {', '.join(members)}, not {describe_value(value)}"
     for name, kinds in members.items():
         if name not in value:
             return f"{name} is missing"
-        if not any(_is_of_kind(value[name], kind) for kind in kinds):
+        if not any(has_kind(VALUE_KINDS[kind], value[name]) for kind in kinds):
             return f"{name} must be {' or '.join(kinds)}, not {describe_value(value[name])}"
     return ""
-
-
-def _is_of_kind(value: object, kind: str) -> bool:
-    return value is None if kind == "null" else has_kind(VALUE_KINDS[kind], value)
 
 
 def check_members(kind: ValueKind, value: Any) -> tuple[Any, list[str]]:
     """Drop the members of a value that have wrong types.
 
-    Returns:
-        The value with the usable members, and what is wrong with the others.
+    The second value is what is wrong with them.
     """
     if not kind.check:
         return value, []
@@ -125,12 +118,8 @@ def check_answer(
 ) -> tuple[Answer, list[str]]:
     """Drop the fields of an answer of a hook that have wrong types; keep its verdict.
 
-    Args:
-        answer: The answer that a function has returned.
-        words: Words that may stand for a verdict, with the verdict and whether it approves.
-
-    Returns:
-        The answer with the usable fields, and what is wrong with the others.
+    Each of the words stands for a verdict, and for whether it approves. The second value is what is
+    wrong with the fields.
     """
     problems: list[str] = []
     fields: dict[str, Any] = {}

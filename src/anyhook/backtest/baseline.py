@@ -25,10 +25,8 @@ GIT = "git:"
 def baseline_of(subject: BacktestSubject, against: str) -> Iterator[BacktestSubject]:
     """Make another subject available to compare with.
 
-    Args:
-        subject: What is evaluated.
-        against: The path of a hook file or a project, or `git:REVISION`: the subject itself as it
-            was in that revision.
+    `against` is the path of a hook file or a project, or `git:REVISION`: the subject itself as it
+    was in that revision.
 
     Raises:
         UsageError: If there is no such path or revision.

@@ -19,17 +19,13 @@ EXAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class DecisionChange:
-    """An event on which two sides decide differently.
-
-    Attributes:
-        before: The decision of the baseline; `None` if it had no opinion.
-        after: The new decision; `None` if there is none.
-        fields: Names of the fields that differ; `crash` if only one side failed on the event.
-    """
+    """An event on which two sides decide differently."""
 
     before: Decided | None
+    """The decision of the baseline; `None` if it had no opinion, as `after`."""
     after: Decided | None
     fields: tuple[str, ...]
+    """Names of the fields that differ; `crash` if only one side failed on the event."""
 
     @property
     def event(self) -> Decided:
@@ -51,22 +47,13 @@ class DecisionChange:
 
 @dataclass(slots=True)
 class ChangeGroup:
-    """Changes of one kind.
-
-    Attributes:
-        before: Verdict of the baseline.
-        after: New verdict.
-        event: Canonical name of the event.
-        tool: Canonical name of the tool; `None` for other events.
-        hooks: Labels of the hooks that decided, of either side.
-        fields: Names of the fields that differ.
-        changes: The changes, in the order of the source.
-    """
+    """Changes of one kind."""
 
     before: str
     after: str
     event: str
     tool: str | None
+    """Canonical name of the tool; `None` for other events."""
     hooks: tuple[str, ...]
     fields: tuple[str, ...]
     changes: ItemTable[DecisionChange] = field(default_factory=ItemTable)

@@ -11,9 +11,6 @@ def shift_clock(seconds: float) -> None:
     """Let Python's clocks be ahead in this process, for modules that are loaded from now on.
 
     Clocks that measure durations stay, and programs that are started have the real time.
-
-    Args:
-        seconds: By how much.
     """
     real_time, real_time_ns = time.time, time.time_ns
 

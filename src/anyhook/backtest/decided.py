@@ -31,13 +31,8 @@ def decided_of(
 ) -> Decided:
     """Return what is kept of a decision: it holds no secrets.
 
-    Args:
-        row: The recorded event.
-        payload: Its payload.
-        decision: Its decision.
-        hooks: Labels of the hooks with an opinion.
-        reconstructed: The members that it depends on and that were not recorded.
-        crash: The error of the first hook that failed, without secrets.
+    `reconstructed` are the members that it depends on and that were not recorded, `crash` the error
+    of the first hook that failed, without secrets.
     """
     text = longest_text(row.read_stored_payload() if row.redacted else payload)
     if not row.is_redacted:

@@ -23,15 +23,11 @@ RECORDED = "recorded"
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What came of a backtest.
-
-    Attributes:
-        run: The run.
-        comparison: The baseline and the differences; `None` without one, or if it was ended.
-    """
+    """What came of a backtest."""
 
     run: BacktestRun
     comparison: BacktestComparison | None
+    """The baseline and the differences; `None` without a baseline, or if the run was ended."""
 
 
 def evaluate(
@@ -43,13 +39,7 @@ def evaluate(
 ) -> Evaluation:
     """Let hooks decide recorded events, and compare the decisions with those of a baseline.
 
-    Args:
-        store: The history.
-        subject: The hooks.
-        against: The baseline: `recorded`, another hook file or project, `git:REVISION`; empty for
-            none.
-        selection: Which events take part.
-        run_one: Evaluates one subject.
+    `against` is `recorded`, another hook file or project, or `git:REVISION`; empty for none.
 
     Raises:
         UsageError: If there is no such baseline, or hooks cannot be loaded.

@@ -26,26 +26,18 @@ class OutOfTimeError(BaseException):
 
 
 class Failure(NamedTuple):
-    """Why an event is not evaluated again.
-
-    Attributes:
-        seconds: The time limit that it reached; 0 if the process ended.
-        exit_code: With which the process ended; `None` if that is not known.
-        signal: Name of the signal that ended it; empty if none did.
-    """
+    """Why an event is not evaluated again."""
 
     seconds: float = 0.0
+    """The time limit that it reached; 0 if the process ended."""
     exit_code: int | None = None
+    """With which the process ended; `None` if that is not known."""
     signal: str = ""
+    """Name of the signal that ended it; empty if none did."""
 
     @classmethod
     def of_run(cls, error: RunEndedError, limit: float) -> Failure:
-        """Return the failure of a process that has ended.
-
-        Args:
-            error: How it ended.
-            limit: Seconds that an event may take.
-        """
+        """Return the failure of a process that has ended."""
         if error.is_late:
             return cls(limit)
         if error.exit_code >= 0:
@@ -70,12 +62,7 @@ class Failure(NamedTuple):
 
 
 class ExitAnswer(NamedTuple):
-    """What an agent makes of a hook that ended its process without output.
-
-    Attributes:
-        answer: The answer.
-        has_crashed: Whether the hook failed.
-    """
+    """What an agent makes of a hook that ended its process without output."""
 
     answer: Answer
     has_crashed: bool

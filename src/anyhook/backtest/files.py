@@ -102,21 +102,13 @@ KNOWN_EVENTS = frozenset(all_events())
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A part of a file.
-
-    Attributes:
-        file: The file.
-        form: What it is.
-        selection: Which of its events take part.
-        first: First byte of a range of lines, or number of a row group; -1 for a whole file.
-        end: Byte after the range.
-        is_parquet: Whether it is Parquet.
-    """
+    """A part of a file."""
 
     file: StoredFile
     form: Recognized
     selection: Filter
     first: int = -1
+    """First byte of a range of lines, or number of a row group; -1 for a whole file."""
     end: int = -1
     is_parquet: bool = False
 
@@ -209,10 +201,7 @@ def _is_parquet(file: StoredFile) -> bool:
 class _PartReader:
     """Reads the events of one part.
 
-    Args:
-        part: The part.
-        rows: Takes the counts and the problems.
-        wanted: Names of the events that are yielded; `None` for all.
+    `wanted` are the names of the events that are yielded; `None` for all.
     """
 
     def __init__(self, part: FilePart, rows: EventRows, wanted: frozenset[str] | None) -> None:
@@ -357,10 +346,7 @@ class _PartReader:
     def _take(self, row: EventRow, time: float, *, is_unseen: bool) -> bool:
         """Count an event, and return whether it is evaluated.
 
-        Args:
-            row: The event.
-            time: Its Unix timestamp.
-            is_unseen: Whether the agent refused the call before hooks got it.
+        `is_unseen` means that the agent refused the call before hooks got it.
         """
         selection = self._part.selection
         if not takes(selection, row, time):

@@ -53,10 +53,8 @@ NONE = Opinion({})
 class HookFile:
     """The functions of a hook file, called on recorded events.
 
-    Args:
-        path: The file.
-        limit: Seconds that the functions of an event may take; that of the file counts if it is
-            shorter.
+    `limit` is how many seconds the functions of an event may take; that of the file counts if it is
+    shorter.
 
     Raises:
         UsageError: If it is not a hook file, or cannot be imported.
@@ -206,30 +204,18 @@ class HookFile:
 
 
 class _Call(NamedTuple):
-    """A call of a function.
-
-    Attributes:
-        label: Name of the function.
-        seconds: How long it took; `None` if it did not return.
-        crash: What it raised, or why it did not return; empty if it did not fail.
-        answer: Its answer, or what the file answers for a crash.
-    """
+    """A call of a function."""
 
     label: str
     seconds: float | None
+    """How long it took; `None` if it did not return."""
     crash: str
+    """What it raised, or why it did not return; empty if it did not fail."""
     answer: Answer
 
 
 class _Run(NamedTuple):
-    """The functions were called with a payload.
-
-    Attributes:
-        agent: The agent.
-        event: The event of the payload.
-        answer: The answer of all functions.
-        calls: The calls, in order.
-    """
+    """The functions were called with a payload."""
 
     agent: AgentSpec
     event: Event
@@ -289,10 +275,7 @@ def _call(function: HookFunction, event: Any) -> tuple[Answer, BaseException | N
 def describe_error(error: BaseException, file: str) -> str:
     """Return an exception with its text and its line, without secrets.
 
-    Args:
-        error: The exception.
-        file: The hook file. The last line of it that was run is named, or that of another file if
-            none of it was.
+    The last line of the hook file that was run is named, or that of another file if none of it was.
     """
     try:
         text = str(error)

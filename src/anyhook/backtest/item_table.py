@@ -21,11 +21,7 @@ SEGMENT = 2**40
 
 
 class ItemTable(Sequence[T]):
-    """A list of items that takes little memory.
-
-    Args:
-        items: The first ones.
-    """
+    """A list of items that takes little memory."""
 
     def __init__(self, items: Iterable[T] = ()) -> None:
         self._connection = sqlite3.connect("", check_same_thread=False)

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 def load_hooks_of(subject: BacktestSubject, limit: float) -> Evaluator:
     """Load the hooks of a subject, which runs the code of a hook file.
 
-    Args:
-        subject: The hooks.
-        limit: Seconds that an event may take.
+    `limit` is how many seconds an event may take.
 
     Raises:
         UsageError: If they cannot be loaded.

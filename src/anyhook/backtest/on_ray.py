@@ -36,16 +36,12 @@ SETTLE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ShippedSubject:
-    """Hooks with their code, for a machine that has no copy.
-
-    Attributes:
-        subject: The hooks.
-        files: Name of a file, relative to the directory of the hook file, to its content; empty
-            for a project, which must be at the same path on every node.
-    """
+    """Hooks with their code, for a machine that has no copy."""
 
     subject: BacktestSubject
     files: tuple[tuple[str, bytes], ...]
+    """Name of a file, relative to the directory of the hook file, to its content; empty for a
+    project, which must be at the same path on every node."""
 
     @classmethod
     def of(cls, subject: BacktestSubject) -> ShippedSubject:
@@ -73,16 +69,10 @@ class ShippedSubject:
 
 @dataclass(frozen=True, slots=True)
 class ShippedPart:
-    """The events of a part that only this machine can read.
-
-    Attributes:
-        events: Canonical name to number of events.
-        sessions: Their sessions.
-        rows: The events.
-        unseen: Number of calls that are left out.
-    """
+    """The events of a part that only this machine can read."""
 
     events: Counter[str]
+    """Canonical name to number of events."""
     sessions: set[str]
     rows: tuple[EventRow, ...]
     unseen: int = 0
@@ -188,8 +178,7 @@ def _done(answer: Done | str) -> Done:
 def _evaluate(subject: ShippedSubject, timeout: float, number: int, part: Part) -> Done | str:
     """Evaluate a part in the process that this worker keeps for these hooks.
 
-    Returns:
-        The result, or why hooks cannot be loaded or the part cannot be read.
+    A text is why hooks cannot be loaded or the part cannot be read.
     """
     try:
         return next(_pool(subject, timeout).evaluate([(number, part)]))

@@ -45,14 +45,7 @@ _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and c
 
 @dataclass(frozen=True, slots=True)
 class PoolTask:
-    """A part, or a slice of one, on its way.
-
-    Attributes:
-        number: Its position in the source.
-        part: The part.
-        chosen: Which of its sessions.
-        is_second_try: Whether a process has ended on it.
-    """
+    """A part, or a slice of one, on its way."""
 
     number: int
     part: Part
@@ -62,12 +55,7 @@ class PoolTask:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A part that was evaluated.
-
-    Attributes:
-        number: Its position in the source.
-        evaluated: What came out.
-    """
+    """A part that was evaluated."""
 
     number: int
     evaluated: Evaluated
@@ -78,11 +66,7 @@ def evaluate_part(
 ) -> Evaluated:
     """Let hooks decide the events of a part, one session after the other.
 
-    Args:
-        runner: The hooks.
-        part: The events.
-        chosen: Of which sessions.
-        is_sampled: Whether some events are decided again in other circumstances.
+    If it `is_sampled`, some events are decided again in other circumstances.
 
     Raises:
         UsageError, HistoryError, sqlite3.DatabaseError: If the part cannot be read, or the hooks
@@ -108,12 +92,7 @@ def evaluate_part(
 
 
 class _PartEvaluation:
-    """Collects the events of each session of a part, and lets hooks decide them.
-
-    Args:
-        runner: The hooks.
-        is_sampled: Whether some events are decided again in other circumstances.
-    """
+    """Collects the events of each session of a part, and lets hooks decide them."""
 
     def __init__(self, runner: SessionRunner, *, is_sampled: bool) -> None:
         self._runner = runner
@@ -192,10 +171,7 @@ def _iterate(rows: EventRows, part: Part) -> Iterator[EventRow]:
 class Pool:
     """Processes that evaluate the parts of a source with the same hooks.
 
-    Args:
-        subject: The hooks.
-        jobs: Number of processes.
-        timeout: Seconds after which an event counts as timed out.
+    `timeout` is the number of seconds after which an event counts as timed out.
     """
 
     def __init__(self, subject: BacktestSubject, jobs: int, timeout: float) -> None:
@@ -284,12 +260,7 @@ class Pool:
 
 
 class _Worker:
-    """One process.
-
-    Args:
-        subject: The hooks.
-        limit: Seconds that an event may take.
-    """
+    """One process."""
 
     def __init__(self, subject: BacktestSubject, limit: float) -> None:
         self.connection, theirs = _SPAWN.Pipe()

@@ -36,12 +36,6 @@ def load_engine(
     """Load the engine of a project without the recorder of `anyhook history record`.
 
     The recorder answers nothing and would be counted as a hook of the user.
-
-    Args:
-        subject: The project.
-        project: Its directory.
-        rules: The rule set, as `Engine.load` takes it.
-        warm: Whether hook files may be run by a worker.
     """
     engine = Engine.load(
         project,
@@ -62,10 +56,7 @@ def find_engine(
 ) -> LoadedProject:
     """Load the hooks of the one agent that has some in a project.
 
-    Args:
-        subject: The project, without an agent.
-        project: Its directory.
-        preferred_agent: The agent that counts if it has hooks there, whatever others have.
+    The hooks of `preferred_agent` count if it has some there, whatever others have.
 
     Raises:
         UsageError: If several others have hooks.
@@ -84,12 +75,7 @@ def find_engine(
 
 
 class LoadedProject(NamedTuple):
-    """The hooks of a project.
-
-    Attributes:
-        engine: The engine.
-        has_recorder: Whether the recorder was among the hooks and is left out.
-    """
+    """The hooks of a project."""
 
     engine: Engine
     has_recorder: bool
@@ -111,12 +97,9 @@ def _without_recorder(file: LoadedFile) -> LoadedFile:
 class ProjectHooks:
     """The hooks of a project's settings, run on recorded events in a sandbox.
 
-    Commands get the recorded events of every agent in the form of the project's agent.
-
-    Args:
-        subject: The project, at its path in the sandbox.
-        limit: Seconds that an event may take: commands have timeouts of their own, so the process
-            is killed.
+    Commands get the recorded events of every agent in the form of the project's agent. `limit` is
+    how many seconds an event may take: commands have timeouts of their own, so the process is
+    killed.
 
     Raises:
         UsageError: If the project has no hooks of one agent.

@@ -33,11 +33,7 @@ _EVENTS = ("open", "sqlite3.connect")
 
 
 class Reads:
-    """Notes the files and variables that are read in this process within `with` blocks.
-
-    Args:
-        root: Directory of the hook file.
-    """
+    """Notes the files and variables that are read in this process within `with` blocks."""
 
     def __init__(self, root: str) -> None:
         self._root = os.path.join(root, "")
@@ -91,9 +87,8 @@ class Reads:
 class _NotedEnviron(MutableMapping[str, str]):
     """The environment of this process, which notes the variables that are looked up.
 
-    Args:
-        environ: `os.environ`, which also sets the variables that programs inherit.
-        ignored: Directories of code whose lookups do not count.
+    `environ` also sets the variables that programs inherit. Lookups by code in `ignored`
+    directories do not count.
     """
 
     def __init__(self, environ: MutableMapping[str, str], ignored: tuple[str, ...]) -> None:

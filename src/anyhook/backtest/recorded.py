@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecordedBaseline:
-    """What was decided when the events of a selection happened.
-
-    Attributes:
-        title: Whose decisions these are, for people.
-        result: The decisions.
-    """
+    """What was decided when the events of a selection happened."""
 
     title: str
     result: Result
@@ -39,12 +34,7 @@ def recorded_baseline(
 
     A hook file is compared with its own answers if it was recorded on one of the events: others
     have decided, too. Without such answers, and for a project, the decisions of all hooks count.
-
-    Args:
-        history: The store.
-        selection: The events.
-        subject: What was evaluated.
-        after: Its result; both count the same events.
+    `after` is the result of the subject; both count the same events.
     """
     result = Result(after.events, after.sessions)
     if subject.is_project:

@@ -32,19 +32,13 @@ STRICT = ("deny", "stop")
 
 @dataclass(frozen=True, slots=True)
 class BacktestComparison:
-    """A baseline, and what is decided differently.
-
-    Attributes:
-        title: What the baseline is.
-        result: The result of the baseline.
-        changes: The events that are decided differently.
-        groups: The same, grouped, the largest group first.
-    """
+    """A baseline, and what is decided differently."""
 
     title: str
     result: Result
     changes: Sequence[DecisionChange]
     groups: list[ChangeGroup]
+    """The same, grouped, the largest group first."""
 
     @property
     def new_denials(self) -> Sequence[DecisionChange]:
@@ -93,20 +87,14 @@ def report_json(run: BacktestRun, comparison: BacktestComparison | None) -> dict
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """On what decisions depend, except the recorded event: another run may decide otherwise.
-
-    Attributes:
-        sampled: Number of events that were decided again in other circumstances.
-        on: What changed decisions, to the number of them: chance, the time, earlier events.
-        variables: Variables of the environment that hook files read.
-        files: Files that hook files read, without their code.
-        split_sessions: Sessions whose events are in several parts of the files with events.
-    """
+    """On what decisions depend, except the recorded event: another run may decide otherwise."""
 
     sampled: int
     on: dict[str, int]
+    """What changed decisions, to the number of them: chance, the time, earlier events."""
     variables: list[str]
     files: list[str]
+    """Files that hook files read, without their code."""
     split_sessions: int
 
     def to_json(self) -> dict[str, Any]:

@@ -38,22 +38,15 @@ def seconds_of(bucket: int) -> float:
 
 @dataclass(slots=True)
 class Tally:
-    """The results of one hook.
-
-    Attributes:
-        matched: Events that it was run on.
-        outcomes: Verdict to number; a stop without a verdict is `stop`, a failure without one
-            is `crash`.
-        crashed: Events on which it failed.
-        timed_out: Events on which it ran into its timeout.
-        durations: Bucket (`bucket_of`) to number of events.
-    """
+    """The results of one hook."""
 
     matched: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
+    """Verdict to number; a stop without a verdict is `stop`, a failure without one is `crash`."""
     crashed: int = 0
     timed_out: int = 0
     durations: Counter[int] = field(default_factory=Counter)
+    """Bucket (`bucket_of`) to number of events."""
 
     def add(self, other: Tally) -> None:
         """Add the results of further events."""
@@ -64,11 +57,7 @@ class Tally:
         self.durations += other.durations
 
     def percentile(self, share: float) -> float | None:
-        """Return a percentile of the durations in seconds; `None` without events.
-
-        Args:
-            share: 0.5 for the median, 0.95, ….
-        """
+        """Return a percentile of the durations in seconds; `None` without events."""
         total = sum(self.durations.values())
         if not total:
             return None
@@ -83,31 +72,22 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """An event on which hooks had an opinion.
-
-    Attributes:
-        ref: Identifies the event in its source.
-        session: Its session.
-        event: Canonical name.
-        tool: Canonical name of the tool; `None` for other events.
-        text: What it was about, for people: the command, the path, the prompt.
-        decision: The decision without empty fields.
-        hooks: Labels of the hooks with an opinion.
-        reconstructed: Members of the payload that the decision depended on and that were not
-            recorded but made up or inferred, or whose secrets were replaced.
-        crash: The error of the first hook that failed; empty if none did.
-        is_refused: Whether the call was not executed when it happened.
-    """
+    """An event on which hooks had an opinion."""
 
     ref: str
     session: str
     event: str
     tool: str | None
+    """Canonical name of the tool; `None` for other events."""
     text: str
+    """What it was about, for people: the command, the path, the prompt."""
     decision: Mapping[str, Any]
     hooks: tuple[str, ...]
     reconstructed: tuple[str, ...] = ()
+    """Members that the decision depended on and that were made up or inferred, or whose secrets
+    were replaced."""
     crash: str = ""
+    """The error of the first hook that failed; empty if none did."""
     is_refused: bool = False
 
     @property
@@ -128,12 +108,7 @@ class Decided:
 
 
 class Crash(NamedTuple):
-    """A way in which a hook failed.
-
-    Attributes:
-        hook: Label of the hook.
-        error: The exception with its text and its line, or why the hook could not be run.
-    """
+    """A way in which a hook failed."""
 
     hook: str
     error: str
@@ -141,49 +116,36 @@ class Crash(NamedTuple):
 
 @dataclass(slots=True)
 class Result:
-    """The results on some events; those of several parts can be added up.
-
-    Attributes:
-        events: Canonical name of an event to how many there were, whether hooks ran on it or not.
-        sessions: The sessions of these events.
-        hooks: Label of a hook to its results.
-        crashes: In which ways hooks failed, and on how many events.
-        timeouts: Number of events on which a hook ran into its timeout.
-        seconds_waited: How long these events took together.
-        limit: The longest time limit that a hook file reached, in seconds.
-        decided: The events on which hooks had an opinion, in the order of the source.
-        verdicts: Verdict to the number of events that got it.
-        verdict_sessions: Verdict to the sessions with at least one such event.
-        problems: The first problems: what could not be read, each with its file and line, and the
-            events on which hooks ended their process or hung.
-        problem_count: Number of all of them.
-        sampled: Number of events that were decided again in other circumstances.
-        depends: On what decisions depend, except the event, to how many of these they were.
-        reads: The variables and files that hook files read; variables begin with `$`.
-        refused: Verdict to the number of calls that got it and were not executed.
-        unseen: Number of calls that the agent refused before hooks got them; they are left out.
-        split_sessions: Number of sessions whose events are in several parts, so that hooks do not
-            remember the earlier ones.
-    """
+    """The results on some events; those of several parts can be added up."""
 
     events: Counter[str] = field(default_factory=Counter)
+    """Canonical name of an event to how many there were, whether hooks ran on it or not."""
     sessions: set[str] = field(default_factory=set)
     hooks: dict[str, Tally] = field(default_factory=dict)
     crashes: Counter[Crash] = field(default_factory=Counter)
     timeouts: int = 0
     seconds_waited: float = 0.0
     limit: float = 0.0
+    """The longest time limit that a hook file reached, in seconds."""
     decided: list[Decided] | ItemTable[Decided] = field(default_factory=list)
+    """The events on which hooks had an opinion, in the order of the source."""
     verdicts: Counter[str] = field(default_factory=Counter)
     verdict_sessions: dict[str, set[str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    """The first problems: what could not be read, each with its file and line, and the events on
+    which hooks ended their process or hung."""
     problem_count: int = 0
     sampled: int = 0
     depends: Counter[str] = field(default_factory=Counter)
+    """On what decisions depend, except the event, to how many of these they were."""
     reads: set[str] = field(default_factory=set)
+    """The variables and files that hook files read; variables begin with `$`."""
     split_sessions: int = 0
+    """Sessions whose events are in several parts: hooks do not remember the earlier ones."""
     refused: Counter[str] = field(default_factory=Counter)
+    """Verdict to the number of calls that got it and were not executed."""
     unseen: int = 0
+    """Number of calls that the agent refused before hooks got them; they are left out."""
 
     @classmethod
     def of(cls, decided: Iterable[Decided]) -> Result:
@@ -211,12 +173,7 @@ class Result:
         self.crashes[crash if is_kept else Crash(crash.hook, "other errors")] += events
 
     def add_timeouts(self, events: int, seconds: float) -> None:
-        """Count events on which a hook ran into its timeout.
-
-        Args:
-            events: Their number.
-            seconds: How long they took together.
-        """
+        """Count events on which a hook ran into its timeout."""
         self.timeouts += events
         self.seconds_waited += seconds
 
@@ -250,12 +207,7 @@ class Result:
         self.add_problems(other.problems, other.problem_count)
 
     def add_problems(self, first: list[str], count: int) -> None:
-        """Add problems.
-
-        Args:
-            first: The first ones.
-            count: How many there are.
-        """
+        """Add problems."""
         self.problems += first[: MOST_PROBLEMS - len(self.problems)]
         self.problem_count += count
 

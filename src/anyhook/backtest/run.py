@@ -31,22 +31,16 @@ class Executor(Protocol):
 
 @dataclass(slots=True)
 class BacktestProgress:
-    """How far a run is.
-
-    Attributes:
-        parts: Number of parts.
-        done: Number of parts that are done.
-        events: Number of events that are done.
-        seconds: Seconds since the start.
-        seconds_waited: Seconds that events took in this run on which a hook ran into its timeout,
-            of all processes together.
-    """
+    """How far a run is."""
 
     parts: int
     done: int = 0
     events: int = 0
     seconds: float = 0.0
+    """Seconds since the start."""
     seconds_waited: float = 0.0
+    """Seconds that events took in this run on which a hook ran into its timeout, of all processes
+    together."""
 
     @property
     def rate(self) -> float:
@@ -63,21 +57,14 @@ class BacktestProgress:
 
 @dataclass(slots=True)
 class BacktestRun:
-    """The outcome of a run.
-
-    Attributes:
-        subject: What was evaluated.
-        result: The sum over all parts that are done.
-        progress: How far it came.
-        is_complete: Whether all parts are done.
-        timeout: Seconds after which an event counts as timed out.
-    """
+    """The outcome of a run."""
 
     subject: BacktestSubject
     result: Result
     progress: BacktestProgress
     is_complete: bool = True
     timeout: float = TIMEOUT
+    """Seconds after which an event counts as timed out."""
 
 
 def run_backtest(

@@ -45,29 +45,21 @@ SECRETS = "secrets"
 
 
 class DecidedSession(NamedTuple):
-    """What came of a session.
-
-    Attributes:
-        result: The counts of hooks, crashes and timeouts.
-        decided: Number of an event in the session to its decision.
-        problems: Number of an event in the session to what is reported about it.
-        reads: As `SessionResult.reads`.
-        opinions: Number of an event in the session to what hooks made of it.
-    """
+    """What came of a session."""
 
     result: Result
     decided: dict[int, Decided]
+    """By the number of the event in the session, as `problems` and `opinions`."""
     problems: dict[int, str]
     reads: frozenset[str]
+    """As `SessionResult.reads`."""
     opinions: Mapping[int, Opinion]
 
 
 class SessionRunner:
     """Decides sessions with the same hooks, in one sandbox.
 
-    Args:
-        subject: The hooks.
-        limit: Seconds that an event may take.
+    `limit` is how many seconds an event may take.
 
     Raises:
         UsageError: If the hooks cannot be loaded.
@@ -139,15 +131,7 @@ class SessionRunner:
     def sample(
         self, sessions: Sequence[Sequence[EventRow]], before: Sequence[DecidedSession]
     ) -> Counter[str]:
-        """Decide the first events of sessions again in other circumstances.
-
-        Args:
-            sessions: The events of the sessions.
-            before: What came of them.
-
-        Returns:
-            On what decisions depend, and how many of them.
-        """
+        """Return on what decisions depend: decide some events again in other circumstances."""
         sampled: list[Sequence[EventRow]] = []
         expected: list[dict[int, object]] = []
         for rows, decided in zip(sessions, before, strict=True):
@@ -349,16 +333,11 @@ _Dependencies = dict[int, list[str]]
 
 
 class _Question(NamedTuple):
-    """Whether decisions of a session depend on something.
-
-    Attributes:
-        session: Number of the session.
-        names: On what: members that were not recorded, or `SECRETS`.
-        circumstances: How it is decided without them.
-    """
+    """Whether decisions of a session depend on something."""
 
     session: int
     names: tuple[str, ...]
+    """On what: members that were not recorded, or `SECRETS`."""
     circumstances: SessionCircumstances
 
 

@@ -37,17 +37,11 @@ LOADING = -1
 
 @dataclass(frozen=True, slots=True)
 class SessionCircumstances:
-    """How events are decided, if not as they are.
-
-    Attributes:
-        without: Members that are left out of all payloads.
-        has_placeholders: Whether payloads have placeholders for secrets, as they are stored, in
-            place of examples.
-        is_shuffled: Whether the events are decided in another order.
-    """
+    """How events are decided, if not as they are."""
 
     without: tuple[str, ...] = ()
     has_placeholders: bool = False
+    """Whether payloads have placeholders for secrets, as they are stored, and not examples."""
     is_shuffled: bool = False
 
     def payload_of(self, row: EventRow) -> Mapping[str, Any]:
@@ -67,28 +61,19 @@ AS_RECORDED = SessionCircumstances()
 
 @dataclass(slots=True)
 class SessionResult:
-    """What came of the events of a session.
-
-    Attributes:
-        counts: Results of hooks, crashes and timeouts.
-        opinions: Number of an event in the session to what hooks made of it, if they had an opinion
-            or failed or there is something to report.
-        reads: The files and variables that hooks have read, as `Reads.names`.
-        modules: Names of the modules that were loaded for it.
-    """
+    """What came of the events of a session."""
 
     counts: Result
     opinions: dict[int, Opinion] = field(default_factory=dict)
+    """Number of an event in the session to what hooks made of it, if they had an opinion or failed
+    or there is something to report."""
     reads: frozenset[str] = frozenset()
+    """The files and variables that hooks have read, as `Reads.names`."""
     modules: tuple[str, ...] = ()
 
 
 class SessionHooks(NamedTuple):
-    """What is known of the hooks of a subject before they decide anything.
-
-    Attributes:
-        events: Canonical names of the events that they decide.
-    """
+    """What is known of the hooks of a subject before they decide anything."""
 
     events: frozenset[str]
 
@@ -111,44 +96,30 @@ def _load(run: SandboxRun, subject: BacktestSubject, limit: float) -> Evaluator:
 
 @dataclass(frozen=True, slots=True)
 class SessionEvents:
-    """The events of a session on their way to a sandbox.
-
-    Attributes:
-        rows: The events.
-        failures: Number of an event to why it is not decided again.
-        circumstances: How events are decided.
-        paths: Real paths to the paths in the sandbox.
-    """
+    """The events of a session on their way to a sandbox."""
 
     rows: Sequence[EventRow]
     failures: Mapping[int, Failure]
+    """Number of an event to why it is not decided again."""
     circumstances: SessionCircumstances
     paths: Sequence[tuple[str, str]]
+    """Real paths to the paths in the sandbox."""
 
 
 class Batch(NamedTuple):
-    """Sessions that are decided with hooks that are loaded once.
-
-    Attributes:
-        sessions: Their events.
-        clock_shift: Seconds by which the clock is ahead.
-    """
+    """Sessions that are decided with hooks that are loaded once."""
 
     sessions: Sequence[SessionEvents]
     clock_shift: float = 0.0
+    """Seconds by which the clock is ahead."""
 
 
 def decide_sessions(run: SandboxRun, subject: BacktestSubject, limit: float, batch: Batch) -> None:
     """Load hooks, and let them decide sessions, each as if they had just been loaded.
 
     A process decides one session after the other as long as the hooks remember nothing. It ends
-    early if they have written files, because the next session needs the files as they were.
-
-    Args:
-        run: Where the number of each event is noted. It sends each `SessionResult` with its number.
-        subject: The hooks.
-        limit: Seconds that an event may take.
-        batch: The sessions.
+    early if they have written files, because the next session needs the files as they were. `run`
+    notes the number of each event, and sends each `SessionResult` with its number.
 
     Raises:
         UsageError: If the hooks cannot be loaded.
@@ -184,9 +155,6 @@ class _FileState:
 
     What is written is in one file system in memory, which counts its files. Copies are on a disk,
     which other programs use, too.
-
-    Args:
-        is_copied: Whether the files are copies.
     """
 
     def __init__(self, *, is_copied: bool) -> None:

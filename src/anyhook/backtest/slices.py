@@ -25,12 +25,7 @@ SLICES_OF_PROCESS = 32
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Which sessions of a part.
-
-    Attributes:
-        number: Number of the slice.
-        count: How many slices the part has.
-    """
+    """Which sessions of a part."""
 
     number: int = 0
     count: int = 1
@@ -42,24 +37,16 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """The results on a part or a slice of it.
-
-    Attributes:
-        result: What came out. The first slice counts all events of the part.
-        positions: Position in the part of each event on which hooks had an opinion.
-    """
+    """The results on a part or a slice of it."""
 
     result: Result
+    """The first slice counts all events of the part."""
     positions: Sequence[int] = ()
+    """Position in the part of each event on which hooks had an opinion."""
 
 
 def slices_of(parts: int, processes: int) -> list[Slice]:
-    """Return the slices of each part.
-
-    Args:
-        parts: Number of parts.
-        processes: Number of processes.
-    """
+    """Return the slices of each part."""
     count = -(-processes * SLICES_OF_PROCESS // parts) if processes > 1 else 1
     return [Slice(number, count) for number in range(count)]
 

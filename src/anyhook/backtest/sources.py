@@ -39,31 +39,23 @@ class UnreadableEventError(ValueError):
 
 
 class EventRow(NamedTuple):
-    """A recorded event on its way to a hook.
-
-    Attributes:
-        ref: Identifies it in its source.
-        agent: Name of the agent.
-        event: Canonical name.
-        tool: Canonical name of the tool; `None` for other events.
-        session: `AGENT/SESSION`.
-        payload: The payload, or its JSON text.
-        reconstructed: Names of members that were not recorded, with commas between them.
-        redacted: Number of secrets that were replaced.
-        is_refused: Whether the call was not executed.
-        is_redacted: Whether all secrets were; otherwise they are when a decision is kept.
-    """
+    """A recorded event on its way to a hook."""
 
     ref: str
     agent: str
     event: str
     tool: str | None
+    """Canonical name of the tool; `None` for other events."""
     session: str
+    """`AGENT/SESSION`."""
     payload: str | Mapping[str, Any]
+    """The payload, or its JSON text."""
     reconstructed: str | None = None
+    """Names of members that were not recorded, with commas between them."""
     redacted: int = 0
     is_refused: bool = False
     is_redacted: bool = True
+    """Whether all secrets are replaced; otherwise they are when a decision is kept."""
 
     def read_payload(self) -> Mapping[str, Any]:
         """Return the payload as an object, with examples in the place of replaced secrets.
@@ -93,22 +85,15 @@ class EventRow(NamedTuple):
 
 @dataclass(slots=True)
 class EventRows:
-    """The events of a part. The other attributes are complete when `rows` is at its end.
-
-    Attributes:
-        events: Canonical name to number, of all events.
-        sessions: Their sessions.
-        rows: The events with a wanted name, in the order of the source.
-        problems: The first things that could not be read, each with its file and line.
-        problem_count: Number of all of them.
-        unseen: Number of calls that are left out because the agent refused them before hooks got
-            them.
-    """
+    """The events of a part. The other attributes are complete when `rows` is at its end."""
 
     events: Counter[str]
+    """Canonical name to number, of all events."""
     sessions: set[str]
     rows: Iterable[EventRow]
+    """The events with a wanted name, in the order of the source."""
     unseen: int = 0
+    """Number of calls that are left out because the agent refused them before hooks got them."""
     problems: list[str] = field(default_factory=list)
     problem_count: int = 0
 
@@ -134,8 +119,7 @@ class Part(Protocol):
     def read(self, wanted: frozenset[str] | None) -> EventRows:
         """Return the events.
 
-        Args:
-            wanted: Canonical names of the events whose payloads are needed; `None` for all.
+        Payloads are needed of events with a wanted canonical name; `None` for all.
         """
         ...
 
@@ -174,11 +158,7 @@ def may_take(wanted: Filter, session: StoredSession) -> bool:
 def takes(wanted: Filter, row: EventRow, time: float) -> bool:
     """Return whether a filter describes an event that is not in the history.
 
-    Args:
-        wanted: The filter: its time, agent, tool, event, session and words, and whether only
-            refused calls count.
-        row: The event.
-        time: Its Unix timestamp.
+    Its time, agent, tool, event, session and words count, and whether only refused calls do.
     """
     pairs = (
         (wanted.agent, row.agent),
@@ -200,14 +180,7 @@ def takes(wanted: Filter, row: EventRow, time: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPart:
-    """The events of the sessions of the history whose numbers are in a range.
-
-    Attributes:
-        directory: Directory of the history.
-        first: Number of the first session.
-        end: Number after the last one.
-        selection: Which of them take part.
-    """
+    """The events of the sessions of the history whose numbers are in a range."""
 
     directory: str
     first: int

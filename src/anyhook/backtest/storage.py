@@ -33,20 +33,15 @@ BLOCK = 1024**2
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file that holds events.
-
-    Attributes:
-        name: Its path or URI for messages, without credentials.
-        path: Its path in the store.
-        size: Bytes.
-        store: A URI of the store; empty for a file of this machine.
-        is_named: Whether the user named it, and not its directory.
-    """
+    """A file that holds events."""
 
     name: str
+    """Its path or URI for messages, without credentials."""
     path: str
     size: int
+    """Bytes."""
     store: str = ""
+    """A URI of the store; empty for a file of this machine."""
     is_named: bool = False
 
     @property
@@ -95,9 +90,6 @@ def _is_read(name: str) -> bool:
 
 def find_files(place: str) -> Iterator[StoredFile]:
     """Yield the files of a path or URI; of a directory those with a known suffix.
-
-    Args:
-        place: A path, or a URI that `pyarrow.fs` reads.
 
     Raises:
         UsageError: If there is no such file, or it cannot be read.

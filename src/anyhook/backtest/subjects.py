@@ -15,20 +15,15 @@ if TYPE_CHECKING:
 
 
 class Opinion(NamedTuple):
-    """What hooks made of an event.
-
-    Attributes:
-        decision: The decision without empty fields, with its secrets.
-        hooks: Labels of the hooks with an opinion, or that failed.
-        crash: The error of the first hook that failed; empty if none did.
-        problem: What is reported about the event; empty if there is nothing.
-        has_returned: Whether all hooks returned.
-    """
+    """What hooks made of an event."""
 
     decision: Mapping[str, Any]
+    """The decision without empty fields, with its secrets."""
     hooks: tuple[str, ...] = ()
     crash: str = ""
+    """The error of the first hook that failed; empty if none did."""
     problem: str = ""
+    """What is reported about the event; empty if there is nothing."""
     has_returned: bool = True
 
     @property

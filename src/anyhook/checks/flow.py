@@ -49,7 +49,6 @@ class Flow:
     """The statements of a script that print or end something.
 
     Attributes:
-        text: The script.
         statements: What runs when the script starts.
         functions: What its functions do, by name.
     """
@@ -110,13 +109,9 @@ class _Order:
     def follow(
         self, block: list[Statement], text_line: int | None, depth: int, *, is_choice: bool = False
     ) -> _End:
-        """Follow a block.
+        """Follow a block, which may be one of several, at some depth of calls of functions.
 
-        Args:
-            block: Its statements.
-            text_line: The line of text that was printed before it.
-            depth: How many calls of functions led here.
-            is_choice: Whether the block is one of several.
+        The line of text was printed before it.
         """
         for statement in block:
             match statement:
@@ -137,19 +132,15 @@ class _Order:
                         return end
                     text_line = end.text_line
                 case Branch(blocks):
-                    end = self._follow_choices(blocks, text_line, depth)
-                    if not end.goes_on:
-                        return end
-                    text_line = end.text_line
+                    ends = [
+                        self.follow(block, text_line, depth, is_choice=True) for block in blocks
+                    ]
+                    going_on = [end for end in ends if end.goes_on]
+                    if not going_on:
+                        return _End(goes_on=False, text_line=None)
+                    lines = [end.text_line for end in going_on if end.text_line is not None]
+                    text_line = min(lines, default=None)
         return _End(goes_on=True, text_line=text_line)
-
-    def _follow_choices(
-        self, blocks: list[list[Statement]], text_line: int | None, depth: int
-    ) -> _End:
-        ends = [self.follow(block, text_line, depth, is_choice=True) for block in blocks]
-        lines = [end.text_line for end in ends if end.goes_on and end.text_line is not None]
-        goes_on = any(end.goes_on for end in ends)
-        return _End(goes_on=goes_on, text_line=min(lines, default=None))
 
     def _call(self, name: str, text_line: int | None, depth: int) -> _End:
         key = (name, text_line)

@@ -24,8 +24,6 @@ class CheckedHook:
     """A hook, and what its rules need to know.
 
     Attributes:
-        engine: The engine that it is configured in.
-        handler: The hook.
         form: The agent in the form that the hook is written in (`AgentSpec.forms`).
         spec: The event of the hook in that form.
         agent_variables: The variables of the agent that hold paths.
@@ -60,13 +58,10 @@ class CheckedHook:
         *,
         severity: Severity | None = None,
     ) -> Diagnostic:
-        """Return a diagnostic about the hook.
+        """Return a diagnostic about the hook, whose name the message leaves out.
 
-        Args:
-            code: A key of `CODES`.
-            message: What is wrong, without the name of the hook.
-            place: Where; in its settings by default.
-            severity: Its severity; that of the code by default.
+        The code is a key of `CODES`. By default the place is that of the hook, and the severity
+        that of the code.
         """
         label = self.handler.label
         return diagnose(

@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """A hook file.
-
-    Attributes:
-        path: The file.
-        handler: The first hook whose command names it.
-        uses: Its functions.
-    """
+    """A hook file, with the first hook whose command names it, and its functions."""
 
     path: Path
     handler: HandlerSpec

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyhook.expressions import expression
 from anyhook.processes.blocking import run_in_thread
@@ -46,7 +46,6 @@ class ScriptText:
     """A script that an interpreter should read.
 
     Attributes:
-        text: The script.
         path: Its name in messages.
         directories: Where its imports are looked for first; `None` if they are not looked for.
         module_type: Of JavaScript: `module`, `commonjs`, or empty if the syntax decides.
@@ -78,11 +77,7 @@ READABLE = SyntaxReport()
 
 
 def language_of_interpreter(name: str) -> str | None:
-    """Return the language of an interpreter that can check scripts; `None` if it cannot.
-
-    Args:
-        name: Its name without directories.
-    """
+    """Return the language of an interpreter, by its name; `None` if it cannot check scripts."""
     match = _LANGUAGE.match(name)
     return match.lastgroup if match else None
 
@@ -90,9 +85,7 @@ def language_of_interpreter(name: str) -> str | None:
 def check_scripts(interpreter: str, scripts: Sequence[ScriptText]) -> list[SyntaxReport]:
     """Return what an interpreter reports about each script, in their order.
 
-    Args:
-        interpreter: Its absolute path; its name has a language (`language_of_interpreter`).
-        scripts: The scripts.
+    It is an absolute path, whose name has a language (`language_of_interpreter`).
     """
     match language_of_interpreter(os.path.basename(interpreter)):
         case "python":
@@ -142,9 +135,21 @@ def _check_together(argv: list[str], scripts: Sequence[ScriptText]) -> list[Synt
         remaining = scripts[len(reports) :]
         if not remaining:
             break
-        result = _run(argv, json.dumps([_as_json(script) for script in remaining]))
-        answers = result.stdout.splitlines()
-        reports += [_from_json(json.loads(answer)) for answer in answers if answer.endswith("}")]
+        texts = [
+            {
+                "text": script.text,
+                "path": script.path,
+                "directories": script.directories,
+                "type": script.module_type,
+            }
+            for script in remaining
+        ]
+        result = _run(argv, json.dumps(texts))
+        for line in result.stdout.splitlines():
+            if line.endswith("}"):
+                answer = json.loads(line)
+                modules = [(int(at), str(name)) for at, name in answer.get("modules", ())]
+                reports.append(SyntaxReport(answer["problem"], answer["line"], tuple(modules)))
         # An interpreter that ends without an error has answered for every script. A program that
         # has not is not an interpreter of that language.
         if result.error or result.timed_out or result.exit_code == 0:
@@ -153,20 +158,6 @@ def _check_together(argv: list[str], scripts: Sequence[ScriptText]) -> list[Synt
         reports.append(READABLE)
     missing = len(scripts) - len(reports)
     return [*reports, *[READABLE] * missing][: len(scripts)]
-
-
-def _as_json(script: ScriptText) -> dict[str, Any]:
-    return {
-        "text": script.text,
-        "path": script.path,
-        "directories": script.directories,
-        "type": script.module_type,
-    }
-
-
-def _from_json(answer: dict[str, Any]) -> SyntaxReport:
-    modules = [(int(line), str(name)) for line, name in answer.get("modules", ())]
-    return SyntaxReport(answer["problem"], answer["line"], tuple(modules))
 
 
 def _run(argv: list[str], text: str) -> ProcessResult:

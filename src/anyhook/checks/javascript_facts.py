@@ -56,7 +56,15 @@ def javascript_facts(text: str) -> ScriptFacts:
 
 
 def _read_output(text: str, code: str, event: re.Match[str], line: int) -> ScriptOutput:
-    printed = text[event.end() : _end_of_call(code, event.end())]
+    depth = 1
+    end = len(code)
+    # Up to the parenthesis that closes the call.
+    for match in re.compile(r"[()]").finditer(code, event.end()):
+        depth += 1 if match[0] == "(" else -1
+        if depth == 0:
+            end = match.start()
+            break
+    printed = text[event.end() : end]
     is_json = _JSON.match(printed) is not None
     return ScriptOutput(
         line=line,
@@ -66,13 +74,3 @@ def _read_output(text: str, code: str, event: re.Match[str], line: int) -> Scrip
         is_stderr=_STDERR.match(event["print"]) is not None,
         has_decision=_DECISION.search(printed) is not None,
     )
-
-
-def _end_of_call(code: str, start: int) -> int:
-    """Return where the parenthesis closes that was opened in front of a position."""
-    depth = 1
-    for match in re.compile(r"[()]").finditer(code, start):
-        depth += 1 if match[0] == "(" else -1
-        if depth == 0:
-            return match.start()
-    return len(code)

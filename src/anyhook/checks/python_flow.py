@@ -95,7 +95,11 @@ class _Reader:
     def _read_call(self, call: ast.Call) -> list[Statement]:
         name = ast.unparse(call.func)
         if name in _EXITS:
-            return [Exit(call.lineno, _exit_code(call))]
+            argument = call.args[0] if call.args else None
+            code = None
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, int):
+                code = int(argument.value)
+            return [Exit(call.lineno, code)]
         if name in _PRINTS:
             streams = [keyword.value for keyword in call.keywords if keyword.arg == "file"]
             stream = ast.unparse(streams[0]) if streams else name.removesuffix(".write")
@@ -143,13 +147,6 @@ def _calls_in(node: ast.AST) -> Iterator[ast.Call]:
         yield node
     for child in ast.iter_child_nodes(node):
         yield from _calls_in(child)
-
-
-def _exit_code(call: ast.Call) -> int | None:
-    value = call.args[0] if call.args else None
-    if isinstance(value, ast.Constant) and isinstance(value.value, int):
-        return int(value.value)
-    return None
 
 
 def _literal_beginning(value: ast.expr) -> str | None:

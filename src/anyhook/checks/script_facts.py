@@ -17,7 +17,6 @@ class ScriptOutput:
     """A statement that prints.
 
     Attributes:
-        line: Its line.
         text: What it prints, as far as that is written out.
         is_json: Whether it is JSON.
         is_text: Whether it surely is text. Of some values only the running script knows.
@@ -35,12 +34,7 @@ class ScriptOutput:
 
 @dataclass(frozen=True, slots=True)
 class TextBeforeJson:
-    """Text that is printed before JSON.
-
-    Attributes:
-        line: The line that prints the text.
-        json: What prints the JSON.
-    """
+    """Text that is printed before JSON: the line that prints the text, and what prints the JSON."""
 
     line: int
     json: ScriptOutput
@@ -51,7 +45,6 @@ class ScriptFacts:
     """What the text of a script shows.
 
     Attributes:
-        text: The text.
         exit_codes: Exit code to the first line with it; only codes that are written out.
         replies: What prints JSON to standard output.
         texts_before_json: Lines that print text, each with the JSON that follows.

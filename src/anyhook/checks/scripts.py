@@ -13,9 +13,12 @@ from anyhook.agents.printed import parse_object
 from anyhook.agents.spec import Denial
 from anyhook.agents.spec.rules import REFUSED_INPUT
 from anyhook.authoring.inspect import MARK, STOP_FLAG
+from anyhook.checks.flow import facts_of_flow
+from anyhook.checks.javascript_facts import javascript_facts
+from anyhook.checks.python_flow import python_flow
 from anyhook.checks.script_facts import ScriptFacts
-from anyhook.checks.script_languages import facts_of, language_of
 from anyhook.checks.settings import shell_syntax_problem
+from anyhook.checks.shell_flow import shell_flow
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, Severity
 from anyhook.model.events import EVENTS
@@ -37,12 +40,25 @@ POWERLESS = (
 )
 
 
+LANGUAGES = {
+    ".py": "python",
+    ".sh": "shell",
+    ".bash": "shell",
+    ".zsh": "shell",
+    ".js": "javascript",
+    ".mjs": "javascript",
+    ".cjs": "javascript",
+    ".ts": "javascript",
+}
+"""Languages of scripts whose outputs and exit codes are read, by the suffixes of their files."""
+_SHEBANGS = {"python": "python", "sh": "shell", "node": "javascript", "bun": "javascript"}
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedScript:
     """A script that a hook runs, or the command line of the hook.
 
     Attributes:
-        text: The text.
         facts: What the text shows; nothing for a hook file of anyhook and an unknown language.
         path: The file; `None` for the command line.
         language: `python`, `shell` or `javascript`; `None` if it is another one.
@@ -76,6 +92,28 @@ def read_scripts(hook: CheckedHook) -> Iterator[CheckedScript]:
         if language and MARK not in text:
             facts = facts_of(language, text)
         yield CheckedScript(text, facts, path, language)
+
+
+def language_of(path: Path, text: str) -> str | None:
+    """Return the language of a script, by its suffix or its first line."""
+    by_suffix = LANGUAGES.get(path.suffix)
+    if by_suffix or not text.startswith("#!"):
+        return by_suffix
+    first_line = text.partition("\n")[0]
+    for interpreter, language in _SHEBANGS.items():
+        if interpreter in first_line:
+            return language
+    return None
+
+
+def facts_of(language: str, text: str) -> ScriptFacts:
+    """Collect what the text of a script in a language of `LANGUAGES` shows."""
+    match language:
+        case "python":
+            return facts_of_flow(python_flow(text))
+        case "shell":
+            return facts_of_flow(shell_flow(text))
+    return javascript_facts(text)
 
 
 def no_shebang(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:

@@ -64,9 +64,10 @@ class _Reader:
                 statements.append(Branch([inner, []]))
             else:
                 statements += inner
-            is_redirection = _only_redirects(pipeline)
-            if is_redirection:
-                target = _redirected(target, pipeline.elements[0].redirections)
+            first, *others = pipeline.elements
+            # `exec` without a program redirects the rest of the script.
+            if not others and [word.text for word in first.words] == ["exec"]:
+                target = _redirected(target, first.redirections)
             condition = pipeline.operator
         return statements
 
@@ -133,12 +134,6 @@ class _Reader:
                 has_decision=_QUOTED_DECISION.search(printed) is not None,
             )
         ]
-
-
-def _only_redirects(pipeline: Pipeline) -> bool:
-    """Return whether it is `exec` without a program, which redirects the rest of the script."""
-    element = pipeline.elements[0]
-    return len(pipeline.elements) == 1 and [word.text for word in element.words] == ["exec"]
 
 
 def _redirected(target: _Target, redirections: Sequence[Redirection]) -> _Target:

@@ -55,9 +55,6 @@ class StartedScript:
     """A script that a hook starts.
 
     Attributes:
-        hook: The hook.
-        path: The script.
-        text: Its text.
         interpreter: Absolute path of the interpreter that checks it.
         is_named: Whether that is the interpreter that also runs it; else another one of the same
             language, which may find other modules.
@@ -87,7 +84,12 @@ def started_scripts(hook: CheckedHook) -> Iterator[StartedScript]:
         # The paths behind `cd` are relative to a directory that only the shell knows.
         if words and words[0].text in CHANGES_DIRECTORY:
             return
-        start = _start_of([_expand(word, hook, base) for word in words])
+        texts: list[str] = []
+        for word in words:
+            text = expand_variables(word.text, hook.variables, base)
+            # With a `$` in it, a word is not known.
+            texts.append(text if "$" in text else text.replace(LITERAL_DOLLAR, "$"))
+        start = _start_of(texts)
         if start is not None:
             script = _read(hook, start, base)
             if script is not None:
@@ -120,12 +122,6 @@ def _commands_of_line(line: str) -> list[list[Word]]:
         else:
             commands.append(words)
     return commands
-
-
-def _expand(word: Word, hook: CheckedHook, base: Path) -> str:
-    """Return a word with known variables expanded; with a `$` in it, it is not known."""
-    text = expand_variables(word.text, hook.variables, base)
-    return text if "$" in text else text.replace(LITERAL_DOLLAR, "$")
 
 
 def _start_of(words: Sequence[str]) -> _Start | None:

@@ -25,15 +25,8 @@ if TYPE_CHECKING:
 
 def unreadable_scripts(engine: Engine) -> Iterator[Diagnostic]:
     """Report scripts with a syntax error, and modules that Python scripts import in vain."""
-    for interpreter, scripts in _scripts_by_interpreter(engine).items():
-        texts = [_script_text(script) for script in scripts]
-        for script, report in zip(scripts, check_scripts(interpreter, texts), strict=True):
-            yield from _diagnose(script, report)
-
-
-def _scripts_by_interpreter(engine: Engine) -> dict[str, list[StartedScript]]:
-    """Collect the scripts of all hooks, each once for every interpreter that runs it."""
     reader = HookReader(engine)
+    # Each script counts once for every interpreter that runs it.
     scripts: dict[tuple[str, Path], StartedScript] = {}
     for definition in engine.definitions:
         for hook in reader.hooks_of(definition):
@@ -42,16 +35,18 @@ def _scripts_by_interpreter(engine: Engine) -> dict[str, list[StartedScript]]:
     by_interpreter: dict[str, list[StartedScript]] = {}
     for script in scripts.values():
         by_interpreter.setdefault(script.interpreter, []).append(script)
-    return by_interpreter
-
-
-def _script_text(script: StartedScript) -> ScriptText:
-    return ScriptText(
-        text=script.text,
-        path=script.path.name,
-        directories=_module_directories(script),
-        module_type=_module_type(script.path),
-    )
+    for interpreter, group in by_interpreter.items():
+        texts = [
+            ScriptText(
+                text=script.text,
+                path=script.path.name,
+                directories=_module_directories(script),
+                module_type=_module_type(script.path),
+            )
+            for script in group
+        ]
+        for script, report in zip(group, check_scripts(interpreter, texts), strict=True):
+            yield from _diagnose(script, report)
 
 
 def _module_directories(script: StartedScript) -> tuple[str, ...] | None:

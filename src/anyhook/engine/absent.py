@@ -33,15 +33,11 @@ MAX_LABELS = 5
 
 
 class DisabledHooks(Record, kw_only=False):
-    """The hooks that `anyhook disable` removed from settings files.
-
-    Attributes:
-        hooks: The hooks.
-        problems: Why their records cannot be read.
-    """
+    """The hooks that `anyhook disable` removed from settings files."""
 
     hooks: tuple[KeptHook, ...] = ()
     problems: tuple[Diagnostic, ...] = ()
+    """Why their records cannot be read."""
 
     def diagnostics(self) -> Iterator[Diagnostic]:
         """Report every disabled hook, and the problems."""
@@ -102,9 +98,7 @@ def _report_shadow(handler: HandlerSpec) -> Diagnostic:
 def required_events(require: bool | Collection[str], agent: AgentSpec) -> bool | frozenset[str]:
     """Return the events that must have hooks that run, by canonical name.
 
-    Args:
-        require: `True` for any event, `False` for none, or names of events, also the agent's own.
-        agent: The agent.
+    `require` is `True` for any event, `False` for none, or names of events, also the agent's own.
 
     Raises:
         UnknownNameError: If the agent has no such event.
@@ -126,15 +120,9 @@ def check_required(
 ) -> None:
     """Check that the hooks that the host requires run.
 
-    Args:
-        required: `True`: every configured hook must run, and there must be one; canonical names of
-            events: each must have hooks, and all of these must run.
-        agent: The agent.
-        hooks: The hooks of its settings files.
-        disabled: The hooks that were removed from these files.
-        diagnostics: The problems of the engine.
-        runs: Returns whether a handler is switched on and trusted.
-        unrunnable: The required hooks of these that can never run; not evaluated if none are.
+    If `required` is `True`, every configured hook must run, and there must be one. Otherwise each
+    of these events must have hooks, and all of these must run. `unrunnable` is not evaluated if
+    none are required.
 
     Raises:
         RequiredHooksError: With the reasons.

@@ -45,11 +45,7 @@ class GroupedResult(NamedTuple):
 def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> Decision:
     """Combine the results of all handlers of an event. Never raises for what they hold.
 
-    Args:
-        rules: The rule set of the agent.
-        spec: The event under that rule set.
-        event: The event as it was dispatched.
-        results: In plan order, grouped as the plan is.
+    The results are in plan order, grouped as the plan is.
     """
     all_results: list[HandlerResult] = []
     answered: list[GroupedResult] = []
@@ -152,10 +148,8 @@ def _values_of(
 ) -> list[FieldValue]:
     """Return the values of a field in plan order.
 
-    Args:
-        results: Results with an answer.
-        field: Field of the answer.
-        last_replaces: A value of a wrong type, which was decoded as `None`, removes those before.
+    With `last_replaces`, a value of a wrong type, which was decoded as `None`, removes those
+    before.
     """
     values: list[FieldValue] = []
     for group, result in results:

@@ -76,14 +76,8 @@ class RuledDecision(NamedTuple):
 def differences(engine: Engine, event: Event, decision: Decision) -> list[RulesDifference]:
     """Compare a decision with those under the agent's other rule sets.
 
-    Args:
-        engine: The engine that made the decision.
-        event: The event as it was dispatched.
-        decision: The decision.
-
-    Returns:
-        One difference for each rule set that decides otherwise. A handler that runs only under
-        another rule set is named; its answer is not known.
+    Return one difference for each rule set that decides otherwise. A handler that runs only under
+    another rule set is named; its answer is not known.
     """
     changed: list[RulesDifference] = []
     for rules in engine.agent.rule_sets.values():

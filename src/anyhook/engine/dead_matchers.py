@@ -29,11 +29,8 @@ def check_matcher(
 ) -> Diagnostic | None:
     """Report a matcher that matches none of the subjects that are known here, or that is ignored.
 
-    Args:
-        agent: The agent, in the form that the definition is written in.
-        spec: The event of the definition, in that form.
-        definition: The definition.
-        may_match: Returns whether the regular expression of a definition may be evaluated.
+    The agent and the event are in the form that the definition is written in. `may_match` returns
+    whether the regular expression of a definition may be evaluated.
     """
     matcher = compile_matcher(definition.matcher, spec.matcher_style)
     is_rule = bool(_PERMISSION_RULE.fullmatch(definition.matcher or ""))

@@ -32,7 +32,12 @@ from anyhook.engine.combine import combine
 from anyhook.engine.guard import SharedGuard, TrustGuard
 from anyhook.engine.host import host_diagnostics
 from anyhook.engine.messages import MessageChannel
-from anyhook.engine.observers import OWN_SESSIONS, Observations, report_closed
+from anyhook.engine.observers import (
+    OWN_SESSIONS,
+    Observations,
+    observers_of_unmatched,
+    report_closed,
+)
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
 from anyhook.engine.run import run_plan, withhold_safely
 from anyhook.engine.unmatched_tools import ProgramTool, UnmatchedTools
@@ -650,27 +655,26 @@ class Engine:
     async def decide(self, event: Event) -> Decision:
         """Decide an event like `dispatch`, but leave it to the caller to report its problems."""
         self._check_dispatch(event)
-        if not self._observers:
-            problems, plan = self._plan_now(event)
+        problems = self._reload_if_stale() if self._watch else ()
+        plan = self.plan(event)
+        observers = self._observers
+        if observers and not plan.groups:
+            observers, failures = observers_of_unmatched(observers, self.agent, event)
+            problems = (*problems, *failures)
+        if not observers:
             if not plan.groups and not problems:
                 return NO_DECISION
             return await self._run(event, plan, problems, {})
         event = self.complete(event)
-        observations = Observations(self._observers, self.agent, event)
+        observations = Observations(observers, self.agent, event)
         decision: Decision | None = None
         try:
-            problems, plan = self._plan_now(event)
             decision = await self._run(event, plan, problems, observations.variables)
         finally:
             observations.finish(decision)
         if not observations.problems:
             return decision
         return replace(decision, diagnostics=(*observations.problems, *decision.diagnostics))
-
-    def _plan_now(self, event: Event) -> tuple[tuple[Diagnostic, ...], Plan]:
-        """Return the new problems of settings that were read again, and the plan of an event."""
-        problems = self._reload_if_stale() if self._watch else ()
-        return problems, self.plan(event)
 
     async def _run(
         self,

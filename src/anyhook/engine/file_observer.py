@@ -22,9 +22,6 @@ class FileObserver:
     """Keeps what a hook file loads in this process, while it is loaded and when it is called.
 
     The same file may be a hook in the settings of a project, whose trust is bound to that.
-
-    Args:
-        hook_file: The hook file.
     """
 
     def __init__(self, hook_file: str | os.PathLike[str]) -> None:

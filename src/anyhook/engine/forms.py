@@ -26,12 +26,7 @@ def match_names_in_form(
 ) -> tuple[str | None, ...]:
     """Return the names that the matchers of a form are applied to.
 
-    Args:
-        agent: The agent.
-        rules: Its rule set.
-        event: Canonical name of the event.
-        subject: The subject of the event, as the agent itself names it.
-        form: Name of the form; empty for the agent itself.
+    The subject is the agent's own name of it. The form is empty for the agent itself.
     """
     form_agent = agent.form(form)
     spec = form_rules(agent, rules, form).by_canonical.get(event)
@@ -47,11 +42,7 @@ def match_names_in_form(
 def answer_from_form(agent: AgentSpec, form: str, event: Event, answer: Answer) -> Answer:
     """Return the answer of a hook of a form as an answer for the agent itself.
 
-    Args:
-        agent: The agent.
-        form: Name of the form; empty for the agent itself.
-        event: The event, as the agent itself sends it.
-        answer: The answer of the hook.
+    The event is the one that the agent itself sends. The form is empty for the agent itself.
     """
     if not form:
         return answer

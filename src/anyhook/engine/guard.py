@@ -44,11 +44,7 @@ class TrustGuard:
     only if its definition was trusted. Store and files are checked again each time, so that
     neither a change nor a revocation is missed.
 
-    Args:
-        agent: Has the layers that need trust.
-        project: Directory of the project.
-        store: What the user has trusted; `None` trusts everything, for a single run.
-        definitions: The definitions that there are.
+    Without a store it trusts everything, for a single run.
     """
 
     def __init__(
@@ -79,8 +75,7 @@ class TrustGuard:
     def variables(self, cwd: Path | None = None) -> dict[str, str]:
         """Return the variables that hold paths: the agent's, and those that the shim sets.
 
-        Args:
-            cwd: Where the command runs; by default the directory of the project.
+        The command runs in `cwd`, by default the directory of the project.
         """
         root = find_root(self._project)
         paths = {"project_dir": self._project, "cwd": cwd or self._project, "root": root}
@@ -176,12 +171,7 @@ class TrustGuard:
         return all(id(handler) in self._trusted for handler in definition.handlers)
 
     def withhold(self, handler: HandlerSpec, cwd: str = "") -> HandlerResult | None:
-        """Return the result of a handler that must not run, or `None` if it may.
-
-        Args:
-            handler: The handler.
-            cwd: Where it would run.
-        """
+        """Return the result of a handler that must not run, or `None` if it may."""
         if self._store is None or handler.layer not in self._agent.needs_trust:
             return None
         self._refresh()
@@ -303,28 +293,21 @@ def _withheld(handler: HandlerSpec, diagnostic: Diagnostic) -> HandlerResult:
 
 
 class _ElsewhereCheck(Record, kw_only=False):
-    """Which files a command names in another directory than the project's.
-
-    Attributes:
-        subject: The handler, as it is trusted.
-        untrusted: A file that was not trusted; `None` if there is none.
-        identities: Everything whose appearance or change may change that.
-    """
+    """Which files a command names in another directory than the project's."""
 
     subject: TrustSubject
+    """The handler, as it is trusted."""
     untrusted: Path | None
+    """A file that was not trusted; `None` if there is none."""
     identities: Mapping[str, FileIdentity]
+    """Everything whose appearance or change may change that."""
 
     def is_stale(self) -> bool:
         return any(identity_of(path) != identity for path, identity in self.identities.items())
 
 
 class SharedGuard:
-    """A guard that may be used from several threads.
-
-    Args:
-        guard: A guard that nothing else uses.
-    """
+    """A guard that may be used from several threads."""
 
     def __init__(self, guard: TrustGuard) -> None:
         self._guard = guard

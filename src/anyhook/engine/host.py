@@ -20,11 +20,7 @@ _SIGCHLD_IGNORED = (
 
 
 def host_diagnostics(environ: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Yield the problems of the process that embeds the engine.
-
-    Args:
-        environ: The environment that commands inherit.
-    """
+    """Yield the problems of the process that embeds the engine."""
     if signal.getsignal(getattr(signal, "SIGCHLD", signal.SIGTERM)) is signal.SIG_IGN:
         yield diagnose("exit-code-lost", _SIGCHLD_IGNORED)
     names = controlling(environ)

@@ -27,9 +27,7 @@ def discard(_text: str) -> None:
 class MessageChannel:
     """Delivers messages to the host, and each problem only once.
 
-    Args:
-        on_message: Receives each message as a string; by default the logger `anyhook` receives
-            them at level WARNING.
+    By default the logger `anyhook` receives them at level WARNING.
     """
 
     def __init__(self, on_message: Callable[[str], object] | None = None) -> None:

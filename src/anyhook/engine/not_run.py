@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NotRun:
-    """A hook that is configured on an event and did not run.
-
-    Attributes:
-        handler: The hook.
-        reason: Why it did not run.
-    """
+    """A hook that is configured on an event and did not run."""
 
     handler: HandlerSpec
     reason: str
@@ -36,17 +31,13 @@ class NotRun:
 
 @dataclass(frozen=True, slots=True)
 class NotDecided:
-    """Why a decision is not decided.
-
-    Attributes:
-        text: How many hooks were not run, why, and whether the agent would run them.
-        hooks: The hooks, each with its reason.
-        remedy: The command line with which the user reviews and trusts them.
-    """
+    """Why a decision is not decided."""
 
     text: str
+    """How many hooks were not run, why, and whether the agent would run them."""
     hooks: tuple[NotRun, ...]
     remedy: str
+    """The command line with which the user reviews and trusts them."""
 
 
 def why_not_decided(engine: Engine, decision: Decision) -> NotDecided | None:
@@ -95,13 +86,7 @@ def _agent_would_run_one(engine: Engine, withheld: tuple[HandlerResult, ...]) ->
 
 
 def hooks_that_did_not_run(engine: Engine, event: Event, decision: Decision) -> list[NotRun]:
-    """Return every hook that is configured on an event and has no result in its decision.
-
-    Args:
-        engine: The engine with the hooks.
-        event: The event as it was dispatched.
-        decision: The decision of the engine.
-    """
+    """Return every hook that is configured on an event and has no result in its decision."""
     ran = {id(result.handler) for result in decision.results}
     ran_by_identity = {result.handler.identity: result.handler for result in decision.results}
     not_run: list[NotRun] = []

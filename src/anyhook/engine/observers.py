@@ -40,6 +40,20 @@ class EventObservation(Protocol):
 class Observer(Protocol):
     """Observes the events of an engine. It is called on the event loop, so it must be quick."""
 
+    def observe_unmatched(self, agent: AgentSpec, event: Event) -> bool:
+        """Take note of an event on which no hook runs.
+
+        Most events of a session are such events, so this must take microseconds.
+
+        Args:
+            agent: The agent whose hooks decide.
+            event: The event as it was dispatched, which may lack its time and directory.
+
+        Returns:
+            Whether to call `observe`, too, with the completed event.
+        """
+        ...
+
     def observe(self, agent: AgentSpec, event: Event) -> EventObservation | None:
         """Begin to observe an event.
 
@@ -73,14 +87,23 @@ def report_closed(observers: Iterable[Observer], agent: AgentSpec) -> None:
             _log.warning("%s", _report(observer, error).message)
 
 
-class Observations:
-    """The observations of one event by all observers.
+def observers_of_unmatched(
+    observers: Iterable[Observer], agent: AgentSpec, event: Event
+) -> tuple[list[Observer], tuple[Diagnostic, ...]]:
+    """Return the observers that observe an event on which no hook runs, and their problems."""
+    interested: list[Observer] = []
+    problems: tuple[Diagnostic, ...] = ()
+    for observer in observers:
+        try:
+            if observer.observe_unmatched(agent, event):
+                interested.append(observer)
+        except Exception as error:  # noqa: BLE001 - an observer must not cost a host its decision
+            problems = (*problems, _report(observer, error))
+    return interested, problems
 
-    Args:
-        observers: The observers, in the order in which they are called.
-        agent: The agent whose hooks decide.
-        event: The event.
-    """
+
+class Observations:
+    """The observations of one event by all observers."""
 
     def __init__(self, observers: Iterable[Observer], agent: AgentSpec, event: Event) -> None:
         self.problems: list[Diagnostic] = []

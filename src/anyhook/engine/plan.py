@@ -23,18 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The ordered handlers of one event, without duplicates.
-
-    Attributes:
-        groups: The handlers of a group run in order, and each sees the changes of those before it.
-            The groups run in parallel.
-        diagnostics: Matchers that were not evaluated because that can take exponential time.
-        is_final: Whether every matcher could be evaluated, so that the plan may be cached.
-    """
+    """The ordered handlers of one event, without duplicates."""
 
     groups: Groups = ()
+    """The handlers of a group run in order, and each sees the changes of those before it. The
+    groups run in parallel."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    """Matchers that were not evaluated because that can take exponential time."""
     is_final: bool = field(default=True, compare=False)
+    """Whether every matcher could be evaluated, so that the plan may be cached."""
 
     @property
     def handlers(self) -> tuple[HandlerSpec, ...]:
@@ -61,22 +58,17 @@ def make_plan(
     same identity one runs: the first, unless a later one comes from a layer with more authority.
     So a project cannot put its own version in front of a hook of the user or the system.
 
-    Args:
-        agent: Has the order and the authority of layers.
-        rules: How matchers are read, and which handlers are the same.
-        definitions: All definitions, each layer's in file order.
-        event: Canonical name of the event.
-        subject: The value that matchers see; `None` if the event has none.
-        is_on: Returns whether a handler is switched on.
-        may_match: Returns whether the regular expression of a definition may be evaluated. An
-            untrusted one can take exponential time; it counts as a match instead.
+    The definitions of each layer are in file order. The event is its canonical name; the subject is
+    the value that matchers see, `None` if the event has none. `is_on` returns whether a handler is
+    switched on, and `may_match` whether the regular expression of a definition may be evaluated: an
+    untrusted one can take exponential time; it counts as a match instead.
     """
     matching = _find_matching(
         agent, rules, definitions, event, subject=subject, may_match=may_match
     )
     matched = matching.definitions
     # Sorting is stable: definitions of a layer stay in file order.
-    matched.sort(key=lambda definition: agent.layer_rank(definition.layer))
+    matched.sort(key=lambda definition: agent.layer_ranks[definition.layer])
     if rules.one_handler_per_name:
         matched = _keep_first_of_name(matched)
     spec = rules.by_canonical[event]

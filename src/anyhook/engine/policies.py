@@ -44,12 +44,7 @@ def combine_field(
 ) -> None:
     """Set a field of a decision by the policy that the event has for it.
 
-    Args:
-        rules: The rule set.
-        spec: The event.
-        draft: The decision.
-        field: Field of the answers.
-        values: Its values in plan order; at least one.
+    The values are in plan order; there is at least one.
     """
     policy_name = spec.field_policies.get(field)
     if policy_name is None:
@@ -207,11 +202,8 @@ def _blame_members(
 ) -> None:
     """Set the blame of every member of an object.
 
-    Args:
-        draft: The decision.
-        field: Its field.
-        values_of: Path of a member to its values in plan order.
-        own_values: Path of a member to its value in the event.
+    `values_of` maps the path of a member to its values in plan order, and `own_values` to its value
+    in the event.
     """
     for path, values in values_of.items():
         winner = values[-1]

@@ -40,10 +40,8 @@ class Recorder:
     What it cannot write is lost, which is logged once a minute at most; the decision is not
     affected.
 
-    Args:
-        project: Directory of the project.
-        variables: Variables that commands may name their files with.
-        directory: Directory of the history; by default `history` in the user's data directory.
+    Commands may name their files with the variables. The directory is that of the history; by
+    default `history` in the user's data directory.
     """
 
     def __init__(
@@ -59,6 +57,10 @@ class Recorder:
         self._files: dict[int, tuple[HandlerSpec, str | None]] = {}
         self._has_failed = False
 
+    def observe_unmatched(self, _agent: AgentSpec, _event: Event) -> bool:
+        """Record events on which no hook runs, too."""
+        return True
+
     def observe(self, agent: AgentSpec, event: Event) -> _Recording:
         """Begin to record an event."""
         return _Recording(self, agent, event)
@@ -66,10 +68,7 @@ class Recorder:
     def record(self, agent: AgentSpec, event: Event, decision: Decision | None) -> None:
         """Append an event with its decision to the journal.
 
-        Args:
-            agent: The agent whose hooks decided.
-            event: The completed event.
-            decision: The decision; `None` if there is none, because the dispatch was canceled.
+        The decision is `None` if the dispatch was canceled.
         """
         record = event_record(
             agent.name,

@@ -40,12 +40,7 @@ REPLACED_INPUT: Changes = {**CHANGES, "tool_input": replace_value}
 async def run_plan(plan: Plan, context: HookContext) -> Results:
     """Run every handler of a plan.
 
-    Args:
-        plan: The groups of handlers.
-        context: The event and what handlers need.
-
-    Returns:
-        The results in plan order, independent of the order in which handlers finished.
+    The results are in plan order, independent of the order in which handlers finished.
     """
     if len(plan.groups) == 1:
         return (await _run_group(plan.groups[0], context),)
@@ -137,13 +132,7 @@ async def _run_in_form(context: HookContext, handler: HandlerSpec) -> HandlerRes
 def withhold_safely(
     withhold: Callable[[HandlerSpec, str], HandlerResult | None], cwd: str, handler: HandlerSpec
 ) -> HandlerResult | None:
-    """Ask a guard whether a handler may run; one that the guard cannot judge does not run.
-
-    Args:
-        withhold: Returns the result of a handler that must not run, or `None` if it may.
-        cwd: Working directory of the handler.
-        handler: The handler.
-    """
+    """Ask a guard whether a handler may run; one that the guard cannot judge does not run."""
     try:
         return withhold(handler, cwd)
     except Exception as error:  # noqa: BLE001 - a handler that cannot be judged does not run

@@ -46,15 +46,11 @@ DEEDS = {
 
 @dataclass(frozen=True, slots=True)
 class ToolKind:
-    """What a tool does, in canonical words.
-
-    Attributes:
-        tool: Canonical name.
-        renamed: Names of its main arguments to the canonical ones, where they differ.
-    """
+    """What a tool does, in canonical words."""
 
     tool: str
     renamed: Mapping[str, str] = field(default_factory=dict)
+    """Names of its main arguments to the canonical ones, where they differ."""
 
     def describe(self, agent: AgentSpec) -> str:
         """Return what the tool does, as the end of a sentence: `is a shell`."""
@@ -73,10 +69,8 @@ class ToolKind:
 def find_kind(agent: AgentSpec, name: str, arguments: Collection[str]) -> ToolKind | None:
     """Return what a tool does if that is plain; `None` if it is not.
 
-    Args:
-        agent: The agent whose hooks are loaded.
-        name: The program's name of the tool; of a tool of an MCP server, also `mcp__SERVER__TOOL`.
-        arguments: The names of its arguments, as the program names them.
+    Names of the tool and of its arguments are the program's; the name of a tool of an MCP server
+    may also be `mcp__SERVER__TOOL`.
     """
     if name.startswith(MCP_PREFIX):
         name = name.rpartition("__")[2]
@@ -96,9 +90,7 @@ def find_kind(agent: AgentSpec, name: str, arguments: Collection[str]) -> ToolKi
 def match_arguments(tool: str, arguments: Collection[str]) -> ToolKind | None:
     """Return the kind with the arguments to rename; `None` if the arguments do not fit the tool.
 
-    Args:
-        tool: A canonical tool.
-        arguments: The names of the arguments, as the program names them.
+    The names of the arguments are the program's.
     """
     main_arguments = MAIN_ARGUMENTS.get(tool) or READS.get(tool)
     if main_arguments is None:

@@ -60,24 +60,20 @@ class HookSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProgramTool:
-    """A tool of the program.
-
-    Attributes:
-        name: The program's name of it.
-        shown_name: The name that matchers see.
-        canonical: The canonical name; a name of its own if the tool is outside the vocabulary.
-        arguments: The names of its arguments: the canonical ones, where the program gives these.
-        renamed: The program's names of arguments to the canonical ones that it gives them.
-        has_options: Whether the program can name its tools with `tools=`. Otherwise it builds
-            events itself.
-    """
+    """A tool of the program."""
 
     name: str
+    """The program's name of it."""
     shown_name: str
+    """The name that matchers see."""
     canonical: str
+    """The canonical name; a name of its own if the tool is outside the vocabulary."""
     arguments: Collection[str] = ()
+    """The names of its arguments: the canonical ones, where the program gives these."""
     renamed: Mapping[str, str] = field(default_factory=dict)
+    """The program's names of arguments to the canonical ones that it gives them."""
     has_options: bool = False
+    """Whether the program can name its tools with `tools=`. Otherwise it builds events itself."""
 
     @property
     def is_of_mcp_server(self) -> bool:
@@ -86,23 +82,15 @@ class ProgramTool:
 
 
 class _Problem(Record, kw_only=False):
-    """Why no hook applies to a tool, or reads its arguments.
-
-    Attributes:
-        diagnostic: The problem.
-        is_escape: Whether a hook guards such tools, so that this one escapes it.
-    """
+    """Why no hook applies to a tool, or reads its arguments."""
 
     diagnostic: Diagnostic
     is_escape: bool
+    """Whether a hook guards such tools, so that this one escapes it."""
 
 
 class UnmatchedTools:
-    """Finds the tools of a program that no hook of an engine applies to.
-
-    Args:
-        engine: Has the hooks.
-    """
+    """Finds the tools of a program that no hook of an engine applies to."""
 
     def __init__(self, engine: HookSource) -> None:
         self._engine = engine
@@ -119,10 +107,6 @@ class UnmatchedTools:
 
     def check(self, tool: ProgramTool, channel: MessageChannel) -> None:
         """Report a tool that no hook applies to, once.
-
-        Args:
-            tool: The tool.
-            channel: Receives the message.
 
         Raises:
             RequiredHooksError: If the program requires hooks, and a hook guards what this tool
@@ -142,11 +126,6 @@ class UnmatchedTools:
 
     def report_slip(self, text: str, shown_name: str, channel: MessageChannel) -> None:
         """Report, once, that a program names a tool or an argument that does not exist.
-
-        Args:
-            text: What is wrong.
-            shown_name: The name that matchers would see for the tool.
-            channel: Receives the message.
 
         Raises:
             RequiredHooksError: If the program requires hooks, and one listens to that name.

@@ -39,14 +39,7 @@ def unrunnable_hooks(
     A matcher that names an unknown tool may mean a tool of the host; it is reported if it is a slip
     (a name of another agent, or close to a name of this one).
 
-    Args:
-        hooks: The hooks of the settings files.
-        rules: The rule set.
-        required: Whether all hooks are required, or the events whose hooks are.
-        location: The project, and the environment that commands inherit.
-        guard: Has the variables of the agent, and decides which matchers may be evaluated.
-        services: What the host has set up.
-        runs: Returns whether a handler is switched on and trusted.
+    `runs` returns whether a handler is switched on and trusted.
     """
     agent = hooks.agent
     for definition in hooks.definitions:

@@ -31,11 +31,7 @@ def set_verdict(
 ) -> None:
     """Set the outcome, the stop and the reason of a decision.
 
-    Args:
-        rules: The rule set.
-        spec: The event.
-        draft: The decision.
-        results: The results that hold an answer, in plan order.
+    The results hold an answer and are in plan order.
     """
     if spec.combines_replies:
         _decide_by_replies(rules, spec, draft, results)
@@ -202,11 +198,7 @@ def _effective_reasons(
 ) -> list[Blame]:
     """Return the reasons that the decision shows, by the event's `reason_policy`.
 
-    Args:
-        spec: The event.
-        results: All results that hold an answer.
-        stoppers: Those that stop.
-        carriers: Those that carry the outcome.
+    The stoppers are the results that stop, and the carriers those that carry the outcome.
     """
     if spec.reason_policy == "all":
         return _blame_reasons(stoppers, _stop_reason) or _blame_reasons(results, _reason)

@@ -28,17 +28,12 @@ KEPT = 1000
 
 @dataclass(eq=False)
 class Job:
-    """A handler to run in the background.
-
-    Attributes:
-        name: Its name, for the thread.
-        run: Runs it to its end.
-        fail: Makes its result from an error.
-    """
+    """A handler to run in the background."""
 
     name: str
     run: Callable[[], Awaitable[HandlerResult]]
     fail: Callable[[str], HandlerResult]
+    """Makes its result from an error."""
     _scope: anyio.CancelScope | None = None
     _loop: asyncio.AbstractEventLoop | None = None
     _started: threading.Event = field(default_factory=threading.Event)
@@ -129,11 +124,7 @@ class Background:
     def wait(self, timeout: float) -> bool:
         """Wait until everything has ended.
 
-        Args:
-            timeout: Seconds to wait at most.
-
-        Returns:
-            Whether everything has.
+        Wait at most `timeout` seconds, and return whether everything has.
         """
         deadline = time.monotonic() + timeout
         for thread in self._threads():

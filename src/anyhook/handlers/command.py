@@ -138,8 +138,7 @@ def command_environment(
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the whole environment of a command: inherited, set by the agent, set by the hook.
 
-    Returns:
-        The environment, and the names of variables whose values had to be changed to be valid.
+    Also return the names of variables whose values had to be changed to be valid.
     """
     env, repaired = context.environ(handler.layer)
     services, env_file = context.services, context.agent.env_file

@@ -144,8 +144,7 @@ class HookContext:
     def environ(self, layer: Layer) -> tuple[dict[str, str], tuple[str, ...]]:
         """Return what the commands of a layer inherit, with the variables that the agent sets.
 
-        Returns:
-            The variables, and the names of those whose values had to be changed to be valid.
+        Also return the names of those whose values had to be changed to be valid.
         """
         if layer not in self._environs:
             self._environs[layer] = self._make_environ(layer)

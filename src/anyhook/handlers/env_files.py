@@ -24,17 +24,13 @@ MAX_SIZE = 16 * 1024 * 1024
 
 
 class FileKey(NamedTuple):
-    """Whose file it is.
-
-    Attributes:
-        session: The session.
-        event: Canonical name of the event.
-        hook: Identity of the hook.
-    """
+    """Whose file it is."""
 
     session: str
     event: str
+    """Canonical name of the event."""
     hook: tuple[object, ...]
+    """Identity of the hook."""
 
 
 class EnvFiles:
@@ -55,10 +51,7 @@ class EnvFiles:
     def variables(self, rules: EnvFileRules, key: FileKey, dispatch: float) -> dict[str, str]:
         """Return the variable that names the file of a hook; empty if the event has none.
 
-        Args:
-            rules: Which events have files.
-            key: The hook.
-            dispatch: Identifies the dispatch, so that old files are cleared once for each.
+        `dispatch` identifies the dispatch, so that old files are cleared once for each.
         """
         if key.event not in rules.events:
             return {}

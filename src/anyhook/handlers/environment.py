@@ -79,11 +79,9 @@ class Redaction(Record, kw_only=False):
 class Inheritance:
     """What commands inherit of the host's environment.
 
-    Args:
-        environ: The environment; its current values count.
-        redactions: Which variables the commands of a layer do not inherit.
-        rules: The agent's rules for that; `None` if it has none.
-        stripped_prefixes: Prefixes of names that no command inherits.
+    The current values of the environment count. `redactions` are the variables that the commands of
+    a layer do not inherit, by the agent's rules for that; no command inherits names with the
+    stripped prefixes.
     """
 
     def __init__(
@@ -129,10 +127,8 @@ def add_variables(env: dict[str, str], own: Mapping[str, str], *, expands: bool 
     of a hook's own variables does not matter. Two kinds are left out: variables that change the
     shell itself, and an empty `PATH`, which makes a shell search the working directory.
 
-    Args:
-        env: What the hook inherits; changed in place.
-        own: Its own variables, as they are configured.
-        expands: Whether references in values are resolved; otherwise values are literal.
+    `env` is changed in place. `expands` is whether references in values are resolved; otherwise
+    values are literal.
     """
     values: dict[str, str] = {}
     for name, text in own.items():
@@ -158,12 +154,8 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
 def sanitize_env(variables: dict[str, str], names: Iterable[str]) -> tuple[str, ...]:
     """Remove NUL characters, and cut values that the system would refuse.
 
-    Args:
-        variables: The environment; changed in place.
-        names: The variables to look at.
-
-    Returns:
-        The names of those that were changed.
+    Only the variables with these names are looked at, and changed in place. Return the names of
+    those that were changed.
     """
     changed = [name for name in names if not _is_valid(variables[name])]
     for name in changed:

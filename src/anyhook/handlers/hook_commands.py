@@ -40,11 +40,7 @@ def find_hook_command(
 ) -> HookCommand | None:
     """Return the hook file that a command runs; `None` if a worker cannot run it.
 
-    Args:
-        context: The event.
-        handler: The handler.
-        argv: Its program and arguments: for a command line, a shell with `-c` and the line.
-        env: Its environment.
+    `argv` are its program and arguments: for a command line, a shell with `-c` and the line.
     """
     if not context.services.is_warm:
         return None
@@ -60,12 +56,8 @@ def find_hook_command(
 def split_plain_line(line: str, variables: Mapping[str, str]) -> list[str] | None:
     """Split a command line that is one program with literal arguments.
 
-    Args:
-        line: The line.
-        variables: The variables that it may use.
-
-    Returns:
-        Its words, or `None` if only a shell can say what they are.
+    Return its words, or `None` if only a shell can say what they are. The line may use the
+    variables.
     """
     words: list[str] = []
     position, is_word_open = 0, False

@@ -78,32 +78,23 @@ _ERRORS = {
 
 @dataclass(frozen=True, slots=True)
 class _Headers:
-    """The headers of a request.
-
-    Attributes:
-        raw: Names and values.
-        refused: Variables that they may not hold, and that are empty therefore.
-    """
+    """The headers of a request."""
 
     raw: list[tuple[bytes, bytes]]
     refused: tuple[str, ...]
+    """Variables that they may not hold, and that are empty therefore."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """An answer.
-
-    Attributes:
-        status: Status code.
-        text: The body up to the limit.
-        truncated: The body was longer.
-        is_json: Whether its content type is JSON.
-    """
+    """An answer."""
 
     status: int
     text: str
+    """The body up to the limit."""
     truncated: bool
     is_json: bool
+    """Whether its content type is JSON."""
 
 
 async def run_http(context: HookContext, handler: HandlerSpec) -> HandlerResult:

@@ -69,14 +69,10 @@ class MissingValueError(LookupError):
 def fill_arguments(value: Any, event: Any, *, is_typed: bool = False) -> Any:
     """Replace `${tool_input.file_path}` and the like in arguments by values of the event.
 
-    Args:
-        value: The arguments, of any depth; keys stay as they are.
-        event: The event's payload. Nothing is replaced in it.
-        is_typed: Whether a text that is nothing but a placeholder becomes the value with its type,
-            and a value that the event does not have is an error.
-
-    Returns:
-        New arguments. What the event does not have is empty; other values than strings are JSON.
+    The arguments have any depth; keys stay as they are. Nothing is replaced in the event's payload.
+    With `is_typed`, a text that is nothing but a placeholder becomes the value with its type, and a
+    value that the event does not have is an error; otherwise what the event does not have is empty,
+    and other values than strings are JSON.
 
     Raises:
         MissingValueError: If `is_typed` is set and the event lacks a value.

@@ -52,8 +52,7 @@ _OLD_IPV4 = re.compile(r"[0-9][0-9a-fx]*(?:\.[0-9][0-9a-fx]*){0,3}")
 def is_public(address: str) -> bool:
     """Return whether an address is reachable from everywhere, so that a request reveals nothing.
 
-    Args:
-        address: An IPv4 or IPv6 address, as `socket.getaddrinfo` writes it.
+    The address is IPv4 or IPv6, as `socket.getaddrinfo` writes it.
     """
     ip = _parse_address(address)
     if ip is None:
@@ -101,9 +100,8 @@ def normalize_host(host: str) -> str:
 def literal_address(host: str) -> str | None:
     """Return the address that a host means without a look-up; `None` if it is a name.
 
-    Args:
-        host: A host as `normalize_host` writes it, also in the older forms of IPv4 that
-            `socket.getaddrinfo` takes: `127.1`, `0x7f000001`, `017700000001`, `2130706433`.
+    The host is as `normalize_host` writes it, also in the older forms of IPv4 that
+    `socket.getaddrinfo` takes: `127.1`, `0x7f000001`, `017700000001`, `2130706433`.
     """
     ip = _parse_address(host)
     if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
@@ -127,13 +125,8 @@ def find_host_problem(
     written by accident. Another name that leads there, or into a private network, is refused: the
     owner of a name can point it anywhere, even between two look-ups.
 
-    Args:
-        host: The host in the URL.
-        addresses: All addresses that it has.
-        private_hosts: Hosts that may be requested wherever they are.
-
-    Returns:
-        The problem; `None` if the host may be requested at every one of these addresses.
+    The result is `None` if the host may be requested at every one of these addresses. Private hosts
+    may be requested wherever they are.
     """
     name = normalize_host(host)
     if any(name == normalize_host(private_host) for private_host in private_hosts):
@@ -153,12 +146,8 @@ async def resolve(host: str, port: int) -> tuple[str, ...]:
     Not in the thread pool of the async library: a name server that hangs would keep the program
     from ending (see `call_in_thread`).
 
-    Args:
-        host: A name in ASCII, or an address.
-        port: The port.
-
-    Returns:
-        Its addresses, as text, the preferred one first. `localhost` is not looked up (RFC 6761).
+    The host is a name in ASCII, or an address. Return its addresses as text, the preferred one
+    first. `localhost` is not looked up (RFC 6761).
 
     Raises:
         OSError: If there are none.
@@ -181,9 +170,8 @@ def is_allowed(url: str, patterns: Iterable[str] | None) -> bool:
     `https://*.example.com/*` does not match a path that holds `.example.com/`. Hosts are compared
     in lower case and without a final dot; the default port may be left out.
 
-    Args:
-        url: A URL without user and password: they stand before the host and could look like one.
-        patterns: The patterns; `None` if nothing is restricted, empty if nothing is allowed.
+    The URL has no user and password: they stand before the host and could look like one. Without
+    patterns nothing is restricted; with none in the list nothing is allowed.
     """
     if patterns is None:
         return True

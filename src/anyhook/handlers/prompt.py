@@ -39,17 +39,13 @@ second for this many."""
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer of a model.
-
-    Attributes:
-        ok: Whether the condition holds.
-        reason: Why not.
-        impossible: Whether it can never hold, so that further attempts are useless.
-    """
+    """The answer of a model."""
 
     ok: bool
     reason: str = NO_REASON
+    """Why the condition does not hold."""
     impossible: bool = False
+    """Whether it can never hold, so that further attempts are useless."""
 
 
 async def run_prompt(context: HookContext, handler: HandlerSpec) -> HandlerResult:
@@ -89,9 +85,8 @@ async def run_prompt(context: HookContext, handler: HandlerSpec) -> HandlerResul
 def fill_prompt(prompt: str, payload: str) -> str:
     r"""Write the whole question: `$ARGUMENTS` is the event; `\$ARGUMENTS` is literal.
 
-    Args:
-        prompt: The text of the settings. Without a place for the event, the event comes after it.
-        payload: The event as JSON. Nothing is replaced in it.
+    In a prompt without a place for the event, the event comes after it. Nothing is replaced in the
+    payload, the event as JSON.
     """
     has_place = False
 
@@ -126,8 +121,7 @@ def parse_verdict(reply: str) -> Verdict | None:
 
     Of several verdicts a negative one counts: a model may quote a verdict that the event asks for.
 
-    Returns:
-        The verdict; `None` if there is none.
+    Return `None` if there is none.
     """
     verdict = None
     for value in _find_objects(reply):

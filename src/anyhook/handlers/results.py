@@ -33,14 +33,9 @@ def failed_result(
 ) -> HandlerResult:
     """Make the result of a handler that failed.
 
-    Args:
-        context: The event.
-        handler: The handler.
-        error: Why it failed.
-        code: Code of its diagnostic; by default that of a failure or a timeout.
-        status: `FAILED`, `WARNED` or `TIMED_OUT`.
-        started: When it began, on the clock of `time.perf_counter`; by default now.
-        notes: Further diagnostics.
+    The code is that of its diagnostic; by default that of a failure or a timeout. The status is
+    `FAILED`, `WARNED` or `TIMED_OUT`. `started` is when it began, on the clock of
+    `time.perf_counter`; by default now. Notes are further diagnostics.
     """
     if code is None:
         code = "handler-timeout" if status is Status.TIMED_OUT else "handler-failed"
@@ -104,15 +99,8 @@ async def call_service(
 ) -> T | HandlerResult:
     """Call a service of the host within the timeout of a handler.
 
-    Args:
-        context: The event.
-        handler: The handler.
-        service: What is called, for messages.
-        call: Calls it.
-        result_type: What it has to return.
-
-    Returns:
-        Its result, or the result of a handler whose service failed or was too slow.
+    Return its result, which must have `result_type`, or the result of a handler whose service
+    failed or was too slow. `service` is what is called, for messages.
     """
     started = time.perf_counter()
     problem = f"did not answer within the timeout of {handler.timeout:g} s"

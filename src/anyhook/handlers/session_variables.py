@@ -27,10 +27,6 @@ class SessionVariables:
         """Keep the variables in an answer, without those that would change programs and shells.
 
         A hook of a project must not be able to replace the programs of its user's guards.
-
-        Args:
-            session: Identifier of the session.
-            members: The object in the answer.
         """
         if not isinstance(members, dict):
             return

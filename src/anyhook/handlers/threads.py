@@ -27,12 +27,7 @@ async def call_in_thread(function: Callable[..., Any], *arguments: object) -> An
 
     When the wait is cancelled the thread is left behind; it does not keep the program from ending.
 
-    Args:
-        function: Called in a copy of the context.
-        arguments: Its arguments.
-
-    Returns:
-        What it returns.
+    The function is called in a copy of the context.
 
     Raises:
         BaseException: What it raises.

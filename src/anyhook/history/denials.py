@@ -29,19 +29,11 @@ FIRST_DENIAL_SECONDS = 0.05
 
 @dataclass(slots=True)
 class DenialGroup:
-    """Denials of the same hooks, of one tool, for the same reason.
-
-    Attributes:
-        latest: The newest of them.
-        signs: Why a user would look at it, the strongest first.
-        count: How many.
-        sessions: Their sessions.
-        weight: How early it is shown.
-        texts: What they were about, to number.
-    """
+    """Denials of the same hooks, of one tool, for the same reason."""
 
     latest: RecordedEvent
     signs: list[str] = field(default_factory=list)
+    """Why a user would look at it, the strongest first."""
     count: int = 0
     sessions: Counter[tuple[str, str]] = field(default_factory=Counter)
     weight: int = 0
@@ -51,14 +43,19 @@ class DenialGroup:
 def denials_to_look_at(history: History, now: float) -> list[DenialGroup]:
     """Return the newest denials in groups, those first that more than a denial speaks for.
 
-    Args:
-        history: The store.
-        now: Unix timestamp.
+    `now` is a Unix timestamp.
     """
+    denials: dict[int, RecordedEvent] = {}
+    for verdict in ("deny", "stop"):
+        wanted = Filter(verdict=verdict)
+        latest = search_in_time(history, wanted, limit=MAX_DENIALS, seconds=0.2)
+        for event in latest.events:
+            denials[event.id] = event
     groups: dict[tuple[Any, ...], DenialGroup] = {}
-    for event in _denials(history):
-        hooks = tuple(_deciding_hooks(event))
-        key = (hooks, event.tool or event.event, event.reason)
+    for event in sorted(denials.values(), key=lambda event: -event.time):
+        # No hook has denied an event that only stopped: all of its hooks count.
+        hooks = _denying_hooks(event) or [result.hook for result in event.results]
+        key = (tuple(hooks), event.tool or event.event, event.reason)
         group = groups.get(key)
         if group is None:
             group = groups[key] = DenialGroup(event)
@@ -71,23 +68,6 @@ def denials_to_look_at(history: History, now: float) -> list[DenialGroup]:
     return sorted(groups.values(), key=lambda group: (-group.weight, -group.latest.time))
 
 
-def _denials(history: History) -> list[RecordedEvent]:
-    """Return the newest events that were denied or stopped, the newest first."""
-    found: dict[int, RecordedEvent] = {}
-    for verdict in ("deny", "stop"):
-        wanted = Filter(verdict=verdict)
-        latest = search_in_time(history, wanted, limit=MAX_DENIALS, seconds=0.2)
-        for event in latest.events:
-            found[event.id] = event
-    return sorted(found.values(), key=lambda event: -event.time)
-
-
-def _deciding_hooks(event: RecordedEvent) -> list[str]:
-    """Return the hooks that denied an event; all of its hooks if none did, because it stopped."""
-    denying = _denying_hooks(event)
-    return denying or [result.hook for result in event.results]
-
-
 def _denying_hooks(event: RecordedEvent) -> list[str]:
     denials = (result for result in event.results if result.verdict == "deny")
     return [result.hook for result in denials if not result.shadow]
@@ -96,9 +76,10 @@ def _denying_hooks(event: RecordedEvent) -> list[str]:
 def _weigh(group: DenialGroup, *, is_new: bool) -> None:
     """Find out why a user would look at a group of denials."""
     signs: list[tuple[int, str]] = []
-    if any(_has_failed(event) for event in group.events):
+    results = [result for event in group.events for result in event.results]
+    if any(result.trouble in FAILURES for result in results):
         signs.append((40, "a hook failed, and its failure denies"))
-    if any(_hooks_disagree(event) for event in group.events):
+    if any(result.verdict == "allow" and not result.shadow for result in results):
         signs.append((30, "another hook allowed it"))
     most = max(group.sessions.values())
     if most >= 3:
@@ -114,14 +95,6 @@ def _weigh(group: DenialGroup, *, is_new: bool) -> None:
     group.weight = sum(weight for weight, _ in signs)
 
 
-def _has_failed(event: RecordedEvent) -> bool:
-    return any(result.trouble in FAILURES for result in event.results)
-
-
-def _hooks_disagree(event: RecordedEvent) -> bool:
-    return any(result.verdict == "allow" and not result.shadow for result in event.results)
-
-
 def _first_denials(history: History, groups: list[DenialGroup], now: float) -> set[int]:
     """Return the events of the last week in which a hook denied something for the first time.
 
@@ -133,19 +106,16 @@ def _first_denials(history: History, groups: list[DenialGroup], now: float) -> s
             for hook in _denying_hooks(event):
                 if hook not in first or event.id < first[hook].id:
                     first[hook] = event
-    found: set[int] = set()
+    new: set[int] = set()
     deadline = monotonic() + FIRST_DENIAL_SECONDS
     for hook, event in first.items():
         left = deadline - monotonic()
         if left <= 0:
             break
-        if event.time >= now - NEW_SECONDS and not _denied_before(history, hook, event.id, left):
-            found.add(event.id)
-    return found
-
-
-def _denied_before(history: History, hook: str, number: int, seconds: float) -> bool:
-    """Return whether an event before a number was denied when a hook ran, or may have been."""
-    wanted = Filter(verdict="deny", hook=hook)
-    found = search_in_time(history, wanted, limit=1, before=number, seconds=seconds)
-    return bool(found.events) or found.is_partial
+        if event.time < now - NEW_SECONDS:
+            continue
+        wanted = Filter(verdict="deny", hook=hook)
+        earlier = search_in_time(history, wanted, limit=1, before=event.id, seconds=left)
+        if not earlier.events and not earlier.is_partial:
+            new.add(event.id)
+    return new

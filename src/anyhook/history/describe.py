@@ -24,8 +24,7 @@ _SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|min|h|d|w)")
 def parse_since(text: str) -> float:
     """Return the Unix timestamp that a user named; 0 for an empty text.
 
-    Args:
-        text: A span (`90d`), or a date and time of the local time zone.
+    The text is a span (`90d`), or a date and time of the local time zone.
 
     Raises:
         UsageError: If it is neither.
@@ -103,25 +102,19 @@ def _first_text(value: Any) -> str:
 def hit_of(event: RecordedEvent, words: str, width: int) -> str:
     """Return the first of the searched words in an event with its surroundings; or nothing.
 
-    Args:
-        event: The event.
-        words: What the user typed.
-        width: Characters of the surroundings.
+    `width` is the number of characters of the surroundings.
     """
     text = searched_text(event.payload, event.decision, event.refusal)
     return excerpt(text, words, width) if words else ""
 
 
 class CallOutcome(NamedTuple):
-    """What came of a call.
-
-    Attributes:
-        word: `result`, `error` or `refused`.
-        text: The beginning of the result, the error, or the reason; empty for nothing.
-    """
+    """What came of a call."""
 
     word: str
+    """`result`, `error` or `refused`."""
     text: str
+    """The beginning of the result, the error, or the reason; empty for nothing."""
 
     @property
     def is_bad(self) -> bool:
@@ -157,28 +150,23 @@ def outcome_of_call(event: RecordedEvent) -> CallOutcome:
     return CallOutcome("result", _first_text(result)[:MAX_RESULT])
 
 
-class Durations:
-    """How long the calls of a session took: from the event before a call to the one after it.
+def durations_of(events: Iterable[RecordedEvent]) -> dict[int, float]:
+    """Return the seconds of calls by the number of the event with the result.
 
-    Args:
-        events: The events of the session, in their order.
+    They pass from the event before a call to the one after it; the events are those of a session,
+    in their order.
     """
-
-    def __init__(self, events: Iterable[RecordedEvent]) -> None:
-        self._seconds: dict[int, float] = {}
-        started: dict[str, float] = {}
-        for event in events:
-            if event.tool is None:
-                continue
-            call = _call_of(event)
-            if event.event == "before_tool":
-                started[call] = event.time
-            elif event.event in ENDS_OF_CALLS and call in started:
-                self._seconds[event.id] = max(0.0, event.time - started.pop(call))
-
-    def of(self, event: RecordedEvent) -> float | None:
-        """Return the seconds of the call whose result an event is; `None` if not known."""
-        return self._seconds.get(event.id)
+    seconds: dict[int, float] = {}
+    started: dict[str, float] = {}
+    for event in events:
+        if event.tool is None:
+            continue
+        call = _call_of(event)
+        if event.event == "before_tool":
+            started[call] = event.time
+        elif event.event in ENDS_OF_CALLS and call in started:
+            seconds[event.id] = max(0.0, event.time - started.pop(call))
+    return seconds
 
 
 ENDS_OF_CALLS = frozenset({"after_tool", "post_tool_use_failure"})
@@ -193,12 +181,7 @@ def _call_of(event: RecordedEvent) -> str:
 
 
 def notes_of(event: RecordedEvent, *, has_reconstructed: bool = True) -> list[str]:
-    """Return what a reader has to know about a recorded payload.
-
-    Args:
-        event: The event.
-        has_reconstructed: Whether the members that were not recorded are among the notes.
-    """
+    """Return what a reader has to know about a recorded payload."""
     notes: list[str] = []
     if event.reconstructed and has_reconstructed:
         notes.append(f"reconstructed: {', '.join(event.reconstructed)}")

@@ -63,15 +63,7 @@ _NO_RESULT = RecordedResult("")
 
 
 def export_jsonl(events: Iterable[RecordedEvent], stream: TextIO) -> int:
-    """Write events as JSON lines.
-
-    Args:
-        events: The events.
-        stream: Takes the lines.
-
-    Returns:
-        How many were written.
-    """
+    """Write events as JSON lines, and return their number."""
     count = 0
     for event in events:
         stream.write(f"{dump(row_of(event))}\n")
@@ -80,14 +72,7 @@ def export_jsonl(events: Iterable[RecordedEvent], stream: TextIO) -> int:
 
 
 def export_parquet(events: Iterable[RecordedEvent], path: str | os.PathLike[str]) -> int:
-    """Write events to a Parquet file.
-
-    Args:
-        events: The events.
-        path: The file, which is replaced.
-
-    Returns:
-        How many were written.
+    """Write events to a Parquet file, which is replaced, and return their number.
 
     Raises:
         UsageError: If pyarrow is not installed.
@@ -118,16 +103,13 @@ def export_parquet(events: Iterable[RecordedEvent], path: str | os.PathLike[str]
 def row_of(event: RecordedEvent) -> dict[str, Any]:
     """Return an event as JSON values with the members of `EXPORT_FIELDS`."""
     row = {field.name: getattr(event, field.name) for field in EXPORT_FIELDS}
-    row["results"] = [_result_row(result) for result in event.results]
+    row["results"] = []
+    for result in event.results:
+        members = asdict(result).items()
+        changed = {name: value for name, value in members if value != getattr(_NO_RESULT, name)}
+        row["results"].append(changed)
     row["reconstructed"] = list(event.reconstructed)
     return row
-
-
-def _result_row(result: RecordedResult) -> dict[str, Any]:
-    """Return a result without the members that have their default."""
-    return {
-        name: value for name, value in asdict(result).items() if value != getattr(_NO_RESULT, name)
-    }
 
 
 def _parquet_row(event: RecordedEvent) -> dict[str, Any]:

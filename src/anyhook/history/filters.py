@@ -63,10 +63,8 @@ class Filter:
     def conditions(self, number: str, after: int, before: int) -> Iterator[tuple[str, list[Any]]]:
         """Yield the conditions that the index has no words for, each with its values.
 
-        Args:
-            number: Name of the column with the number of an event.
-            after: Number before the first event.
-            before: Number after the last event; 0 for no limit.
+        `number` is the column with the number of an event, `after` the number before the first
+        event, `before` the one after the last; 0 for no limit.
         """
         if self.hook and self.verdict:
             yield _has_result(number, "verdict = ? AND NOT shadow"), [self.hook, self.verdict]

@@ -22,37 +22,30 @@ LATEST = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class TranscriptFile:
-    """A transcript that was found.
-
-    Attributes:
-        agent: Name of the agent.
-        path: The file.
-        size: Bytes.
-        mtime: Time of the last change, in nanoseconds.
-        inode: Number of the file in its file system.
-    """
+    """A transcript that was found."""
 
     agent: str
     path: Path
     size: int
+    """Bytes."""
     mtime: int
+    """Time of the last change, in nanoseconds."""
     inode: int
 
 
 def find_originals(files: Iterable[TranscriptFile]) -> dict[TranscriptFile, TranscriptFile]:
-    """Return each transcript that is a fork with the original.
-
-    Args:
-        files: All transcripts, those among them that are not read this time.
-    """
+    """Return each fork with its original, among all transcripts, also those not read this time."""
     by_directory = attrgetter("agent", "path.parent")
     originals: dict[TranscriptFile, TranscriptFile] = {}
     for _, group in groupby(sorted(files, key=by_directory), by_directory):
         families: dict[str, list[TranscriptFile]] = {}
         for file in group:
-            families.setdefault(_first_key(file), []).append(file)
-        for key, family in families.items():
-            if key and len(family) > 1:
+            events = transcript_formats()[file.agent].read(file.path, lambda _problem: None)
+            first = next(events, None)
+            if first is not None and first.key:
+                families.setdefault(first.key, []).append(file)
+        for family in families.values():
+            if len(family) > 1:
                 original = _original_of(family)
                 originals |= {file: original for file in family if file is not original}
     return originals
@@ -82,10 +75,3 @@ def _original_of(family: Sequence[TranscriptFile]) -> TranscriptFile:
 def _times_by_key(file: TranscriptFile) -> dict[str, float]:
     events = transcript_formats()[file.agent].read(file.path, lambda _problem: None)
     return {event.key: event.time or 0.0 for event in events}
-
-
-def _first_key(file: TranscriptFile) -> str:
-    """Return the key of the first event; empty if there is none."""
-    events = transcript_formats()[file.agent].read(file.path, lambda _problem: None)
-    first = next(events, None)
-    return "" if first is None else first.key

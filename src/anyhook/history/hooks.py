@@ -10,7 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from heapq import merge
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.history.sessions import position_of
 from anyhook.history.spans import numbers_between
@@ -38,46 +39,33 @@ MAX_RESULTS = 10
 
 
 class HookName(NamedTuple):
-    """The names with which the results of a hook are recorded.
-
-    Attributes:
-        label: Its label.
-        place: `FILE:LINE` in the settings, by an engine; its own file, by a hook file; empty, by a
-            recorder around a command.
-    """
+    """The names with which the results of a hook are recorded."""
 
     label: str
     place: str
+    """`FILE:LINE` in the settings, by an engine; its own file, by a hook file; empty, by a recorder
+    around a command."""
 
 
 @dataclass(slots=True)
 class RunCounts:
-    """How often a hook ran and what it answered.
-
-    Attributes:
-        runs: Number of events.
-        outcomes: Verdict to number, without `none` and without those of a shadow.
-        shadow_outcomes: Verdict to number, as a shadow: these did not count.
-        shadow: Number of events on which it ran as a shadow.
-        failures: Number of events on which it failed or timed out, could not be started or was
-            ended by a signal.
-        warnings: Number of events on which it ended with another exit code that blocks nothing.
-        timed: Number of runs whose duration is known.
-        total: Sum of their durations in seconds.
-        slowest: Longest of them in seconds; `None` if none is known.
-        last: Unix timestamp of the last run; 0 if it is not known.
-    """
+    """How often a hook ran and what it answered."""
 
     runs: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
+    """Verdict to number, without `none` and without those of a shadow."""
     shadow_outcomes: Counter[str] = field(default_factory=Counter)
+    """Verdict to number, as a shadow: these did not count."""
     shadow: int = 0
     failures: int = 0
     warnings: int = 0
     timed: int = 0
     total: float = 0.0
+    """Sum of their durations in seconds."""
     slowest: float | None = None
+    """Longest of them in seconds; `None` if none is known."""
     last: float = 0.0
+    """Unix timestamp of the last run; 0 if it is not known."""
 
     @property
     def seconds(self) -> float | None:
@@ -108,14 +96,7 @@ class RunCounts:
 
 
 class RunKey(NamedTuple):
-    """What the counts of runs are kept by.
-
-    Attributes:
-        agent: Name of the agent.
-        event: Canonical name of the event.
-        name: The names of the hook.
-        version: Number of the version of the hook.
-    """
+    """What the counts of runs are kept by."""
 
     agent: str
     event: str
@@ -143,11 +124,8 @@ def count_runs(
 ) -> dict[RunKey, RunCounts]:
     """Count the runs of all hooks but the recorder.
 
-    Args:
-        history: The store.
-        agent: Name of the agent; empty for all.
-        since: Unix timestamp of the first event; 0 for all.
-        on_progress: Called with the share that is counted, from 0 to 1.
+    `agent` is empty for all, `since` is a Unix timestamp or 0. `on_progress` gets the share that is
+    counted, from 0 to 1.
     """
     counts: dict[RunKey, RunCounts] = {}
     first, end = numbers_between(history.connection, since)
@@ -201,17 +179,12 @@ def hook_files(history: History) -> list[str]:
 
 @dataclass(slots=True)
 class HookSummary(RunCounts):
-    """What a hook did on its latest runs.
-
-    Attributes:
-        name: Its label.
-        place: Its position.
-        durations: Seconds of the runs, where they are known.
-    """
+    """What a hook did on its latest runs."""
 
     name: str = ""
     place: str = ""
     durations: list[float] = field(default_factory=list)
+    """Seconds of the runs, where they are known."""
 
     def percentile(self, share: float) -> float | None:
         """Return a percentile of the durations in seconds; `None` if none is known."""
@@ -238,12 +211,7 @@ def percentile(values: list[float], share: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class HookSummaries:
-    """What every hook did on the latest runs.
-
-    Attributes:
-        hooks: The hooks, the one that ran most often first.
-        is_limited: Whether there are earlier runs.
-    """
+    """What every hook did on the latest runs, the one that ran most often first."""
 
     hooks: list[HookSummary]
     is_limited: bool
@@ -276,44 +244,31 @@ def hook_summaries(history: History) -> HookSummaries:
 
 
 class StoredRun(NamedTuple):
-    """A run of a hook.
-
-    Attributes:
-        hook_id: Number of the version of the hook.
-        event_id: Number of the event.
-        time: Unix timestamp.
-        verdict: Its verdict.
-        trouble: What was wrong with it; `None` for nothing.
-        duration: Seconds; `None` if it is not known.
-        shadow: 1 if it ran as a shadow.
-    """
+    """A run of a hook."""
 
     hook_id: int
     event_id: int
     time: float
+    """Unix timestamp."""
     verdict: str
     trouble: str | None
     duration: float | None
+    """Seconds; `None` if it is not known."""
     shadow: int
 
 
 @dataclass(frozen=True, slots=True)
 class HookVersion:
-    """A version of a hook.
-
-    Attributes:
-        digest: Content hash; `None` if it is not known.
-        file: Its file.
-        runs: How many of the latest runs were its.
-        first: Unix timestamp of the first of them.
-        last: Unix timestamp of the last of them.
-    """
+    """A version of a hook."""
 
     digest: str | None
+    """Content hash; `None` if it is not known."""
     file: str | None
     runs: int
     first: float
+    """Unix timestamp of the first of them."""
     last: float
+    """Unix timestamp of the last of them."""
 
 
 def hook_versions(
@@ -360,13 +315,6 @@ def hook_runs(
 
     The runs of each version are read backwards in the index and put together as far as they are
     needed: SQLite would sort all runs of all versions.
-
-    Args:
-        history: The store.
-        hook_ids: Numbers of the versions.
-        agent: Name of the only agent; empty for all.
-        event: Canonical name of the only event; empty for all.
-        project: Directory of the only project, with those below it; empty for all.
     """
     versions = [
         history.connection.execute(
@@ -380,12 +328,8 @@ def hook_runs(
         )
         for number in hook_ids
     ]
-    rows = merge(*versions, key=_event_of, reverse=True)
+    rows = merge(*versions, key=itemgetter(1), reverse=True)
     return [StoredRun(*row) for row in islice(rows, MAX_RUNS)]
-
-
-def _event_of(row: tuple[Any, ...]) -> int:
-    return int(row[1])
 
 
 def summary_of(name: str, place: str, runs: list[StoredRun]) -> HookSummary:
@@ -399,12 +343,7 @@ def summary_of(name: str, place: str, runs: list[StoredRun]) -> HookSummary:
 
 @dataclass(frozen=True, slots=True)
 class LatestResults:
-    """The newest results of a kind.
-
-    Attributes:
-        results: Each event with the result of the hook, the newest first.
-        rest: How many older ones there are among the runs.
-    """
+    """The newest results of a kind, the newest first."""
 
     results: list[tuple[RecordedEvent, RecordedResult]]
     rest: int
@@ -416,14 +355,7 @@ def latest_results(
     runs: Iterable[StoredRun],
     is_wanted: Callable[[StoredRun], bool],
 ) -> LatestResults:
-    """Return the newest results of a hook of one kind.
-
-    Args:
-        history: The store.
-        hook: The hook.
-        runs: Its runs, the newest first.
-        is_wanted: Whether a run is of that kind.
-    """
+    """Return the newest results of a hook of one kind."""
     of_kind = [run for run in runs if is_wanted(run)]
     results: list[tuple[RecordedEvent, RecordedResult]] = []
     for run in of_kind[:MAX_RESULTS]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,22 +37,14 @@ BATCH_CHARACTERS = 16 * 1024**2
 
 @dataclass(slots=True)
 class Imported:
-    """What was imported.
-
-    Attributes:
-        files: Number of files that were read.
-        unchanged: Number of files that had not changed since the last import.
-        events: Number of events that are new.
-        known: Number of events that were there already.
-        size: Bytes that were read.
-        problems: What could not be read, each with its file and line.
-    """
+    """What was imported."""
 
     files: int = 0
     unchanged: int = 0
     events: int = 0
     known: int = 0
     size: int = 0
+    """Bytes that were read."""
     problems: list[str] = field(default_factory=list)
 
 
@@ -60,10 +53,8 @@ def find_transcripts(
 ) -> list[TranscriptFile]:
     """Find the transcripts of agents, the oldest change first.
 
-    Args:
-        home: Home directory of the user.
-        environ: Environment, in which an agent may name another place.
-        agents: Names of agents; by default all whose transcripts can be read.
+    An agent may name another place in the environment. Without `agents`, those of all agents are
+    found whose transcripts can be read.
 
     Raises:
         UnknownNameError: If the transcripts of an agent cannot be read.
@@ -75,18 +66,14 @@ def find_transcripts(
     found: list[TranscriptFile] = []
     for name in tuple(agents) or formats:
         for path in formats[name].find(home, environ):
-            file = _file_of(name, path)
-            if file is not None:
-                found.append(file)
+            try:
+                status = path.stat()
+            except OSError:  # it was removed meanwhile
+                continue
+            found.append(
+                TranscriptFile(name, path, status.st_size, status.st_mtime_ns, status.st_ino)
+            )
     return sorted(found, key=lambda file: file.mtime)
-
-
-def _file_of(agent: str, path: Path) -> TranscriptFile | None:
-    try:
-        status = path.stat()
-    except OSError:  # it was removed meanwhile
-        return None
-    return TranscriptFile(agent, path, status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def import_transcripts(
@@ -97,11 +84,6 @@ def import_transcripts(
 ) -> Imported:
     """Import transcripts; what was imported or recorded before is not stored twice.
 
-    Args:
-        history: The store.
-        files: The transcripts.
-        on_file: Called after each file.
-
     Raises:
         HistoryError: If the store cannot be written. What was imported before stays.
     """
@@ -109,7 +91,13 @@ def import_transcripts(
     formats = transcript_formats()
     batch = _Batch(history, done)
     files = list(files)
-    changed = {file for file in files if not _is_unchanged(history, file)}
+    changed: set[TranscriptFile] = set()
+    for file in files:
+        row = history.connection.execute(
+            "SELECT inode, size, mtime FROM files WHERE path = ?", (str(file.path),)
+        ).fetchone()
+        if row != (file.inode, file.size, file.mtime):
+            changed.add(file)
     originals = find_originals(files) if changed else {}
     for file in files:
         if file not in changed:
@@ -129,21 +117,8 @@ def import_transcripts(
     return done
 
 
-def _is_unchanged(history: History, file: TranscriptFile) -> bool:
-    row = history.connection.execute(
-        "SELECT inode, size, mtime FROM files WHERE path = ?", (str(file.path),)
-    ).fetchone()
-    return bool(row == (file.inode, file.size, file.mtime))
-
-
 class _PendingEvent(NamedTuple):
-    """An event of a transcript that is not stored yet.
-
-    Attributes:
-        file: The transcript.
-        live: Finds the events of the transcript that were recorded while they happened.
-        event: The event.
-    """
+    """An event of a transcript that is not stored yet."""
 
     file: TranscriptFile
     live: _LiveEvents
@@ -159,10 +134,6 @@ class _Batch:
     """Events that are stored in one transaction, of one large or of several small transcripts.
 
     A transaction takes 1 ms and writes parts of the full-text index that are put together later.
-
-    Args:
-        history: The store.
-        done: Counts what is stored.
     """
 
     def __init__(self, history: History, done: Imported) -> None:
@@ -249,10 +220,7 @@ def stored_key(agent: str, key: str) -> str:
 def recorded_event(agent: str, found: TranscriptEvent, default_time: float) -> RecordedEvent:
     """Return an event of a transcript as the store takes it.
 
-    Args:
-        agent: Name of the agent.
-        found: The event.
-        default_time: Unix timestamp of an event without a time.
+    `default_time` is the Unix timestamp of an event without a time.
     """
     outline = outline_of(get_agent(agent), found.payload)
     results = tuple([_result_of(agent, found.event, reply) for reply in found.replies])
@@ -300,11 +268,7 @@ def _result_of(agent: str, event: str, reply: HookReply) -> RecordedResult:
 
 
 class _LiveEvents:
-    """Finds events of transcripts that were recorded while they happened.
-
-    Args:
-        history: The store.
-    """
+    """Finds events of transcripts that were recorded while they happened."""
 
     def __init__(self, history: History) -> None:
         self._history = history
@@ -314,28 +278,22 @@ class _LiveEvents:
         """Return the number of the event if it was recorded live; each answers once."""
         session = (event.agent, event.session)
         if session not in self._left:
-            self._left[session] = self._read(session)
+            numbers: dict[str, list[int]] = {}
+            rows = self._history.connection.execute(
+                "SELECT events.id, event, payload FROM events"
+                " JOIN sessions ON sessions.id = session_id JOIN bodies ON event_id = events.id"
+                " WHERE agent = ? AND session = ? AND source <> 'import' ORDER BY events.id DESC",
+                session,
+            )
+            for number, name, stored in rows:
+                payload = json.loads(uncompressed(stored))
+                numbers.setdefault(_happening(name, payload), []).append(number)
+            self._left[session] = numbers
         left = self._left[session]
         if not left:
             return None
-        numbers = left.get(_happening(event.event, event.payload))
-        return numbers.pop() if numbers else None
-
-    def _read(self, session: tuple[str, str]) -> dict[str, list[int]]:
-        import json
-
-        rows = self._history.connection.execute(
-            "SELECT events.id, event, payload FROM events"
-            " JOIN sessions ON sessions.id = session_id JOIN bodies ON event_id = events.id"
-            " WHERE agent = ? AND session = ? AND source <> 'import' ORDER BY events.id DESC",
-            session,
-        )
-        numbers: dict[str, list[int]] = {}
-        for number, event, payload in rows:
-            numbers.setdefault(_happening(event, json.loads(uncompressed(payload))), []).append(
-                number
-            )
-        return numbers
+        same = left.get(_happening(event.event, event.payload))
+        return same.pop() if same else None
 
 
 def _happening(event: str, payload: Mapping[str, Any]) -> str:

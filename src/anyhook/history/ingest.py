@@ -18,7 +18,7 @@ from anyhook.agents import AGENTS, get_agent
 from anyhook.agents.outline import outline_of
 from anyhook.errors import HistoryError
 from anyhook.history.events import RecordedEvent, RecordedResult
-from anyhook.history.merge import Merger
+from anyhook.history.merge import add_merged
 from anyhook.history.recording import read_switch
 from anyhook.journal.lines import DIRECTORY, FORMAT, FULL_MARK, SECONDS_OF_FILE
 from anyhook.model.text import shorten
@@ -60,12 +60,7 @@ _FILE_NAME = re.compile(r"(\d+)-(\d+)\.jsonl")
 
 @dataclass(slots=True)
 class Ingested:
-    """What was moved.
-
-    Attributes:
-        events: Number of events.
-        problems: What could not be read, each with its file.
-    """
+    """What was moved."""
 
     events: int = 0
     problems: list[str] = field(default_factory=list)
@@ -74,34 +69,27 @@ class Ingested:
 def ingest(history: History) -> Ingested:
     """Store everything that was recorded since the last time.
 
-    Args:
-        history: The store; the journal is next to it.
+    The journal is next to the store.
 
     Raises:
         HistoryError: If the store cannot be written. Nothing is lost: the next call continues.
     """
     done = Ingested()
-    journal = history.path.parent / DIRECTORY
-    merger = Merger(history)
-    for file in _journal_files(journal, done.problems):
-        while _ingest_part(history, merger, file, done):
+    directory = history.path.parent
+    for file in _journal_files(directory / DIRECTORY, done.problems):
+        while _ingest_part(history, file, done):
             pass
-    _remove_old_files(history, journal, time.time())
-    _apply_limits(history, done)
-    return done
-
-
-def _apply_limits(history: History, done: Ingested) -> None:
-    """Remove the oldest events above the limits that `anyhook history record on` has set."""
+    _remove_old_files(history, directory / DIRECTORY, time.time())
     if not done.events:
-        return
+        return done
     try:
-        switch = read_switch(str(history.path.parent))
+        switch = read_switch(str(directory))
     except HistoryError as error:
         done.problems.append(str(error))
-        return
+        return done
     if switch is not None:
         history.prune(switch.limits)
+    return done
 
 
 def _journal_files(journal: Path, problems: list[str]) -> list[Path]:
@@ -119,7 +107,7 @@ def _journal_files(journal: Path, problems: list[str]) -> list[Path]:
     return [path for _, path in sorted(files)]
 
 
-def _ingest_part(history: History, merger: Merger, file: Path, done: Ingested) -> bool:
+def _ingest_part(history: History, file: Path, done: Ingested) -> bool:
     """Store the next part of a file, and return whether there may be more."""
     try:
         status = file.stat()
@@ -130,12 +118,17 @@ def _ingest_part(history: History, merger: Merger, file: Path, done: Ingested) -
         return False
     with history.transaction():
         start = _offset(history, file, status.st_ino)  # another process may have been faster
-        content = _read_part(file, start)
-        if not content:
-            return False
+        with file.open("rb") as stream:
+            stream.seek(start)
+            content = stream.read(BATCH_BYTES)
+            while b"\n" not in content:  # one line is longer than a part, or still written
+                more = stream.read(BATCH_BYTES)
+                if not more:
+                    return False
+                content += more
         end = start + content.rindex(b"\n") + 1
         lines = content[: end - start].split(b"\n")
-        done.events += merger.add(_parse(lines, file, done.problems))
+        done.events += add_merged(history, _parse(lines, file, done.problems))
         history.connection.execute(
             "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
             (str(file), status.st_ino, end, status.st_mtime_ns),
@@ -148,19 +141,6 @@ def _offset(history: History, file: Path, inode: int) -> int:
         "SELECT size FROM files WHERE path = ? AND inode = ?", (str(file), inode)
     ).fetchone()
     return 0 if row is None else int(row[0])
-
-
-def _read_part(file: Path, start: int) -> bytes:
-    """Return the next lines of a file; the last one may still be written."""
-    with file.open("rb") as stream:
-        stream.seek(start)
-        content = stream.read(BATCH_BYTES)
-        while content and b"\n" not in content:  # one line is longer than a part
-            more = stream.read(BATCH_BYTES)
-            if not more:
-                return b""
-            content += more
-    return content
 
 
 def _parse(lines: Iterable[bytes], file: Path, problems: list[str]) -> Iterator[RecordedEvent]:
@@ -183,9 +163,6 @@ def _parse(lines: Iterable[bytes], file: Path, problems: list[str]) -> Iterator[
 def event_of(record: Mapping[str, Any]) -> RecordedEvent:
     """Return the event that a line of the journal holds.
 
-    Args:
-        record: The line.
-
     Raises:
         KeyError, TypeError, ValueError: If it holds none, or a member has a wrong type.
     """
@@ -199,17 +176,16 @@ def event_of(record: Mapping[str, Any]) -> RecordedEvent:
     members = _checked(record, EVENT_MEMBERS)
     payload = members["payload"]
     _checked(members.get("decision") or {}, VERDICT)
+    results: list[RecordedResult] = []
+    for result in record.get("results", ()):
+        of_result = _checked(result, RESULT_MEMBERS)
+        _checked(of_result.get("answer", {}), VERDICT)
+        results.append(RecordedResult(**of_result))
     return RecordedEvent(
         **{**members, "time": float(members["time"])},
         tool=outline_of(get_agent(agent), payload).tool,
-        results=tuple([_result_of(result) for result in record.get("results", ())]),
+        results=tuple(results),
     )
-
-
-def _result_of(record: Mapping[str, Any]) -> RecordedResult:
-    members = _checked(record, RESULT_MEMBERS)
-    _checked(members.get("answer", {}), VERDICT)
-    return RecordedResult(**members)
 
 
 def _checked(record: Mapping[str, Any], types: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:

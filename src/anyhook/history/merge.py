@@ -40,35 +40,24 @@ MAX_COMPARED = 100
 
 
 class _Run(NamedTuple):
-    """A hook that has answered an event.
-
-    Attributes:
-        name: Label and place of the hook.
-        version: Its file and its content hash.
-        began: Unix timestamp.
-        ended: Unix timestamp.
-    """
+    """A hook that has answered an event."""
 
     name: tuple[str, str]
     version: tuple[str, str]
     began: float
+    """Unix timestamp, as `ended`."""
     ended: float
 
 
 @dataclass(slots=True)
 class _KnownEvent:
-    """An event that is stored, or is about to be.
-
-    Attributes:
-        number: Its number in the store; its position among the new ones if it is not stored yet.
-        is_stored: Whether it is stored.
-        time: Unix timestamp.
-        runs: The hooks that have answered it, by name.
-    """
+    """An event that is stored, or is about to be."""
 
     number: int
+    """Its number in the store; its position among the new ones if it is not stored yet."""
     is_stored: bool
     time: float
+    """Unix timestamp."""
     runs: dict[tuple[str, str], list[_Run]] = field(default_factory=dict)
 
     def add(self, runs: Iterable[_Run]) -> None:
@@ -104,12 +93,15 @@ class _EqualEvents:
         """Return the last event that an answer belongs to, and add the hooks that gave it.
 
         The last one comes first: a call may be repeated, or parallel calls may be equal.
-
-        Args:
-            event: The event as a hook or a tap recorded it.
-            runs: The hooks that answered it.
         """
-        candidates = self._events_without(runs[0]) if runs else self._events
+        candidates = self._events
+        if runs:
+            first = runs[0]
+            key = (first.name, first.version)
+            if key not in self._unanswered:
+                self._runs[key] = first
+                self._unanswered[key] = [known for known in self._events if not known.has(first)]
+            candidates = self._unanswered[key]
         for known in islice(reversed(candidates), MAX_COMPARED):
             if abs(known.time - event.time) < WINDOW and _is_same_event(known, runs, event):
                 known.add(runs)
@@ -117,13 +109,6 @@ class _EqualEvents:
                     _remove_last(self._unanswered.get((run.name, run.version), []), known)
                 return known
         return None
-
-    def _events_without(self, run: _Run) -> list[_KnownEvent]:
-        key = (run.name, run.version)
-        if key not in self._unanswered:
-            self._runs[key] = run
-            self._unanswered[key] = [known for known in self._events if not known.has(run)]
-        return self._unanswered[key]
 
 
 def _remove_last(events: list[_KnownEvent], event: _KnownEvent) -> None:
@@ -134,91 +119,83 @@ def _remove_last(events: list[_KnownEvent], event: _KnownEvent) -> None:
             return
 
 
-class Merger:
-    """Adds events to a store; those of several hooks are put together.
+def add_merged(history: History, events: Iterable[RecordedEvent]) -> int:
+    """Add events within a transaction of the caller, and return how many are new.
 
-    Args:
-        history: The store.
+    Those of several hooks are put together.
     """
-
-    def __init__(self, history: History) -> None:
-        self._history = history
-
-    def add(self, events: Iterable[RecordedEvent]) -> int:
-        """Add events within a transaction of the caller, and return how many are new."""
-        batch = list(events)
-        times = [event.time for event in batch if event.source in MERGED_SOURCES]
-        new: list[RecordedEvent] = []
-        groups: dict[tuple[str, bytes], _EqualEvents] = {}
-        for event in batch:
-            if event.source not in MERGED_SOURCES:
-                new.append(event)
-                continue
-            identity = identity_of(event.agent, event.event, dump(event.payload))
-            key = (event.session, identity)
-            if key not in groups:
-                groups[key] = self._stored_events(event, identity, min(times), max(times))
-            runs = self._runs_of(event)
-            known = groups[key].take(event, runs)
-            if known is None:
-                known = _KnownEvent(len(new), is_stored=False, time=event.time)
-                known.add(runs)
-                groups[key].add(known)
-                new.append(event)
-            elif known.is_stored:
-                self._add_to_stored(known, event)
-            else:
-                new[known.number] = _merge(new[known.number], event)
-                known.time = new[known.number].time
-        self._history.insert(new, redact=False)
-        return len(new)
-
-    def _runs_of(self, event: RecordedEvent) -> list[_Run]:
+    batch = list(events)
+    times = [event.time for event in batch if event.source in MERGED_SOURCES]
+    new: list[RecordedEvent] = []
+    groups: dict[tuple[str, bytes], _EqualEvents] = {}
+    for event in batch:
+        if event.source not in MERGED_SOURCES:
+            new.append(event)
+            continue
+        identity = identity_of(event.agent, event.event, dump(event.payload))
+        key = (event.session, identity)
+        if key not in groups:
+            groups[key] = _stored_events(history, event, identity, min(times), max(times))
         runs: list[_Run] = []
         for result in event.results:
             version = (result.version.get("file") or "", hook_digest(result) or "")
             name = (result.hook, result.place)
             runs.append(_run(name, version, event.time, result.started, result.duration))
-        return runs
+        known = groups[key].take(event, runs)
+        if known is None:
+            known = _KnownEvent(len(new), is_stored=False, time=event.time)
+            known.add(runs)
+            groups[key].add(known)
+            new.append(event)
+        elif known.is_stored:
+            _add_to_stored(history, known, event)
+        else:
+            first = new[known.number]
+            known.time = min(first.time, event.time)
+            new[known.number] = first._replace(
+                decision=combine(first.decision, event.decision),
+                results=(*_since(known.time, first), *_since(known.time, event)),
+                time=known.time,
+            )
+    history.insert(new, redact=False)
+    return len(new)
 
-    def _stored_events(
-        self, event: RecordedEvent, identity: bytes, earliest: float, latest: float
-    ) -> _EqualEvents:
-        """Return the stored events that hooks of a batch may have answered, too.
 
-        Args:
-            event: An event of the batch.
-            identity: What equal events have in common.
-            earliest: Unix timestamp of the first event of the batch.
-            latest: Unix timestamp of the last one.
-        """
-        rows = self._history.connection.execute(
-            "SELECT events.id, time, label, place, file, digest, results.started, duration"
-            " FROM events JOIN sessions ON sessions.id = session_id"
-            " LEFT JOIN results ON results.event_id = events.id"
-            " LEFT JOIN hooks ON hooks.id = hook_id WHERE agent = ? AND session = ?"
-            " AND identity = ? AND time > ? AND time < ? AND source IN ('hook', 'tap')"
-            " ORDER BY time, events.id",
-            (event.agent, event.session, identity, earliest - WINDOW, latest + WINDOW),
-        )
-        known: dict[int, _KnownEvent] = {}
-        for number, time, label, place, file, digest, started, duration in rows:
-            stored = known.setdefault(number, _KnownEvent(number, is_stored=True, time=time))
-            if label is not None:
-                version = (file or "", digest or "")
-                stored.add([_run((label, place), version, time, started, duration)])
-        equal = _EqualEvents()
-        for stored in known.values():
-            equal.add(stored)
-        return equal
+def _stored_events(
+    history: History, event: RecordedEvent, identity: bytes, earliest: float, latest: float
+) -> _EqualEvents:
+    """Return the stored events that hooks of a batch may have answered, too.
 
-    def _add_to_stored(self, known: _KnownEvent, event: RecordedEvent) -> None:
-        (decision,) = self._history.connection.execute(
-            "SELECT decision FROM bodies WHERE event_id = ?", (known.number,)
-        ).fetchone()
-        stored = None if decision is None else json.loads(decision)
-        further = event._replace(results=_since(known.time, event))
-        self._history.add_results(known.number, further, combine(stored, event.decision))
+    `earliest` and `latest` are the Unix timestamps of the first and the last event of the batch.
+    """
+    rows = history.connection.execute(
+        "SELECT events.id, time, label, place, file, digest, results.started, duration"
+        " FROM events JOIN sessions ON sessions.id = session_id"
+        " LEFT JOIN results ON results.event_id = events.id"
+        " LEFT JOIN hooks ON hooks.id = hook_id WHERE agent = ? AND session = ?"
+        " AND identity = ? AND time > ? AND time < ? AND source IN ('hook', 'tap')"
+        " ORDER BY time, events.id",
+        (event.agent, event.session, identity, earliest - WINDOW, latest + WINDOW),
+    )
+    known: dict[int, _KnownEvent] = {}
+    for number, time, label, place, file, digest, started, duration in rows:
+        stored = known.setdefault(number, _KnownEvent(number, is_stored=True, time=time))
+        if label is not None:
+            version = (file or "", digest or "")
+            stored.add([_run((label, place), version, time, started, duration)])
+    equal = _EqualEvents()
+    for stored in known.values():
+        equal.add(stored)
+    return equal
+
+
+def _add_to_stored(history: History, known: _KnownEvent, event: RecordedEvent) -> None:
+    (decision,) = history.connection.execute(
+        "SELECT decision FROM bodies WHERE event_id = ?", (known.number,)
+    ).fetchone()
+    stored = None if decision is None else json.loads(decision)
+    further = event._replace(results=_since(known.time, event))
+    history.add_results(known.number, further, combine(stored, event.decision))
 
 
 def _run(
@@ -235,33 +212,18 @@ def _run(
 def _is_same_event(known: _KnownEvent, further: list[_Run], event: RecordedEvent) -> bool:
     """Return whether hooks have answered the event that other hooks have answered.
 
-    Args:
-        known: The event that is there.
-        further: The hooks of an event with the same payload.
-        event: The event of `further`.
+    `further` are the hooks of `event`, which has the same payload as the known one.
     """
     has_identifier = bool(event.payload.get("tool_use_id"))
     for run in further:
         for other in known.runs.get(run.name, ()):
             if run.version == other.version:
                 return False  # the event happened twice
-            if not (has_identifier or _is_next_to(run, other)):
+            # Without an identifier, they ran at the same time, or one right after the other.
+            pause = max(run.began, other.began) - min(run.ended, other.ended)
+            if not has_identifier and pause >= START_DELAY:
                 return False
     return True
-
-
-def _is_next_to(first: _Run, second: _Run) -> bool:
-    """Return whether two hooks ran at the same time, or one right after the other."""
-    return max(first.began, second.began) - min(first.ended, second.ended) < START_DELAY
-
-
-def _merge(first: RecordedEvent, second: RecordedEvent) -> RecordedEvent:
-    time = min(first.time, second.time)
-    return first._replace(
-        decision=combine(first.decision, second.decision),
-        results=(*_since(time, first), *_since(time, second)),
-        time=time,
-    )
 
 
 def _since(time: float, event: RecordedEvent) -> tuple[RecordedResult, ...]:

@@ -13,37 +13,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How many events of some sessions a hook listens to, and how many reached it.
-
-    Attributes:
-        matched: Number of events that it listens to.
-        reached: Number of those on which it ran.
-        first: Unix timestamp of the first event that it listens to; 0 if there is none.
-    """
+    """How many events of some sessions a hook listens to, and how many reached it."""
 
     matched: int = 0
     reached: int = 0
     first: float = 0.0
+    """Unix timestamp of the first event that it listens to; 0 if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReachQuestion:
-    """Which events are looked at for which hook.
-
-    Attributes:
-        agent: Name of the agent.
-        event: Canonical name of the event.
-        since: Unix timestamp: sessions that began earlier are left out, because their agent may
-            have read other settings.
-        project: Directory of the only project, with those below it; empty for all.
-        file: File with which the runs of the hook are recorded.
-        label: Label with which they are recorded.
-    """
+    """Which events are looked at for which hook."""
 
     agent: str
     event: str
     since: float
+    """Unix timestamp: sessions that began earlier are left out, because their agent may have read
+    other settings."""
     project: str
+    """Directory of the only project, with those below it; empty for all."""
     file: str
     label: str
 
@@ -62,11 +50,8 @@ _GROUPS = (
 def reach_of(history: History, question: ReachQuestion, listens_to: Callable[[int], bool]) -> Reach:
     """Return how many events of recorded and imported sessions reached a hook.
 
-    Args:
-        history: The store.
-        question: The events and the hook.
-        listens_to: Returns whether the hook listens to the event of a number. It is asked once for
-            each tool.
+    `listens_to` returns whether the hook listens to the event of a number. It is asked once for
+    each tool.
     """
     rows = history.connection.execute(
         _GROUPS,

@@ -12,7 +12,7 @@ from anyhook.history.trajectories import MESSAGE_LISTS, find_messages
 from anyhook.model.json import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
     from typing import Any
 
 HEAD = 1 << 18
@@ -32,26 +32,24 @@ class FileKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recognized:
-    """What a file is.
-
-    Attributes:
-        kind: What it holds.
-        agent: The agent of a transcript; empty for other kinds.
-        is_lines: Whether it is one JSON object per line, so that it can be read in parts.
-    """
+    """What a file is."""
 
     kind: FileKind
     agent: str = ""
+    """The agent of a transcript; empty for other kinds."""
     is_lines: bool = False
+    """Whether it is one JSON object per line, so that it can be read in parts."""
 
 
 def recognize(head: bytes) -> Recognized | None:
     """Return what a text file holds; `None` if it is nothing that can be read.
 
-    Args:
-        head: Its first lines, or all of it; a cut last line is ignored.
+    `head` holds the first lines, or all of it; a cut last line is ignored.
     """
-    for record in _records(head):
+    for line in head.split(b"\n")[:FIRST_RECORDS]:
+        record = parse_line(line)
+        if not isinstance(record, dict):
+            continue
         found = recognize_members(record)
         if found is not None:
             return Recognized(found, is_lines=True)
@@ -62,26 +60,13 @@ def recognize(head: bytes) -> Recognized | None:
 
 
 def recognize_members(members: Collection[str]) -> FileKind | None:
-    """Return what a row or the columns of a table hold; `None` if no events.
-
-    Args:
-        members: A row, or the names of columns.
-    """
+    """Return what a row or the columns of a table hold; `None` if no events."""
     if set(REQUIRED) <= set(members):
         return FileKind.EXPORT
     is_row = isinstance(members, dict)
     if find_messages(members) if is_row else set(MESSAGE_LISTS) & set(members):  # type: ignore[arg-type] # a dict here
         return FileKind.CONVERSATIONS
     return None
-
-
-def _records(head: bytes) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(head.split(b"\n")):
-        if number >= FIRST_RECORDS:
-            return
-        record = parse_line(line)
-        if isinstance(record, dict):
-            yield record
 
 
 def _agent_of(record: dict[str, Any]) -> str:

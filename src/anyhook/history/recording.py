@@ -13,7 +13,7 @@ import json
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyhook.atomic_write import replace_file
 from anyhook.errors import HistoryError
@@ -35,31 +35,17 @@ class DamagedSwitchError(HistoryError):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A part of an edited text, and what stood in its place.
-
-    Attributes:
-        at: Characters before it.
-        length: Its characters.
-        former: The text in its place.
-    """
+    """A part of an edited text, and what stood in its place."""
 
     at: int
+    """Characters before it."""
     length: int
     former: str
 
 
 @dataclass(frozen=True, slots=True)
 class EditedFile:
-    """A settings file that was edited for recording.
-
-    Attributes:
-        agent: Name of the agent.
-        path: The file.
-        digest: Hash of the edited text.
-        cuts: What to change for the old text, from the start of the file.
-        was_missing: Whether the file did not exist.
-        companions: Files that were written next to it because it has hooks now.
-    """
+    """A settings file that was edited for recording."""
 
     agent: str
     path: str
@@ -67,6 +53,7 @@ class EditedFile:
     cuts: tuple[Cut, ...] = ()
     was_missing: bool = False
     companions: tuple[str, ...] = ()
+    """Files that were written next to it because it has hooks now."""
 
     def restore(self, text: str) -> str | None:
         """Return the old text; `None` if the text was changed since the edit."""
@@ -79,16 +66,12 @@ class EditedFile:
 
 @dataclass(frozen=True, slots=True)
 class RecordingSwitch:
-    """The state of recording.
-
-    Attributes:
-        days: Days after which events are removed; 0 for no limit.
-        size: Bytes of the store above which the oldest events are removed; 0 for no limit.
-        files: The settings files that were edited.
-    """
+    """The state of recording."""
 
     days: float = Limits().days
+    """Days after which events are removed; 0 for no limit."""
     size: int = Limits().size
+    """Bytes of the store above which the oldest events are removed; 0 for no limit."""
     files: tuple[EditedFile, ...] = field(default=())
 
     @property
@@ -114,36 +97,26 @@ def edited_file(
 ) -> EditedFile:
     """Describe an edit so that `EditedFile.restore` undoes it exactly.
 
-    Args:
-        agent: Name of the agent.
-        path: The file.
-        before: Its former text; `None` if it did not exist.
-        after: Its text.
-        companions: Files that were written next to it.
+    `before` is `None` if the file did not exist; `companions` are files that were written next to
+    it. Only the smallest parts by line that differ are kept.
     """
-    cuts = tuple(_cuts(before or "", after))
-    return EditedFile(agent, str(path), digest_of(after), cuts, before is None, tuple(companions))
-
-
-def _cuts(before: str, after: str) -> list[Cut]:
-    """Return the smallest parts by line that differ, so that no more than needed is kept."""
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    cuts: list[Cut] = []
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    old, new = (before or "").splitlines(keepends=True), after.splitlines(keepends=True)
     offsets = [0]
     for line in new:
         offsets.append(offsets[-1] + len(line))
-    for tag, first, last, start, end in matcher.get_opcodes():
-        if tag != "equal":
-            cuts.append(_narrow("".join(old[first:last]), "".join(new[start:end]), offsets[start]))
-    return cuts
-
-
-def _narrow(former: str, text: str, at: int) -> Cut:
-    """Return a cut without what both texts begin and end with."""
-    start = _common_length(former, text)
-    end = _common_length(former[start:][::-1], text[start:][::-1])
-    return Cut(at + start, len(text) - start - end, former[start : len(former) - end])
+    cuts: list[Cut] = []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for tag, first_old, end_old, first_new, end_new in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        former, text = "".join(old[first_old:end_old]), "".join(new[first_new:end_new])
+        start = _common_length(former, text)
+        end = _common_length(former[start:][::-1], text[start:][::-1])
+        length = len(text) - start - end
+        cuts.append(Cut(offsets[first_new] + start, length, former[start : len(former) - end]))
+    return EditedFile(
+        agent, str(path), digest_of(after), tuple(cuts), before is None, tuple(companions)
+    )
 
 
 def _common_length(first: str, second: str) -> int:
@@ -170,11 +143,16 @@ def read_switch(directory: str | None = None) -> RecordingSwitch | None:
         value = json.loads(read_user_file(path, MAX_SIZE).decode() or "{}")
         if value.get("version", VERSION) > VERSION:
             raise HistoryError(f"{path} is of a newer release of anyhook; update this one")
+        files: list[EditedFile] = []
+        for file in value.get("files", ()):
+            cuts = tuple(Cut(**cut) for cut in file["cuts"])
+            companions = tuple(file["companions"])
+            files.append(EditedFile(**{**file, "cuts": cuts, "companions": companions}))
         default = RecordingSwitch()
         return RecordingSwitch(
             float(value.get("days", default.days)),
             int(value.get("size", default.size)),
-            tuple(_read_file(file) for file in value.get("files", ())),
+            tuple(files),
         )
     except FileNotFoundError:
         return None
@@ -185,12 +163,6 @@ def read_switch(directory: str | None = None) -> RecordingSwitch | None:
             f"{path} is damaged ({type(error).__name__}: {error}); `anyhook history record off` "
             "moves it away and restores the settings, `anyhook history record on` starts anew"
         ) from error
-
-
-def _read_file(value: dict[str, Any]) -> EditedFile:
-    cuts = tuple(Cut(**cut) for cut in value["cuts"])
-    companions = tuple(value["companions"])
-    return EditedFile(**{**value, "cuts": cuts, "companions": companions})
 
 
 def write_switch(switch: RecordingSwitch, directory: str | None = None) -> None:

@@ -18,22 +18,15 @@ if TYPE_CHECKING:
 
 
 class StoredSession(NamedTuple):
-    """A session of the history.
-
-    Attributes:
-        id: Its number in the store.
-        agent: Name of the agent.
-        session: Its identifier.
-        started: Unix timestamp of the first event.
-        ended: Unix timestamp of the last event.
-        events: Number of events.
-    """
+    """A session of the history."""
 
     id: int
     agent: str
     session: str
     started: float
+    """Unix timestamp of the first event."""
     ended: float
+    """Unix timestamp of the last event."""
     events: int
 
 
@@ -80,13 +73,7 @@ def _condition(wanted: Filter) -> tuple[str, list[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class SessionRange:
-    """The events of the sessions whose numbers are in a range.
-
-    Attributes:
-        first: Number of the first session.
-        end: Number after the last one.
-        wanted: Which of their events take part.
-    """
+    """The events of the sessions whose numbers are in a range."""
 
     first: int
     end: int
@@ -112,13 +99,9 @@ class SessionRange:
     def read(self, history: History, names: Iterable[str] | None) -> list[tuple[Any, ...]]:
         """Return the events.
 
-        Args:
-            history: The store.
-            names: Canonical names of the events; `None` for all.
-
-        Returns:
-            Number, agent, event, tool, `AGENT/SESSION`, JSON text of the payload, reconstructed
-            members, number of replaced secrets, and whether the call was refused.
+        `names` are canonical names of events; `None` for all. A row has the number, agent, event,
+        tool, `AGENT/SESSION`, JSON text of the payload, reconstructed members, number of replaced
+        secrets, and whether the call was refused.
         """
         of_names = ""
         if names is not None:
@@ -146,25 +129,17 @@ class SessionRange:
 
 @dataclass(frozen=True, slots=True)
 class PastDecision:
-    """What was decided on an event when it happened.
-
-    Attributes:
-        event_id: Number of the event.
-        session: `AGENT/SESSION`.
-        event: Canonical name.
-        tool: Canonical name of the tool; `None` for other events.
-        payload: Its payload.
-        answers: The combined decision alone, or the answers of the versions of one hook.
-        hooks: Labels of the hooks with an answer.
-        error: Why a hook failed; `None` if none did.
-    """
+    """What was decided on an event when it happened."""
 
     event_id: int
     session: str
+    """`AGENT/SESSION`."""
     event: str
     tool: str | None
+    """Canonical name of the tool; `None` for other events."""
     payload: dict[str, Any]
     answers: list[dict[str, Any]]
+    """The combined decision alone, or the answers of the versions of one hook."""
     hooks: tuple[str, ...]
     error: str | None
 

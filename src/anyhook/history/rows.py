@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.digests import DIGEST_SIZE
-from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.events import RecordedEvent
 from anyhook.history.spans import SPAN, Times, extend, store_times
 from anyhook.history.text import marks, searched_text
 from anyhook.secrets.redact import redact_text
@@ -31,9 +31,7 @@ MARKED = ("agent", "event", "tool", "verdict", "source", "session", "result")
 class Rows:
     """The rows of a batch of events.
 
-    Args:
-        first_id: Number of the first event.
-        redact: Replaces the secrets in a JSON text and counts them.
+    `redact` replaces the secrets in a JSON text and counts them.
     """
 
     def __init__(self, first_id: int, redact: Callable[[str], tuple[str, int]]) -> None:
@@ -92,25 +90,26 @@ class Rows:
     def add_results(self, number: int, event: RecordedEvent, hook_ids: list[int]) -> None:
         """Add the rows of the results of an event."""
         for hook_id, result in zip(hook_ids, event.results, strict=True):
-            self._results.append((number, hook_id, *self._result_row(result)))
+            self._results.append(
+                (
+                    number,
+                    hook_id,
+                    result.status,
+                    result.verdict,
+                    result.trouble or None,
+                    result.shadow,
+                    result.started,
+                    result.duration,
+                    result.exit_code,
+                    result.signal,
+                    self._redacted(dump(result.answer)) if result.answer else None,
+                    self._redacted(result.stdout),
+                    self._redacted(result.stderr),
+                    result.truncated,
+                    self._redacted(result.error),
+                )
+            )
             extend(self._hooks, hook_id, event.time)
-
-    def _result_row(self, result: RecordedResult) -> tuple[Any, ...]:
-        return (
-            result.status,
-            result.verdict,
-            result.trouble or None,
-            result.shadow,
-            result.started,
-            result.duration,
-            result.exit_code,
-            result.signal,
-            self._redacted(dump(result.answer)) if result.answer else None,
-            self._redacted(result.stdout),
-            self._redacted(result.stderr),
-            result.truncated,
-            self._redacted(result.error),
-        )
 
     def _redacted(self, text: str | None) -> str | None:
         return storable(self._redact(text)[0]) if text else None
@@ -248,30 +247,27 @@ def with_storable_names(event: RecordedEvent) -> RecordedEvent:
     The label of a hook may be a command line. The session is not searched for secrets: an
     identifier must stay what it is.
     """
+    results = [
+        replace(
+            result,
+            hook=storable_name(result.hook),
+            place=storable_name(result.place),
+            kind=storable_name(result.kind),
+        )
+        for result in event.results
+    ]
     return event._replace(
         event=storable_name(event.event),
         project=storable_name(event.project),
         tool=None if event.tool is None else storable_name(event.tool),
         session=storable(event.session),
         key=None if event.key is None else storable(event.key),
-        results=tuple([_with_storable_label(result) for result in event.results]),
+        results=tuple(results),
     )
 
 
-def _with_storable_label(result: RecordedResult) -> RecordedResult:
-    names = {name: getattr(result, name) for name in ("hook", "place", "kind")}
-    stored: dict[str, Any] = {name: storable_name(value) for name, value in names.items()}
-    return replace(result, **stored)
-
-
 def identity_of(agent: str, event: str, payload: str) -> bytes:
-    """Return a hash that equal events share.
-
-    Args:
-        agent: Name of the agent.
-        event: Canonical name of the event.
-        payload: The payload as it is stored.
-    """
+    """Return a hash that equal events share."""
     names = f"{agent}\0{event}\0".encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(names, digest_size=DIGEST_SIZE)
     digest.update(payload.encode("utf-8", "surrogatepass"))

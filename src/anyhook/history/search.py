@@ -70,12 +70,8 @@ def search(
 ) -> list[RecordedEvent]:
     """Return the events that a filter describes, those that were stored last first.
 
-    Args:
-        history: The store.
-        wanted: The filter.
-        limit: How many.
-        before: Number of the event after which to continue; 0 for the start.
-        after: Number of the event before which to end; 0 for the end.
+    It continues after the event with the number `before`, and ends before that with the number
+    `after`; 0 for no limit.
     """
     query, values = _events_query(history, wanted, after=after, before=before)
     rows = history.connection.execute(f"{query} DESC LIMIT ?", (*values, limit))
@@ -87,12 +83,7 @@ READ_AT_ONCE = 500
 
 
 def iterate(history: History, wanted: Filter) -> Iterator[RecordedEvent]:
-    """Yield all events that a filter describes, in the order in which they were stored.
-
-    Args:
-        history: The store.
-        wanted: The filter.
-    """
+    """Yield all events that a filter describes, in the order in which they were stored."""
     last = 0
     while True:
         query, values = _events_query(history, wanted, after=last)
@@ -113,12 +104,8 @@ def _events_query(
 ) -> tuple[str, list[Any]]:
     """Return the query for the events of a filter in the order of their numbers, and its values.
 
-    Args:
-        history: The store.
-        wanted: The filter.
-        columns: What is read, and of which tables.
-        after: Number before the first event.
-        before: Number after the last event; 0 for no limit.
+    `columns` begins with what is read, and names the tables. The numbers `after` and `before` are
+    excluded; 0 for no limit.
     """
     number = "events.id"
     select, _, tables = columns.partition(" FROM ")
@@ -158,19 +145,14 @@ def _events_query(
 
 @dataclass(frozen=True, slots=True)
 class TimedSearch:
-    """The result of a search that ends in time.
-
-    Attributes:
-        events: The events, those that were stored last first.
-        before: Number of the event after which to continue; 0 if there is nothing more.
-        is_partial: Whether time was over before enough events were found.
-        reached: Unix timestamp of the earliest event that was looked at, if it is partial.
-    """
+    """The result of a search that ends in time."""
 
     events: list[RecordedEvent] = field(default_factory=list)
     before: int = 0
+    """Number of the event after which to continue; 0 if there is nothing more."""
     is_partial: bool = False
     reached: float = 0.0
+    """Unix timestamp of the earliest event that was looked at, if it is partial."""
 
 
 def search_in_time(
@@ -183,13 +165,8 @@ def search_in_time(
 ) -> TimedSearch:
     """Return the events that a filter describes, as far as they are found in time.
 
-    Args:
-        history: The store.
-        wanted: The filter.
-        limit: How many.
-        before: Number of the event after which to continue; 0 for the start.
-        seconds: After which no other part is begun; by default `SECONDS`. The first part is always
-            read.
+    It continues after the event with the number `before`; 0 for the start. After `seconds`, by
+    default `SECONDS`, no other part is begun; the first one is always read.
     """
     deadline = time.monotonic() + (SECONDS if seconds is None else seconds)
     position = before or history.newest_event() + 1
@@ -217,12 +194,8 @@ def search_in_time(
         size = max(MIN_PART, int(size * growth))
     if position <= 1:
         return TimedSearch(events)
-    return TimedSearch(events, position, is_partial=True, reached=_time_at(history, position))
-
-
-def _time_at(history: History, number: int) -> float:
-    """Return the time of the first event from a number on."""
     row = history.connection.execute(
-        "SELECT time FROM events WHERE id >= ? ORDER BY id LIMIT 1", (number,)
+        "SELECT time FROM events WHERE id >= ? ORDER BY id LIMIT 1", (position,)
     ).fetchone()
-    return 0.0 if row is None else float(row[0])
+    reached = 0.0 if row is None else float(row[0])
+    return TimedSearch(events, position, is_partial=True, reached=reached)

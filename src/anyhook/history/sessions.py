@@ -40,26 +40,18 @@ _AGENT_NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """A session and what was decided in it.
-
-    Attributes:
-        agent: Name of the agent.
-        session: Its identifier.
-        project: Directory of the project.
-        started: Unix timestamp of the first event.
-        ended: Unix timestamp of the last event.
-        events: Number of events.
-        outcomes: Verdict to number of events, without `none`.
-        id: Its number in the store.
-    """
+    """A session and what was decided in it."""
 
     agent: str
     session: str
     project: str
     started: float
+    """Unix timestamp of the first event."""
     ended: float
+    """Unix timestamp of the last event."""
     events: int
     outcomes: dict[str, int] = field(default_factory=dict)
+    """Verdict to number of events, without `none`."""
     id: int = 0
 
 
@@ -74,19 +66,19 @@ def sessions(
 ) -> list[SessionSummary]:
     """Return the sessions, the one with the newest event first.
 
-    Args:
-        history: The store.
-        agent: Name of the agent; empty for all.
-        since: Unix timestamp; sessions with an event after it.
-        project: Directory of the project, or one above it; empty for all.
-        limit: How many.
-        before: End and number of the session after which to continue; `None` for the start.
+    Filters that are empty or 0 mean all. `since` is the Unix timestamp after which a session has an
+    event; a project may be a directory above it; `before` is the end and the number of the session
+    after which to continue.
     """
     conditions = ["ended >= ?"]
     values: list[Any] = [since]
     if agent:
+        (count,) = history.connection.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE agent = ? LIMIT ?)",
+            (agent, FEW_SESSIONS),
+        ).fetchone()
         # The plus sign keeps the index of agents away, whose rows would have to be sorted.
-        column = "agent" if _has_few_sessions(history, agent) else "+agent"
+        column = "agent" if count < FEW_SESSIONS else "+agent"
         conditions.append(f"{column} = ?")
         values.append(agent)
     if project:
@@ -117,14 +109,6 @@ def count_events(history: History, *, since: float) -> dict[str, int]:
         (since,),
     )
     return dict(rows.fetchall())
-
-
-def _has_few_sessions(history: History, agent: str) -> bool:
-    (count,) = history.connection.execute(
-        "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE agent = ? LIMIT ?)",
-        (agent, FEW_SESSIONS),
-    ).fetchone()
-    return int(count) < FEW_SESSIONS
 
 
 def _summaries(connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> list[SessionSummary]:
@@ -170,22 +154,17 @@ def find_session(history: History, name: str, agent: str = "") -> SessionSummary
 
 
 def short_names(history: History, names: Iterable[str]) -> dict[str, str]:
-    """Return for each session the shortest beginning of its identifier that names only it.
-
-    Args:
-        history: The store.
-        names: Identifiers of sessions.
-    """
-    return {name: _short_name(history, name) for name in dict.fromkeys(names)}
-
-
-def _short_name(history: History, name: str) -> str:
-    for length in range(SHORT_NAME, len(name), SHORT_NAME // 2):
-        start = name[:length]
-        others = _sessions_between(history, start, start + "\U0010ffff", "")
-        if {row[2] for row in others} <= {name}:
-            return start
-    return name
+    """Return for each session the shortest beginning of its identifier that names only it."""
+    shortest: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        shortest[name] = name
+        for length in range(SHORT_NAME, len(name), SHORT_NAME // 2):
+            start = name[:length]
+            sessions_like = _sessions_between(history, start, start + "\U0010ffff", "")
+            if {row[2] for row in sessions_like} <= {name}:
+                shortest[name] = start
+                break
+    return shortest
 
 
 def _sessions_between(history: History, first: str, last: str, agent: str) -> list[tuple[Any, ...]]:
@@ -216,11 +195,7 @@ def events_of(
 ) -> list[RecordedEvent]:
     """Return the events of a session in the order of their time.
 
-    Args:
-        history: The store.
-        session: The session.
-        limit: How many; -1 for all.
-        after: Position before the first one.
+    `after` is the position before the first one, `limit` is -1 for all.
     """
     rows = history.connection.execute(
         f"{EVENT_COLUMNS} FROM {EVENT_TABLES}"

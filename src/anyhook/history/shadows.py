@@ -17,38 +17,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ShadowDecision:
-    """What a shadow would have decided on an event.
-
-    Attributes:
-        time: Unix timestamp.
-        session: Identifier of the session.
-        event: Canonical name of the event.
-        tool: Canonical name of the tool.
-        outcome: The verdict; `crash` if it failed without one.
-        reason: Its reason, or why it failed.
-    """
+    """What a shadow would have decided on an event."""
 
     time: float
+    """Unix timestamp."""
     session: str
     event: str
     tool: str | None
     outcome: str
+    """The verdict; `crash` if it failed without one."""
     reason: str
 
 
 @dataclass(slots=True)
 class ShadowDecisions:
-    """What shadows would have decided: counts, and some of each decision.
-
-    Attributes:
-        counts: Decision to number of events.
-        sessions: Identifiers of the sessions.
-        examples: Decision to its newest examples, the newest first.
-    """
+    """What shadows would have decided: counts, and some of each decision."""
 
     counts: Counter[str] = field(default_factory=Counter)
+    """Decision to number of events."""
     sessions: set[str] = field(default_factory=set)
     examples: dict[str, list[ShadowDecision]] = field(default_factory=dict)
+    """Decision to its newest examples, the newest first."""
 
     def add(self, decision: ShadowDecision, limit: int) -> None:
         """Count a decision, and keep it if there are fewer than `limit` examples like it."""
@@ -61,18 +50,12 @@ class ShadowDecisions:
 
 @dataclass(frozen=True, slots=True)
 class ShadowNames:
-    """With which names the results of shadows are recorded, and which are those of other hooks.
-
-    Attributes:
-        labels: Their labels.
-        files: Their files.
-        other_files: Files of other hooks with the same label: `grep#3f2a` and `grep#91bc`.
-        other_digests: Content hashes of these.
-    """
+    """With which names the results of shadows are recorded, and which are those of other hooks."""
 
     labels: Collection[str]
     files: Collection[str]
     other_files: Collection[str]
+    """Files of other hooks with the same label: `grep#3f2a` and `grep#91bc`."""
     other_digests: Collection[str]
 
 
@@ -82,12 +65,6 @@ def shadow_decisions(
     """Return what shadows would have decided.
 
     A shadow may have run on millions of events: only examples are kept.
-
-    Args:
-        history: The store.
-        agent: Name of the agent.
-        names: The shadows.
-        limit: Examples of each decision.
     """
     rows = history.connection.execute(
         "SELECT time, session, event, tool, trouble, answer, error"

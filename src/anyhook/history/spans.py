@@ -50,13 +50,8 @@ def numbers_between(
 ) -> tuple[int, int]:
     """Return a range of numbers that holds all events of a time.
 
-    Args:
-        connection: The store.
-        since: Unix timestamp of the first event; 0 for no limit.
-        until: Unix timestamp after the last event; 0 for no limit.
-
-    Returns:
-        The first number, and the one after the last; numbers are greater than 0.
+    It is the first number, which is greater than 0, and the one after the last. The times are Unix
+    timestamps, 0 for no limit.
     """
     first, last, lowest, highest = connection.execute(
         "SELECT min(number), max(number), (SELECT min(id) FROM events),"
@@ -74,10 +69,7 @@ def spans_by_time(
 ) -> list[tuple[int, float]]:
     """Return the first number and the latest time of each span, that with the latest time first.
 
-    Args:
-        connection: The store.
-        since: Unix timestamp of the first event; 0 for no limit.
-        until: Unix timestamp after the last event; 0 for no limit.
+    The times are Unix timestamps, 0 for no limit.
     """
     rows = connection.execute(
         "SELECT number * ?, latest FROM spans WHERE latest >= ? AND (? = 0 OR earliest < ?)"
@@ -92,11 +84,8 @@ def end_of_time(
 ) -> int:
     """Return the number after the last event that may be of a time; 1 if there is none.
 
-    Args:
-        connection: The store.
-        end: Number after the last event that counts.
-        since: Unix timestamp of the first event; 0 for no limit.
-        until: Unix timestamp after the last event; 0 for no limit.
+    `end` is the number after the last event that counts. The times are Unix timestamps, 0 for no
+    limit.
     """
     row = connection.execute(
         "SELECT number FROM spans WHERE number <= ? AND latest >= ? AND (? = 0 OR earliest < ?)"

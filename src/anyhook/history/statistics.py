@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyhook.history.hooks import SPAN, HookName, RunCounts, count_runs
 from anyhook.history.spans import numbers_between
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from anyhook.history.hooks import RunKey
     from anyhook.history.store import History
@@ -18,58 +18,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HookStatistics:
-    """How often a hook ran and what it answered.
-
-    Attributes:
-        hook: Its label.
-        place: Its position.
-        versions: Number of versions.
-        runs: Number of events.
-        outcomes: Verdict to number, without `none` and without those of a shadow.
-        shadow_outcomes: Verdict to number, as a shadow: these did not count.
-        failures: See `anyhook.history.hooks.RunCounts`.
-        warnings: The same.
-        seconds: Mean duration in seconds; `None` if it is not known.
-        slowest: Longest duration in seconds.
-        shadow: Number of events on which it ran as a shadow.
-        last: Unix timestamp of the last run.
-    """
+    """How often a hook ran and what it answered."""
 
     hook: str
     place: str
     versions: int
     runs: int
     outcomes: dict[str, int]
+    """Verdict to number, without `none` and without those of a shadow."""
     shadow_outcomes: dict[str, int]
+    """Verdict to number, as a shadow: these did not count."""
     failures: int
     warnings: int
     seconds: float | None
+    """Mean duration in seconds; `None` if it is not known."""
     slowest: float | None
+    """In seconds."""
     shadow: int
     last: float
+    """Unix timestamp of the last run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Counts of a part of the history.
-
-    Attributes:
-        sessions: Number of sessions.
-        events: Canonical name of an event to number.
-        outcomes: Verdict to number of events.
-        sessions_with: Verdict to number of sessions with at least one such event.
-        tools: Canonical name of a tool to number of its calls.
-        sources: Source to number of events.
-        hooks: The hooks, the one that ran most often first.
-    """
+    """Counts of a part of the history."""
 
     sessions: int
     events: dict[str, int]
     outcomes: dict[str, int]
     sessions_with: dict[str, int]
+    """Verdict to number of sessions with such an event."""
     tools: dict[str, int]
     sources: dict[str, int]
     hooks: tuple[HookStatistics, ...]
+    """The hooks, the one that ran most often first."""
 
 
 _EVENTS = (
@@ -90,17 +72,25 @@ def statistics(
 ) -> Statistics:
     """Count the events since a time.
 
-    Args:
-        history: The store.
-        agent: Name of the agent; empty for all.
-        since: Unix timestamp; 0 for all.
-        on_progress: Called with the share that is counted, from 0 to 1.
+    `agent` is empty for all, `since` is a Unix timestamp or 0. `on_progress` gets the share that is
+    counted, from 0 to 1.
     """
-    counts = _EventCounts()
+    sessions_with: dict[str, set[int]] = {}
+    events: Counter[str] = Counter()
+    verdicts: Counter[str] = Counter()
+    tools: Counter[str] = Counter()
+    sources: Counter[str] = Counter()
     first, end = numbers_between(history.connection, since)
     for start in range(first, end, SPAN):
         stop = min(start + SPAN, end)
-        counts.add(history.connection.execute(_EVENTS, (start, stop, since, agent, agent)))
+        rows = history.connection.execute(_EVENTS, (start, stop, since, agent, agent))
+        for session, event, tool, source, verdict, number in rows:
+            sessions_with.setdefault(verdict, set()).add(session)
+            events[event] += number
+            verdicts[verdict] += number
+            sources[source] += number
+            if tool is not None:
+                tools[tool] += number
         on_progress((stop - first) / (end - first) / 2)
     runs = count_runs(
         history,
@@ -109,37 +99,14 @@ def statistics(
         on_progress=lambda share: on_progress(0.5 + share / 2),
     )
     return Statistics(
-        sessions=len(counts.sessions),
-        events=dict(counts.events.most_common()),
-        outcomes=dict(counts.verdicts.most_common()),
-        sessions_with={verdict: len(ids) for verdict, ids in counts.sessions_with.items()},
-        tools=dict(counts.tools.most_common()),
-        sources=dict(counts.sources.most_common()),
+        sessions=len(set().union(*sessions_with.values())),
+        events=dict(events.most_common()),
+        outcomes=dict(verdicts.most_common()),
+        sessions_with={verdict: len(ids) for verdict, ids in sessions_with.items()},
+        tools=dict(tools.most_common()),
+        sources=dict(sources.most_common()),
         hooks=tuple(sorted(_hooks(runs), key=lambda hook: -hook.runs)),
     )
-
-
-class _EventCounts:
-    """Sums over the spans."""
-
-    def __init__(self) -> None:
-        self.sessions: set[int] = set()
-        self.sessions_with: dict[str, set[int]] = {}
-        self.events: Counter[str] = Counter()
-        self.verdicts: Counter[str] = Counter()
-        self.tools: Counter[str] = Counter()
-        self.sources: Counter[str] = Counter()
-
-    def add(self, rows: Iterable[Any]) -> None:
-        """Add the rows of `_EVENTS`."""
-        for session, event, tool, source, verdict, number in rows:
-            self.sessions.add(session)
-            self.sessions_with.setdefault(verdict, set()).add(session)
-            self.events[event] += number
-            self.verdicts[verdict] += number
-            self.sources[source] += number
-            if tool is not None:
-                self.tools[tool] += number
 
 
 def _hooks(runs: Mapping[RunKey, RunCounts]) -> list[HookStatistics]:

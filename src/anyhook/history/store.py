@@ -12,6 +12,7 @@ import sqlite3
 import time
 from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -113,7 +114,10 @@ class History:
         except sqlite3.DatabaseError as error:
             if not is_damaged(error):
                 raise HistoryError(f"{path} cannot be opened: {error}") from error
-            moved = _set_aside(path)
+            moved = path.with_name(f"former-{int(time.time())}.sqlite")
+            for suffix in ("-wal", "-shm", ""):
+                with contextlib.suppress(FileNotFoundError):
+                    path.with_name(path.name + suffix).rename(f"{moved}{suffix}")
             history = cls(path, _connect(path))
             history.set_aside = f"the history was damaged; it is kept as {moved}, a new one begun"
             return history
@@ -208,26 +212,19 @@ class History:
             HistoryError: If the store cannot be written. The batches before are stored.
         """
         count = 0
-        batch: list[RecordedEvent] = []
-        for event in events:
-            batch.append(event)
-            if len(batch) >= BATCH:
-                count += self._add_batch(batch)
-                batch = []
-        return count + self._add_batch(batch)
-
-    def _add_batch(self, events: list[RecordedEvent]) -> int:
-        if events:
+        iterator = iter(events)
+        batch = list(islice(iterator, BATCH))
+        while batch:
             with self.transaction():
-                self.insert(events)
-        return len(events)
+                self.insert(batch)
+            count += len(batch)
+            batch = list(islice(iterator, BATCH))
+        return count
 
     def insert(self, events: Iterable[RecordedEvent], *, redact: bool = True) -> None:
         """Insert events within a transaction of the caller.
 
-        Args:
-            events: The events.
-            redact: Replace their secrets; not needed for what was in the journal.
+        What was in the journal has no secrets to `redact`.
         """
         rows = Rows(self.newest_event() + 1, redact_json if redact else keep)
         for event in map(with_storable_names, events):
@@ -238,13 +235,7 @@ class History:
     def add_results(
         self, number: int, event: RecordedEvent, decision: Mapping[str, Any] | None
     ) -> None:
-        """Add the results of further hooks to a stored event, within a transaction of the caller.
-
-        Args:
-            number: Number of the stored event.
-            event: The event as these hooks recorded it.
-            decision: The decision of all hooks.
-        """
+        """Add the results of further hooks to a stored event, in a transaction of the caller."""
         self._remove_from_index(number)
         event = with_storable_names(event)
         hook_ids = [self._hook_id(event, result) for result in event.results]
@@ -262,12 +253,7 @@ class History:
         self._add_to_index(number)
 
     def set_refusal(self, number: int, refusal: str) -> None:
-        """Add to a stored event why its call was not executed, within a transaction of the caller.
-
-        Args:
-            number: Number of the event.
-            refusal: The reason.
-        """
+        """Add to a stored event why its call was not executed, in a transaction of the caller."""
         refusal = redact_text(storable(refusal[:MAX_REFUSAL]))
         self._remove_from_index(number)
         self.connection.execute("UPDATE events SET refusal = ? WHERE id = ?", (refusal, number))
@@ -344,7 +330,8 @@ class History:
             oldest = (time.time() if now is None else now) - limits.days * 86400
             removed += self._remove("time < ?", (oldest,))
         while limits.size and self.size() > limits.size:
-            count = self._remove("1", (), limit=max(BATCH, self._count() // 10))
+            (events,) = self.connection.execute("SELECT count(*) FROM events").fetchone()
+            count = self._remove("1", (), limit=max(BATCH, events // 10))
             if not count:
                 break
             removed += count
@@ -360,49 +347,39 @@ class History:
         size = self.connection.execute("PRAGMA page_size").fetchone()[0]
         return int((pages - free) * size)
 
-    def _count(self) -> int:
-        return int(self.connection.execute("SELECT count(*) FROM events").fetchone()[0])
-
     def _remove(self, condition: str, values: tuple[Any, ...], *, limit: int = -1) -> int:
         """Remove the oldest events of a condition from all tables, in batches.
 
-        Args:
-            condition: The condition on `events`.
-            values: Its values.
-            limit: How many; -1 for all.
+        `limit` is how many; -1 for all.
         """
         removed = 0
         while removed != limit:
             size = BATCH if limit < 0 else min(BATCH, limit - removed)
-            count = self._remove_batch(condition, values, size)
-            removed += count
-            if count < size:
+            with self.transaction():
+                rows = self.connection.execute(
+                    f"SELECT id, session_id FROM events WHERE {condition} ORDER BY time LIMIT ?",
+                    (*values, size),
+                ).fetchall()
+                for number, _ in rows:
+                    self._remove_from_index(number)
+                self.connection.executemany(
+                    "DELETE FROM events WHERE id = ?", [(number,) for number, _ in rows]
+                )
+                of_sessions = Counter(session for _, session in rows)
+                self.connection.executemany(
+                    "UPDATE sessions SET events = events - ? WHERE id = ?",
+                    [(count, session) for session, count in of_sessions.items()],
+                )
+                self.connection.executemany(
+                    "DELETE FROM sessions WHERE id = ? AND NOT EXISTS"
+                    " (SELECT 1 FROM events WHERE session_id = sessions.id)",
+                    [(session,) for session in of_sessions],
+                )
+                remove_empty_spans(self.connection)
+            removed += len(rows)
+            if len(rows) < size:
                 break
         return removed
-
-    def _remove_batch(self, condition: str, values: tuple[Any, ...], limit: int) -> int:
-        with self.transaction():
-            rows = self.connection.execute(
-                f"SELECT id, session_id FROM events WHERE {condition} ORDER BY time LIMIT ?",
-                (*values, limit),
-            ).fetchall()
-            for number, _ in rows:
-                self._remove_from_index(number)
-            self.connection.executemany(
-                "DELETE FROM events WHERE id = ?", [(number,) for number, _ in rows]
-            )
-            removed = Counter(session for _, session in rows)
-            self.connection.executemany(
-                "UPDATE sessions SET events = events - ? WHERE id = ?",
-                [(count, session) for session, count in removed.items()],
-            )
-            self.connection.executemany(
-                "DELETE FROM sessions WHERE id = ? AND NOT EXISTS"
-                " (SELECT 1 FROM events WHERE session_id = sessions.id)",
-                [(session,) for session in removed],
-            )
-            remove_empty_spans(self.connection)
-        return len(rows)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -424,12 +401,3 @@ def _connect(path: Path) -> sqlite3.Connection:
 def is_damaged(error: sqlite3.DatabaseError) -> bool:
     """Return whether an error means that the content of the file is damaged."""
     return error.sqlite_errorcode in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-def _set_aside(path: Path) -> Path:
-    """Rename a store and the files next to it, and return its new path."""
-    moved = path.with_name(f"former-{int(time.time())}.sqlite")
-    for suffix in ("-wal", "-shm", ""):
-        with contextlib.suppress(FileNotFoundError):
-            path.with_name(path.name + suffix).rename(f"{moved}{suffix}")
-    return moved

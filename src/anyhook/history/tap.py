@@ -69,7 +69,12 @@ def main(kind: str, *arguments: str) -> NoReturn:
     """Run a command line or a program, and end as it ends."""
     sink_words = 2 if kind == "files" else 1
     words = arguments[sink_words:]
-    command = list(words[1:]) if words[0] == "--" else [words[0], "-c", _read_line()]
+    if words[0] == "--":
+        command = list(words[1:])
+    else:
+        with os.fdopen(LINE_DESCRIPTOR, encoding="utf-8", errors="surrogateescape") as file:
+            # The here-document adds a line break.
+            command = [words[0], "-c", file.read().removesuffix("\n")]
     is_shadow = kind in SHADOWS
     sink: Sink
     if kind == "files":
@@ -82,12 +87,6 @@ def main(kind: str, *arguments: str) -> NoReturn:
             arguments[0], words[1:] if words[0] == "--" else command[2:], is_shadow=is_shadow
         )
     Tap(command, sink, is_shadow=is_shadow).run()
-
-
-def _read_line() -> str:
-    with os.fdopen(LINE_DESCRIPTOR, encoding="utf-8", errors="surrogateescape") as file:
-        # The here-document adds a line break.
-        return file.read().removesuffix("\n")
 
 
 def _execute(command: list[str]) -> NoReturn:
@@ -111,13 +110,7 @@ def _execute(command: list[str]) -> NoReturn:
 
 
 class Tap:
-    """The process that the agent has started.
-
-    Args:
-        command: The program and its arguments.
-        sink: Takes what went through.
-        is_shadow: Whether the output is discarded.
-    """
+    """The process that the agent has started."""
 
     def __init__(self, command: list[str], sink: Sink, *, is_shadow: bool) -> None:
         self._command = command
@@ -153,8 +146,14 @@ class Tap:
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(null, descriptor)
+
+        def forward(number: int, _frame: object) -> None:
+            if not self._is_waiting:
+                _end_by(number)
+            _kill(self._child, number)
+
         for number in forwarded:
-            signal.signal(number, lambda number, _frame: self._forward(number))
+            signal.signal(number, forward)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, forwarded)
         code = os.waitstatus_to_exitcode(os.waitpid(self._child, 0)[1])
         self._is_waiting = False
@@ -190,12 +189,6 @@ class Tap:
         finally:
             os._exit(0)
 
-    def _forward(self, number: int) -> None:
-        """Send a signal to the command."""
-        if not self._is_waiting:
-            _end_by(number)
-        _kill(self._child, number)
-
     def _finish_pump(self, code: int) -> None:
         """Report the end of the command to the pump, and wait until its output has passed."""
         try:
@@ -216,11 +209,7 @@ def _end_by(number: int) -> NoReturn:
 class Stream:
     """One direction of what passes through.
 
-    Args:
-        source: Descriptor to read.
-        target: Descriptor to write.
-        limit: Bytes that are kept.
-        is_discarded: Whether nothing is written.
+    `limit` is the number of bytes that are kept.
     """
 
     def __init__(self, source: int, target: int, limit: int, *, is_discarded: bool = False) -> None:
@@ -303,13 +292,8 @@ class Stream:
 class Pump:
     """The process that copies the streams and records them.
 
-    Args:
-        child: The command.
-        stdin: Its standard input.
-        outputs: Its standard output and error.
-        control: Descriptor with the exit code of the command, and the one that takes a byte when
-            its output has passed.
-        sink: Takes what went through.
+    `control` holds a descriptor with the exit code of the command, and one that takes a byte when
+    its output has passed.
     """
 
     def __init__(
@@ -341,29 +325,23 @@ class Pump:
                 stream.register(poll)
             if self._ended_at is None:
                 poll.register(self._status, select.POLLIN)
-            events = dict(poll.poll(self._timeout()))
+            milliseconds = None
+            if self._ended_at is not None and not self._is_recorded:
+                milliseconds = 10.0 if self._is_drained else 0.0
+            events = dict(poll.poll(milliseconds))
             for stream in streams:
                 stream.handle(events)
             if events.get(self._status) and self._ended_at is None:
-                self._read_status()
+                text = os.read(self._status, 64)
+                self._ended_at = time.monotonic()
+                if text:
+                    self._code = int(text)
+                else:
+                    # The agent has killed the process that it started, and means the command.
+                    _kill(self._child, signal.SIGKILL)
+                    self._is_drained = True
             elif self._ended_at is not None:
                 self._after_end(has_events=bool(events))
-
-    def _timeout(self) -> float | None:
-        """Return milliseconds."""
-        if self._ended_at is None or self._is_recorded:
-            return None
-        return 10.0 if self._is_drained else 0.0
-
-    def _read_status(self) -> None:
-        text = os.read(self._status, 64)
-        self._ended_at = time.monotonic()
-        if text:
-            self._code = int(text)
-            return
-        # The agent has killed the process that it started, and means the command.
-        _kill(self._child, signal.SIGKILL)
-        self._is_drained = True
 
     def _after_end(self, *, has_events: bool) -> None:
         """Let the agent go on as soon as the output has passed, and record."""
@@ -408,17 +386,14 @@ class Pump:
 
 
 class Sink:
-    """Takes what went through.
-
-    Attributes:
-        is_awaited: Whether the agent waits until it was recorded.
-        largest_input: Bytes of standard input that are kept.
-        largest_output: Bytes of each output that are kept.
-    """
+    """Takes what went through."""
 
     is_awaited = False
+    """Whether the agent waits until it was recorded."""
     largest_input = LARGEST_INPUT
+    """Bytes of standard input that are kept."""
     largest_output = LARGEST_OUTPUT
+    """Bytes of each output that are kept."""
 
     def begin(self) -> None:
         """Take note of the start."""
@@ -428,22 +403,14 @@ class Sink:
     ) -> None:
         """Take the streams.
 
-        Args:
-            started: Unix timestamp.
-            seconds: From the start to the end.
-            code: Exit code, or the negative number of a signal; `None` if the agent killed it.
-            streams: Standard input, output and error.
+        `started` is a Unix timestamp, `code` an exit code or the negative number of a signal;
+        `None` if the agent killed the command. The streams are standard input, output and error.
         """
         raise NotImplementedError
 
 
 class Files(Sink):
-    """Writes files, for `anyhook probe`, which removes them.
-
-    Args:
-        directory: Where they are written.
-        number: Number of the command.
-    """
+    """Writes files, for `anyhook probe`, which removes them."""
 
     is_awaited = True
     largest_input = largest_output = 1 << 40
@@ -473,13 +440,7 @@ class Files(Sink):
 
 
 class Journal(Sink):
-    """Appends a line to the journal of the user's history.
-
-    Args:
-        agent: Name of the agent that has started it.
-        command: The command line, or the program and its arguments.
-        is_shadow: Whether the output is discarded.
-    """
+    """Appends a line to the journal of the user's history."""
 
     def __init__(
         self, agent: str, command: list[str] | tuple[str, ...], *, is_shadow: bool
@@ -519,11 +480,7 @@ class Journal(Sink):
 
 
 def _open_standard_streams() -> list[int]:
-    """Open the standard streams that are closed: their numbers would be those of pipes.
-
-    Returns:
-        Their descriptors.
-    """
+    """Open the standard streams that are closed: their numbers would be those of pipes."""
     closed: list[int] = []
     for descriptor in (0, 1, 2):
         try:

@@ -22,18 +22,36 @@ PROBLEM_FILE = "problem.txt"
 
 
 def record_tap(run: Mapping[str, Any]) -> None:
-    """Append a run of a command to the journal; what it meant is decoded at the ingest.
-
-    Args:
-        run: What `tap.py` has kept: bytes of the streams, and how the command ended.
-    """
+    """Append a run of a command to the journal; what it meant is decoded at the ingest."""
     directory = history_directory()
     if not is_recording(directory):
         return
     payload, problem = _payload(run["stdin"])
     agent = run["agent"]
     cwd = payload.get("cwd") or run["cwd"]
-    record: dict[str, Any] = {
+    tap: dict[str, Any] = {
+        "command": run["command"],
+        "cwd": run["cwd"],
+        "duration": round(run["duration"], 6),
+        "stdout": run["stdout"].decode("utf-8", "replace"),
+        "stderr": run["stderr"].decode("utf-8", "replace"),
+        "truncated": run["truncated"],
+    }
+    code = run["code"]
+    if code is None:
+        tap["killed"] = True
+    elif code >= 0:
+        tap["exit_code"] = code
+    else:
+        try:
+            tap["signal"] = signal.Signals(-code).name
+        except ValueError:
+            tap["signal"] = f"signal {-code}"
+    if run["shadow"]:
+        tap["shadow"] = True
+    if problem:
+        tap["problem"] = problem
+    record = {
         "agent": agent,
         "time": run["started"],
         "event": "",
@@ -41,18 +59,8 @@ def record_tap(run: Mapping[str, Any]) -> None:
         "source": "tap",
         "project": project_directory(get_agent(agent), str(cwd)),
         "payload": payload,
-        "tap": {
-            "command": run["command"],
-            "cwd": run["cwd"],
-            "duration": round(run["duration"], 6),
-            "stdout": run["stdout"].decode("utf-8", "replace"),
-            "stderr": run["stderr"].decode("utf-8", "replace"),
-            "truncated": run["truncated"],
-            **_end(run["code"]),
-        },
+        "tap": tap,
     }
-    optional = {"shadow": run["shadow"], "problem": problem}
-    record["tap"] |= {name: value for name, value in optional.items() if value}
     try:
         append(directory, record)
     except (OSError, ValueError, RecursionError) as error:
@@ -68,17 +76,6 @@ def _payload(content: bytes) -> tuple[dict[str, Any], str | None]:
     if isinstance(payload, dict):
         return payload, None
     return {}, "standard input held no JSON object"
-
-
-def _end(code: int | None) -> dict[str, Any]:
-    if code is None:
-        return {"killed": True}
-    if code >= 0:
-        return {"exit_code": code}
-    try:
-        return {"signal": signal.Signals(-code).name}
-    except ValueError:
-        return {"signal": f"signal {-code}"}
 
 
 def _note_problem(directory: str, error: Exception) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
@@ -28,9 +29,6 @@ RULES = "observed"
 def complete_tapped(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record of a tapped command with its event, session, decision and result.
 
-    Args:
-        record: A line of the journal, as `anyhook.history.tap_record` writes it.
-
     Raises:
         KeyError, TypeError, ValueError: If it is none, or its input was not an event.
     """
@@ -40,15 +38,23 @@ def complete_tapped(record: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(tap.get("problem", "it has no event"))
     agent = get_agent(record["agent"]).form_of(payload)
     event, _ = decode_event(agent, payload)
-    handler = _handler(tap["command"])
+    words, place = tap["command"], Place("", None)
+    if len(words) == 1:
+        handler = HandlerSpec("command", Layer.RUNTIME, place, command=words[0])
+    else:
+        handler = HandlerSpec("command", Layer.RUNTIME, place, argv=tuple(words))
+    files = named_files(handler, Path(tap["cwd"]), {})
+    command = handler.command or shlex.join(words)
+    stdout, stderr = tap["stdout"][:MAX_STREAM_LENGTH], tap["stderr"][:MAX_STREAM_LENGTH]
+    is_cut = (stdout, stderr) != (tap["stdout"], tap["stderr"])
     result: dict[str, Any] = {
         "hook": handler.label,
         "kind": "command",
         "duration": tap["duration"],
-        "stdout": tap["stdout"][:MAX_STREAM_LENGTH],
-        "stderr": tap["stderr"][:MAX_STREAM_LENGTH],
-        "truncated": tap["truncated"] or _is_longer(tap),
-        "version": _version(handler, tap["cwd"]),
+        "stdout": stdout,
+        "stderr": stderr,
+        "truncated": tap["truncated"] or is_cut,
+        "version": version_record(command, str(files[0]) if files else None),
     }
     result |= {name: tap[name] for name in ("exit_code", "signal", "shadow") if name in tap}
     result |= _answer(agent, event, handler, tap)
@@ -60,26 +66,6 @@ def complete_tapped(record: Mapping[str, Any]) -> dict[str, Any]:
         "decision": decision,
         "results": [result],
     }
-
-
-def _is_longer(tap: Mapping[str, Any]) -> bool:
-    return len(tap["stdout"]) > MAX_STREAM_LENGTH or len(tap["stderr"]) > MAX_STREAM_LENGTH
-
-
-def _handler(command: list[str]) -> HandlerSpec:
-    """Return the command as a handler, for its label and for diagnostics."""
-    place = Place("", None)
-    if len(command) == 1:
-        return HandlerSpec("command", Layer.RUNTIME, place, command=command[0])
-    return HandlerSpec("command", Layer.RUNTIME, place, argv=tuple(command))
-
-
-def _version(handler: HandlerSpec, cwd: str) -> dict[str, Any]:
-    from pathlib import Path
-
-    files = named_files(handler, Path(cwd), {})
-    command = handler.command or shlex.join(handler.argv or ())
-    return version_record(command, str(files[0]) if files else None)
 
 
 def _answer(

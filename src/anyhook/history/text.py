@@ -63,9 +63,7 @@ def _collect(value: Any, found: list[str], room: int) -> int:
 def mark(kind: str, value: str) -> str:
     """Return the word in the index for a property of an event, like its tool.
 
-    Args:
-        kind: `agent`, `event`, `tool`, `verdict`, `hook`, `session`, `source` or `result`.
-        value: Any text; letters and digits in its hexadecimal form cannot be split.
+    The value may be any text; letters and digits in its hexadecimal form cannot be split.
     """
     return f"x{kind}{value.encode('utf-8', 'surrogatepass').hex()}"
 
@@ -89,9 +87,7 @@ def query_of(text: str) -> str:
 def has_words(payload: str, text: str) -> bool:
     """Return whether all words occur that a user typed, in a payload that is not in the index.
 
-    Args:
-        payload: The payload as JSON text.
-        text: The words, as in `query_of`.
+    The payload is JSON text, `text` what `query_of` takes.
     """
     if not text:
         return True
@@ -108,10 +104,8 @@ def has_words(payload: str, text: str) -> bool:
 def excerpt(text: str, words: str, width: int) -> str:
     """Return the part of a text with the first of the words that a user typed; empty without one.
 
-    Args:
-        text: The text of the event, `searched_text`.
-        words: The words, as in `query_of`.
-        width: Characters of the part.
+    `text` is the `searched_text` of an event, `words` what `query_of` takes, `width` a number of
+    characters.
     """
     for phrase in _phrases(words):
         pattern = r"[\W_]+".join(re.findall(r"\w+", phrase))

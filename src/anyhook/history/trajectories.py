@@ -64,23 +64,14 @@ EDITOR_COMMANDS = {
 def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
     """Yield the events of the conversations in a file.
 
-    Args:
-        path: JSON lines, a JSON document, or `.traj`.
-        problems: Takes what cannot be read.
+    The file is JSON lines, a JSON document, or `.traj`.
     """
-    for number, row in _read_rows(path, problems):
+    read_rows = read_records if path.suffix in (".jsonl", ".ndjson") else _read_document
+    for number, row in read_rows(path, problems):
         yield from Conversation(str(path), path.stem, number, row).read(problems)
 
 
 # -- rows
-
-
-def _read_rows(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the objects that may hold a conversation, each with its number from 1."""
-    if path.suffix in (".jsonl", ".ndjson"):
-        yield from read_records(path, problems)
-    else:
-        yield from _read_document(path, problems)
 
 
 def drop_nulls(value: Any) -> Any:
@@ -144,11 +135,7 @@ def find_messages(row: dict[str, Any]) -> list[dict[str, Any]]:
 class Conversation:
     """Turns one conversation into events.
 
-    Args:
-        file: The file, for messages.
-        stem: Begins the name of its session if it has no id.
-        number: Number of the row, from 1.
-        row: The row.
+    `stem` begins the name of its session if it has no id; `number` is that of the row, from 1.
     """
 
     def __init__(self, file: str, stem: str, number: int, row: dict[str, Any]) -> None:
@@ -182,19 +169,16 @@ class Conversation:
             if role == "user":
                 yield from self._end_turn(answer)
                 answer = None
-                yield from self._read_prompt(index, message)
+                self._calls.clear()
+                self._prompt = join_text_blocks(message.get("content"))
+                if self._prompt:
+                    yield self._event("before_prompt", index, message, {"prompt": self._prompt})
             elif role == "assistant":
                 answer = index, message
                 yield from self._read_calls(index, message, problems)
             elif role in ("tool", "function"):
                 yield from self._read_result(index, message)
         yield from self._end_turn(answer)
-
-    def _read_prompt(self, index: int, message: dict[str, Any]) -> Iterator[TranscriptEvent]:
-        self._calls.clear()
-        self._prompt = join_text_blocks(message.get("content"))
-        if self._prompt:
-            yield self._event("before_prompt", index, message, {"prompt": self._prompt})
 
     def _read_calls(
         self, index: int, message: dict[str, Any], problems: Problems
@@ -226,21 +210,16 @@ class Conversation:
         call_id = text_in(message, "tool_call_id")
         if not call_id and isinstance(call_ids, list) and call_ids:
             call_id = str(call_ids[0])
-        call = self._take_call(call_id)
-        if call is None:
+        for call in self._calls:  # without an id, the first one that waits
+            if not call_id or call.payload["tool_use_id"] == call_id:
+                break
+        else:
             return
+        self._calls.remove(call)
         members = {key: call.payload[key] for key in call.payload if key != "event"}
         members["tool_response"] = join_text_blocks(message.get("content"))
         made = tuple(name for name in call.reconstructed if name == "tool_use_id")
         yield self._event("after_tool", index, message, members, made)
-
-    def _take_call(self, call_id: str) -> TranscriptEvent | None:
-        """Return the call that a result answers: by its id, or the first one that waits."""
-        for call in self._calls:
-            if not call_id or call.payload["tool_use_id"] == call_id:
-                self._calls.remove(call)
-                return call
-        return None
 
     def _end_turn(self, answer: tuple[int, dict[str, Any]] | None) -> Iterator[TranscriptEvent]:
         if answer is None or _calls_of(answer[1]):
@@ -303,9 +282,7 @@ def _parse(text: str) -> Any:
 def canonical_call(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the canonical names of a tool and its arguments; its own, if they are not known.
 
-    Args:
-        name: The tool as the model calls it, by the name of any agent or harness.
-        arguments: The arguments.
+    The tool may have its name of any agent or harness.
     """
     if name in EDITORS:
         command = arguments.get("command")

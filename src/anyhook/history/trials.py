@@ -21,32 +21,22 @@ TEST = "test"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of a trial of one hook.
-
-    Attributes:
-        kind: `PROBE` or `TEST`.
-        agent: Name of the agent.
-        release: Version of its program; empty if none ran.
-        event: Canonical name of the event.
-        hook: Label of the hook.
-        entry: Digest of its entry in the settings; empty if it was tried without one.
-        content: Digest of its files.
-        file: Its first file; empty if it has none.
-        time: Unix timestamp.
-        is_good: Whether it did what it should.
-        has_decided: Whether it was seen to deny, ask or stop.
-        detail: What was seen, for people.
-    """
+    """The result of a trial of one hook."""
 
     kind: str
+    """`PROBE` or `TEST`."""
     agent: str
     release: str
+    """Version of its program; empty if none ran."""
     event: str
     hook: str
     entry: str
+    """Digest of its entry in the settings; empty if it was tried without one."""
     content: str
     file: str
+    """Its first file; empty if it has none."""
     time: float
+    """Unix timestamp."""
     is_good: bool
     has_decided: bool
     detail: str
@@ -72,12 +62,7 @@ def keep_trials(history: History, trials: Iterable[Trial]) -> None:
 def trials_of(history: History, agent: str, event: str, *, entry: str, file: str) -> list[Trial]:
     """Return the trials of a hook with any content, the newest first.
 
-    Args:
-        history: The store.
-        agent: Name of the agent.
-        event: Canonical name of the event.
-        entry: Digest of its entry in the settings.
-        file: Its first file; empty if it has none.
+    `entry` is the digest of its entry in the settings, `file` its first file; empty if it has none.
     """
     rows = history.connection.execute(
         f"SELECT {_NAMES} FROM trials WHERE agent = ? AND event = ?"

@@ -42,11 +42,7 @@ SECONDS_OF_FILE = 3600
 
 
 def history_directory(environ: Mapping[str, str] | None = None) -> str:
-    """Return the directory of the history in the user's data directory.
-
-    Args:
-        environ: Environment; by default this process's.
-    """
+    """Return the directory of the history in the user's data directory."""
     return f"{data_path(environ)}/history"
 
 
@@ -60,14 +56,10 @@ def is_recording(directory: str) -> bool:
 
 
 def append(directory: str, record: Mapping[str, Any]) -> bool:
-    """Append a record to the journal, without its secrets.
+    """Append a record to the journal without its secrets, and return whether it was written.
 
-    Args:
-        directory: Directory of the history; it is created if it does not exist.
-        record: JSON values, as `anyhook.journal.records` makes them.
-
-    Returns:
-        Whether it was written; not if the file of this hour is full.
+    It is not if the file of this hour is full. The directory of the history is created if it does
+    not exist.
 
     Raises:
         OSError: If it cannot be written: a full disk, a directory without permission.

@@ -42,13 +42,8 @@ def event_record(
 ) -> dict[str, Any]:
     """Return the record of an event, without a decision.
 
-    Args:
-        agent: Name of the agent.
-        event: Canonical name of the event.
-        session: Identifier of the session.
-        payload: The event as the agent sends it.
-        source: A member of `SOURCES`.
-        project: Directory of the project, or the working directory.
+    `source` is a member of `SOURCES`, `project` the directory of the project or the working
+    directory.
     """
     return {
         "agent": agent,
@@ -64,9 +59,7 @@ def event_record(
 def project_directory(agent: AgentSpec, cwd: str) -> str:
     """Return the directory of the project, as far as an agent names it to its hooks.
 
-    Args:
-        agent: The agent.
-        cwd: Working directory of the event, for agents that do not.
+    For other agents it is the working directory of the event.
     """
     for name, source in agent.hook_environment.items():
         if source == "project_dir" and os.environ.get(name):
@@ -135,11 +128,10 @@ def _shorten(value: object) -> str:
 def result_record(result: HandlerResult, file: str | None) -> dict[str, Any]:
     """Return the result of a handler without its empty fields.
 
-    Args:
-        result: The result.
-        file: The script, the hook file or the source file of the function; `None` if unknown.
+    `file` is the script, the hook file or the source file of the function.
     """
     handler = result.handler
+    is_cut = max(len(result.stdout), len(result.stderr)) > MAX_STREAM_LENGTH
     record: dict[str, Any] = {
         "hook": handler.label,
         "kind": handler.kind,
@@ -153,7 +145,7 @@ def result_record(result: HandlerResult, file: str | None) -> dict[str, Any]:
         "signal": result.signal,
         "stdout": _start_of(result.stdout),
         "stderr": _start_of(result.stderr),
-        "truncated": result.truncated or _is_longer(result),
+        "truncated": result.truncated or is_cut,
         "error": result.error,
     }
     record |= {name: value for name, value in optional.items() if value}
@@ -178,19 +170,11 @@ def _start_of(stream: str) -> str:
     return redact_start(stream, MAX_STREAM_LENGTH)
 
 
-def _is_longer(result: HandlerResult) -> bool:
-    return len(result.stdout) > MAX_STREAM_LENGTH or len(result.stderr) > MAX_STREAM_LENGTH
-
-
 def version_record(command: str, file: str | None) -> dict[str, Any]:
     """Return what identifies the version of a hook without reading its file.
 
     The store turns it into a content hash when it takes the record, as long as the file still has
     the same size and time.
-
-    Args:
-        command: Its command line.
-        file: Its file.
     """
     record: dict[str, Any] = {"command": command} if command else {}
     if file is not None:

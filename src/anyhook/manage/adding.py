@@ -51,7 +51,6 @@ class SettingsPlace:
     """Where hook files are added, and how the settings start them.
 
     Attributes:
-        project: Directory of the project.
         scope: Whose settings: a key of `SCOPES`.
         launcher: The words of the command before the hook file.
         program: The words that start anyhook itself.
@@ -68,8 +67,6 @@ class AddedFile:
     """A hook file that is added.
 
     Attributes:
-        path: Where it is.
-        hooks: Its hooks.
         uses: Its functions, with what they ask of an agent.
         change: The change that writes it; `None` if it is a file of the user.
     """
@@ -85,9 +82,7 @@ class SettingsChanges:
     """What changes for an agent when hook files are added or removed.
 
     Attributes:
-        agent: The agent.
-        settings: The change of its settings.
-        companions: The changes of the files that it needs next to them.
+        companions: The changes of the files that it needs next to its settings.
         note: The change of what anyhook notes about the settings before; `None` for none.
         directories: Directories that are removed afterwards if they are empty.
     """
@@ -110,12 +105,9 @@ class SettingsChanges:
 
 
 def load_hook_file(path: Path, change: Change | None = None) -> AddedFile:
-    """Load a hook file.
+    """Load a hook file, or what a change writes into it.
 
-    Args:
-        path: The file.
-        change: The change that writes it. Its hooks are read from a copy then, because the user
-            has not agreed yet.
+    The hooks of a change are read from a copy, because the user has not agreed yet.
 
     Raises:
         UsageError: If it is not a hook file, or never runs its hooks.
@@ -152,7 +144,15 @@ def add_hook_files(
     names = ", ".join(file.path.name for file in files)
     settings = Change(path, before, after, f"Add {names}", agent)
     companions = companion_changes(agent, settings, place.project, place.scope, place.program)
-    note = _note_before(agent, place, files, settings, companions)
+    # What the settings were like before is noted, unless the files are added again.
+    left_before, left_after = before or "", after
+    for file in files:
+        arguments = file_arguments(agent, place.project, file.path)
+        left_before = _without_hook_file(agent, left_before, path, arguments, keep={})
+        left_after = _without_hook_file(agent, left_after, path, arguments, keep={})
+    note = None
+    if left_before == (before or "") and settings.has_effect:
+        note = note_before(settings, left_after, [change.path for change in companions])
     return SettingsChanges(agent, settings, tuple(companions), note)
 
 
@@ -170,25 +170,6 @@ def _with_hook_file(
     arguments = file_arguments(agent, place.project, file.path)
     text = _without_hook_file(agent, text, path, arguments, keep=definitions)
     return add_definitions(agent, text, str(path), definitions)
-
-
-def _note_before(
-    agent: AgentSpec,
-    place: SettingsPlace,
-    files: Sequence[AddedFile],
-    settings: Change,
-    companions: Sequence[Change],
-) -> Change | None:
-    """Return the change that notes what the settings were like before the files were added."""
-    before, after, path = settings.before or "", settings.after or "", settings.path
-    first = before
-    for file in files:
-        arguments = file_arguments(agent, place.project, file.path)
-        first = _without_hook_file(agent, first, path, arguments, keep={})
-        after = _without_hook_file(agent, after, path, arguments, keep={})
-    if first != before or not settings.has_effect:  # they are added again
-        return None
-    return note_before(settings, after, [change.path for change in companions])
 
 
 def remove_hook_files(
@@ -300,14 +281,12 @@ def _matcher(agent: AgentSpec, spec: EventSpec, functions: list[HookFunction]) -
     has_patterns = is_tool_event and any("*" in name for name in unique)
     if not is_expression and not has_patterns:
         return "|".join(unique)
-    escape = _escape_dots if is_tool_event else re.escape
-    patterns = [escape(name).replace(r"\*", "*").replace("*", ".*") for name in unique]
+    patterns: list[str] = []
+    for name in unique:
+        # A dot is the only special character that names of tools have.
+        escaped = name.replace(".", r"\.") if is_tool_event else re.escape(name)
+        patterns.append(escaped.replace(r"\*", "*").replace("*", ".*"))
     return f"^(?:{'|'.join(patterns)})$"
-
-
-def _escape_dots(name: str) -> str:
-    """Escape the only special character that names of tools have."""
-    return name.replace(".", r"\.")
 
 
 def _tool_names(agent: AgentSpec, subject: str) -> list[str]:
@@ -403,11 +382,7 @@ def _trust_again(
 ) -> None:
     """Trust the confirmed hooks, and those that were trusted: they may be bound to the same files.
 
-    Args:
-        agent: Whose hooks they are.
-        project: Directory of the project.
-        paths: Files that were written or removed with the consent of the user.
-        is_confirmed: Whether the user has confirmed a hook.
+    The files at the paths were written or removed with the consent of the user.
     """
     store = TrustStore()
     subjects = _subjects(agent, project, store)

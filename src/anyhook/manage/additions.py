@@ -54,13 +54,7 @@ SCOPES_OF_COPY = {"project": ("project", "local"), "local": ("project", "local")
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """Hook files that are added to the settings of agents.
-
-    Attributes:
-        place: Where they are added.
-        files: The files.
-        settings: The changes for each agent.
-    """
+    """Hook files that are added to the settings of agents, with the changes for each agent."""
 
     place: SettingsPlace
     files: tuple[AddedFile, ...]
@@ -85,9 +79,6 @@ class Removal:
     """Hook files that are removed from the settings of agents.
 
     Attributes:
-        project: Directory of the project.
-        scope: Whose settings.
-        paths: The files.
         settings: The changes for each agent.
         copies: Copies of guards that are removed.
         problems: Why the settings of some agents cannot be edited.
@@ -116,8 +107,7 @@ class AddedGuard:
     """A guard that is added somewhere.
 
     Attributes:
-        copy: Its copy.
-        scope: Whose settings run it.
+        scope: Whose settings run its copy.
         agents: The agents whose settings run it; none if they were edited by hand.
     """
 
@@ -131,7 +121,6 @@ class GuardRow:
     """A guard of the list, with where it is added.
 
     Attributes:
-        guard: The guard.
         added: Where it is added: in this project, for the user.
         problems: Files that stand where copies of it would be, and are none.
     """
@@ -182,12 +171,7 @@ def plan_addition(
 
 
 def plan_guard_updates(names: Sequence[str], project: Path, scope: str) -> list[GuardUpdate]:
-    """Return what the versions that come with anyhook change in the copies of guards.
-
-    Args:
-        names: Names of guards; none for all that are added.
-        project: Directory of the project.
-        scope: Whose guards.
+    """Return what the versions that come with anyhook change in the copies of guards, or of all.
 
     Raises:
         UnknownNameError: If there is no guard of a name.
@@ -207,10 +191,7 @@ def plan_additions_of(
 ) -> list[Addition]:
     """Return what updates change, with the settings: a new version may have other events.
 
-    Args:
-        updates: The updates.
-        place: Where the guards are.
-        agents: The agents; none for those whose settings run each guard.
+    Without agents it is for those whose settings run each guard.
     """
     additions: list[Addition] = []
     every_agent = [get_agent(name) for name in CODING_AGENTS]
@@ -263,13 +244,9 @@ def health_of_files(
 def plan_removal(
     words: Iterable[str], project: Path, scope: str, agents: Sequence[AgentSpec]
 ) -> Removal:
-    """Return what removing guards and hook files changes.
+    """Return what removing guards and hook files changes for some agents, or for all.
 
-    Args:
-        words: Names of guards, or their copies, and files of the user, which stay.
-        project: Directory of the project.
-        scope: Whose settings.
-        agents: The agents; none for all.
+    The words are names of guards, or their copies, and files of the user, which stay.
 
     Raises:
         UnknownNameError: If there is no guard of a name.

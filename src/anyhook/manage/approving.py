@@ -13,17 +13,13 @@ from anyhook.trust.approvals import Approvals
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anyhook.trust.approvals import Approval, DeniedCall
+    from anyhook.trust.approvals import Approval
 
 LIST = "see: anyhook allow --list"
 
 
 def allow_call(call_id: str, environ: Mapping[str, str] | None = None) -> Approval:
-    """Allow the denied call with an ID once, for ten minutes.
-
-    Args:
-        call_id: The ID, in capitals or not.
-        environ: Environment that names the data directory; by default that of this process.
+    """Allow the denied call with an ID, in capitals or not, once for ten minutes.
 
     Raises:
         StartedByAgentError: If an agent has started this process.
@@ -35,15 +31,19 @@ def allow_call(call_id: str, environ: Mapping[str, str] | None = None) -> Approv
         raise UsageError("anyhook allow needs a terminal: enter it yourself in one")
     terminal = os.ttyname(sys.stdin.fileno())
     approvals = Approvals(environ)
-    return approvals.grant(_named(call_id, approvals.pending()), terminal)
+    matching = [call for call in approvals.pending() if call.id == call_id.upper()]
+    if not matching:
+        raise UsageError(f"no denied call has the ID {call_id!r}; {LIST}")
+    if len(matching) > 1:
+        # The IDs are random: somebody has written one of the records.
+        raise UsageError(
+            f"{len(matching)} denied calls have the ID {call_id!r}; neither is allowed"
+        )
+    return approvals.grant(matching[0], terminal)
 
 
 def revoke_approval(call_id: str, environ: Mapping[str, str] | None = None) -> Approval:
     """Take back an approval that was not used yet.
-
-    Args:
-        call_id: The ID, in capitals or not.
-        environ: Environment that names the data directory; by default that of this process.
 
     Raises:
         UsageError: If there is no such approval.
@@ -53,15 +53,3 @@ def revoke_approval(call_id: str, environ: Mapping[str, str] | None = None) -> A
         if approval.call.id == call_id.upper() and approvals.revoke(approval):
             return approval
     raise UsageError(f"no approval with the ID {call_id!r} waits for its call; {LIST}")
-
-
-def _named(call_id: str, calls: list[DeniedCall]) -> DeniedCall:
-    matching = [call for call in calls if call.id == call_id.upper()]
-    if not matching:
-        raise UsageError(f"no denied call has the ID {call_id!r}; {LIST}")
-    if len(matching) > 1:
-        # The IDs are random: somebody has written one of the records.
-        raise UsageError(
-            f"{len(matching)} denied calls have the ID {call_id!r}; neither is allowed"
-        )
-    return matching[0]

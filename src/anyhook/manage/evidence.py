@@ -100,7 +100,6 @@ class Evidence:
     """What was seen of a hook.
 
     Attributes:
-        runs: Its recorded runs.
         trials: Trials of its present entry and content, the newest first.
         old_trials: Trials of another entry, content or release of the agent, the newest first.
         reach: How many events should have reached it, and how many did.
@@ -187,8 +186,7 @@ def is_guard(hook: CheckedHook) -> bool:
 def open_history(*, stores_first: bool) -> Iterator[History | None]:
     """Open the history; `None` if there is none.
 
-    Args:
-        stores_first: Store first what was recorded and is not in the history yet.
+    With `stores_first`, what was recorded and is not in the history yet is stored before.
 
     Raises:
         HistoryError: If it cannot be read.

@@ -38,13 +38,11 @@ class GuardFile:
 
     Attributes:
         name: Its name, like `remote-code`.
-        text: Its hook file.
         summary: What it guards, in one line.
         prose: What it does, and what it does not do.
         families: The kinds of danger that it is for.
         why: What happened without it.
         source: Where that is documented: a URL.
-        version: Number of its version.
     """
 
     name: str
@@ -68,9 +66,6 @@ class GuardCopy:
     """A copy of a guard in a project, or in the user's data directory.
 
     Attributes:
-        path: The file.
-        text: Its whole text.
-        name: Name of the guard.
         version: The version of which it is a copy.
         digest: SHA-256 of the text of that version.
     """

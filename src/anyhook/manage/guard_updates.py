@@ -44,7 +44,6 @@ class GuardUpdate:
 
     Attributes:
         guard: The guard, as it comes with anyhook now.
-        copy: The copy.
         change: The change of the copy; it has no effect if the copy is current, or in a conflict.
         conflicts: Where the user and the new version changed the same lines.
     """
@@ -129,16 +128,11 @@ def _conflicts_in(merged: str, yours: str) -> list[Conflict]:
         elif line == "=" * MARKER_SIZE:
             side = theirs
         elif line.startswith(">" * MARKER_SIZE):
-            conflicts.append(Conflict(_line_of(mine, lines), tuple(mine), tuple(theirs)))
+            starts = [at for at in range(len(lines)) if lines[at : at + len(mine)] == mine]
+            # Counted from 1, after the line that `add` wrote.
+            line_number = starts[0] + 2 if mine and starts else None
+            conflicts.append(Conflict(line_number, tuple(mine), tuple(theirs)))
             side = None
         elif side is not None:
             side.append(line)
     return conflicts
-
-
-def _line_of(part: list[str], lines: list[str]) -> int | None:
-    """Return the number of the line in a copy at which a part of its text begins."""
-    for index in range(len(lines)):
-        if part and lines[index : index + len(part)] == part:
-            return index + 2  # counted from 1, after the line that `add` wrote
-    return None

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from anyhook.history.store import History
     from anyhook.history.trials import Trial
     from anyhook.manage.hooks import HookRow
-    from anyhook.model.definitions import HookDefinition
     from anyhook.model.diagnostics import Diagnostic, Place
 
 BREAKING = frozenset(
@@ -149,10 +148,7 @@ def health_of(
 ) -> Health:
     """Return the same as `health` for diagnostics that are known already.
 
-    Args:
-        engine: The hooks of one agent.
-        diagnostics: What `check_settings` reports about them.
-        stores_first: Store first what was recorded and is not in the history yet.
+    The diagnostics are what `check_settings` reports about the hooks of the engine.
     """
     reports = [*dict.fromkeys(diagnostics)]
     rows, _recorder = split_recorder(hook_rows(engine))
@@ -180,12 +176,16 @@ class _Facts:
         of_file: Those about a whole file of settings.
     """
 
-    def __init__(self, facts: list[Diagnostic]) -> None:
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
         self.at_place: dict[Place, Diagnostic] = {}
         self.of_label: dict[str, dict[str, Diagnostic]] = {}
         self.in_file: dict[str, Diagnostic] = {}
         self.of_file: dict[str, Diagnostic] = {}
-        for fact in facts:
+        for fact in diagnostics:
+            # As a warning, `no-shebang` stands for a script that the system starts nevertheless.
+            cannot_start = fact.code == "no-shebang" and fact.severity is Severity.ERROR
+            if not cannot_start and fact.code not in BREAKING:
+                continue
             file = fact.place.file if fact.place is not None else ""
             if fact.place is not None:
                 self.at_place.setdefault(fact.place, fact)
@@ -197,19 +197,8 @@ class _Facts:
                 self.in_file.setdefault(file, fact)
 
 
-def _is_breaking(diagnostic: Diagnostic) -> bool:
-    if diagnostic.code == "no-shebang":
-        # A warning stands for a script that the system starts nevertheless.
-        return diagnostic.severity is Severity.ERROR
-    return diagnostic.code in BREAKING
-
-
 class _Judge:
     """Finds the word for each hook of an engine.
-
-    Args:
-        engine: The hooks of one agent.
-        diagnostics: What is wrong with them.
 
     Attributes:
         problem: Why the history cannot be read; empty if it can.
@@ -218,7 +207,7 @@ class _Judge:
     def __init__(self, engine: Engine, diagnostics: list[Diagnostic]) -> None:
         self.problem = ""
         self._engine = engine
-        self._facts = _Facts([one for one in diagnostics if _is_breaking(one)])
+        self._facts = _Facts(diagnostics)
         reader = HookReader(engine)
         self._hooks = {
             id(hook.handler): hook
@@ -228,46 +217,41 @@ class _Judge:
 
     def health_of(self, row: HookRow, history: History | None) -> HookHealth:
         """Return the health of a hook."""
-        inactive = self._inactive(row)
-        if inactive is not None:
-            return inactive
+        agent, place = self._engine.agent, row.handler.place
+        enable = f"anyhook enable {shlex.quote(row.label)}"
+        # The user knows of these, which are there and do not decide.
+        if row.state == "off":
+            text = f"it is switched off by {show_path(str(row.switched_off_by))}"
+            return HookHealth(row, HealthWord.UNKNOWN, text, place, enable)
+        if row.state == "shadow":
+            text = "it is a shadow: it runs and does not decide"
+            return HookHealth(row, HealthWord.UNKNOWN, text, place, enable)
         fact = self._fact_about(row)
         if fact is not None:
-            place = fact.place or row.handler.place
             text = fact.message.removeprefix(f"{row.handler.label!r}: ")
-            return HookHealth(row, HealthWord.BROKEN, text, place)
+            return HookHealth(row, HealthWord.BROKEN, text, fact.place or place)
         if row.state in UNTRUSTED:
             # What anyhook does not run decides nothing here, whatever was seen before.
             text = f"anyhook does not run it: it is {row.state}"
-            place = row.handler.place
-            return HookHealth(row, HealthWord.UNKNOWN, text, place, self._trust_command)
+            command = trust_command(agent.name, self._engine.project_dir)
+            return HookHealth(row, HealthWord.UNKNOWN, text, place, command)
         if row.native is not None and row.native not in RUNNING:
-            return self._not_run_by_the_agent(row)
+            native = native_states(agent, self._engine.hooks)
+            review = native.review if native is not None else ""
+            text = f"{agent.title} does not run it: it is {row.native} there"
+            return HookHealth(row, HealthWord.UNKNOWN, text, place, review)
         if history is None:
             reason = self.problem or "nothing was recorded or tried yet"
             return self._unknown(row, reason)
         evidence = evidence_of(history, self._engine, row.definition, row.handler)
         return self._weigh(row, evidence)
 
-    @cached_property
-    def _trust_command(self) -> str:
-        return trust_command(self._engine.agent.name, self._engine.project_dir)
-
-    def _inactive(self, row: HookRow) -> HookHealth | None:
-        """Return the health of a hook that is there and does not decide, as the user knows."""
-        place = row.handler.place
-        name = shlex.quote(row.label)
-        if row.state == "off":
-            text = f"it is switched off by {show_path(str(row.switched_off_by))}"
-            return HookHealth(row, HealthWord.UNKNOWN, text, place, f"anyhook enable {name}")
-        if row.state == "shadow":
-            text = "it is a shadow: it runs and does not decide"
-            return HookHealth(row, HealthWord.UNKNOWN, text, place, f"anyhook enable {name}")
-        return None
-
     def _fact_about(self, row: HookRow) -> Diagnostic | None:
         """Return the first fact because of which a hook cannot do its work."""
-        never = self._never_matches(row.definition)
+        form = self._engine.agent.form(row.definition.form)
+        spec = form.by_canonical[row.definition.event]
+        # A matcher with a part that hits something is not a fact.
+        never = check_never_matches(form, spec, row.definition, self._engine.guard.may_match)
         if never is not None:
             return never
         handler = row.handler
@@ -286,19 +270,6 @@ class _Judge:
             if script in self._facts.in_file:
                 return self._facts.in_file[script]
         return self._facts.of_file.get(file)
-
-    def _never_matches(self, definition: HookDefinition) -> Diagnostic | None:
-        """Return that a matcher hits nothing; one with a part that hits something is not a fact."""
-        form = self._engine.agent.form(definition.form)
-        spec = form.by_canonical[definition.event]
-        return check_never_matches(form, spec, definition, self._engine.guard.may_match)
-
-    def _not_run_by_the_agent(self, row: HookRow) -> HookHealth:
-        agent = self._engine.agent
-        native = native_states(agent, self._engine.hooks)
-        review = native.review if native is not None else ""
-        text = f"{agent.title} does not run it: it is {row.native} there"
-        return HookHealth(row, HealthWord.UNKNOWN, text, row.handler.place, review)
 
     # -- what was seen
 
@@ -325,21 +296,19 @@ class _Judge:
         return self._unknown(row, text, old)
 
     def _unknown(self, row: HookRow, evidence: str, old: tuple[str, ...] = ()) -> HookHealth:
-        place = row.handler.place
-        return HookHealth(row, HealthWord.UNKNOWN, evidence, place, self._settle(row), old)
-
-    def _settle(self, row: HookRow) -> str:
-        """Return the command line that would settle whether a hook works."""
+        """Return that nothing shows whether a hook works, with the command line that settles it."""
         agent = self._engine.agent.name
+        settle = "anyhook test --init"
+        if get_program(agent) is not None:
+            settle = f"anyhook probe --agent {agent}"
         hook = self._hooks.get(id(row.handler))
         for path in hook.files() if hook is not None else ():
             if _has_examples(path):
                 is_inside = Path.cwd().is_relative_to(self._engine.project_dir)
                 shown = os.path.relpath(path) if is_inside else str(path)
-                return f"anyhook test {shlex.quote(shown)}"
-        if get_program(agent) is not None:
-            return f"anyhook probe --agent {agent}"
-        return "anyhook test --init"
+                settle = f"anyhook test {shlex.quote(shown)}"
+                break
+        return HookHealth(row, HealthWord.UNKNOWN, evidence, row.handler.place, settle, old)
 
 
 def _broken_by(evidence: Evidence) -> str:

@@ -37,9 +37,6 @@ class HookRow:
     """One hook of a list.
 
     Attributes:
-        agent: Its agent.
-        definition: Its definition.
-        handler: The hook.
         label: Its name, unique for the agent.
         state: `on`, `shadow`, `off`, `not trusted` or `changed`.
         switched_off_by: The file, or file and line, that switches it off; `None` if none does.
@@ -83,7 +80,13 @@ def hook_rows(engine: Engine) -> list[HookRow]:
     labels = unique_labels([*configured_handlers(engine), *(hook.handler for hook in kept)])
     native = native_states(agent, engine.hooks)
     rows: list[HookRow] = []
-    for definition in _sorted_definitions(engine):
+    events = [spec.canonical for spec in agent.events]
+    layers = list(agent.layer_order)
+
+    def sort_key(definition: HookDefinition) -> tuple[int, int]:
+        return events.index(definition.event), layers.index(definition.layer)
+
+    for definition in sorted(engine.definitions, key=sort_key):
         for handler in definition.handlers:
             label = labels[id(handler)]
             switch = engine.hooks.switched_off(handler)
@@ -99,16 +102,6 @@ def hook_rows(engine: Engine) -> list[HookRow]:
         label, record = labels[id(hook.handler)], str(hook.record)
         rows.append(HookRow(agent, hook.definition, hook.handler, label, "off", record))
     return rows
-
-
-def _sorted_definitions(engine: Engine) -> list[HookDefinition]:
-    events = [spec.canonical for spec in engine.agent.events]
-    layers = list(engine.agent.layer_order)
-
-    def sort_key(definition: HookDefinition) -> tuple[int, int]:
-        return events.index(definition.event), layers.index(definition.layer)
-
-    return sorted(engine.definitions, key=sort_key)
 
 
 def split_recorder(rows: Sequence[HookRow]) -> tuple[list[HookRow], HookRow | None]:
@@ -203,36 +196,26 @@ def handlers_named(name: str, handlers: Sequence[HandlerSpec]) -> list[HandlerSp
     by_label: list[HandlerSpec] = []
     by_place: list[HandlerSpec] = []
     by_script: list[HandlerSpec] = []
+    tail = name.removeprefix("./")
     for handler in handlers:
         if name == handler.identifier:
             by_identifier.append(handler)
         if name in (handler.label, labels[id(handler)]):
             by_label.append(handler)
-        if _is_place(name, handler):
+        # The line of a handler, behind its path or the end of its path.
+        place = f"/{Path(handler.place.file).as_posix()}:{handler.place.line}"
+        if name == str(handler.place) or place.endswith(f"/{name}"):
             by_place.append(handler)
-        if _names_script(name, handler):
+        # A script of a command: its file name, or the end of its path.
+        words = _words(handler)
+        if "/" in name:
+            is_script = any(word == tail or word.endswith(f"/{tail}") for word in words)
+        else:
+            file_names = {word.rpartition("/")[2] for word in words}
+            is_script = name in file_names and "." in name.strip(".")
+        if is_script:
             by_script.append(handler)
     return by_identifier or by_label or by_place or by_script
-
-
-def _is_place(name: str, handler: HandlerSpec) -> bool:
-    """Return whether a name is the line of a handler, behind its path or the end of its path."""
-    path = f"/{Path(handler.place.file).as_posix()}:{handler.place.line}"
-    return name == str(handler.place) or path.endswith(f"/{name}")
-
-
-def _names_script(name: str, handler: HandlerSpec) -> bool:
-    """Return whether a name is a script of a command: its file name, or the end of its path."""
-    if "/" not in name:
-        return name in _script_names(handler)
-    tail = name.removeprefix("./")
-    return any(word == tail or word.endswith(f"/{tail}") for word in _words(handler))
-
-
-def _script_names(handler: HandlerSpec) -> set[str]:
-    """Return the file names in a command."""
-    names = {word.rpartition("/")[2] for word in _words(handler)}
-    return {name for name in names if "." in name.strip(".")}
 
 
 def _words(handler: HandlerSpec) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.checks.rules import check_settings
-from anyhook.model.diagnostics import Place
+from anyhook.model.diagnostics import Place, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A diagnostic about the hooks of one agent.
-
-    Attributes:
-        agent: Name of the agent.
-        diagnostic: The diagnostic.
-    """
+    """A diagnostic about the hooks of one agent."""
 
     agent: str
     diagnostic: Diagnostic
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings with the errors first and the notes last."""
+    severities = list(Severity)
+    return sorted(findings, key=lambda finding: severities.index(finding.diagnostic.severity))
 
 
 def find_problems(engines: Iterable[Engine]) -> list[Finding]:

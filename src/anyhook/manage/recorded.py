@@ -91,10 +91,8 @@ def edited_files(
 ) -> list[EditedFile]:
     """Return the settings files of agents that record.
 
-    Args:
-        project: Directory of the project, whose settings are searched, too.
-        names: Names of the agents.
-        switch: The state of recording, with files of other projects.
+    These are files of the project, which is searched, and those of other projects in the state of
+    recording.
     """
     names = [*names]
     files = [file for file in (switch.files if switch else ()) if file.agent in names]
@@ -139,7 +137,6 @@ class RecordedAgent:
     """What the settings of an agent hold of recording.
 
     Attributes:
-        agent: The agent.
         files: The settings files with a recorder or taps.
         recorders: Number of recorders.
         taps: Number of wrapped commands; `None` if a file cannot be read.
@@ -154,13 +151,7 @@ class RecordedAgent:
 
 
 def recorded_agent(name: str, project: Path, switch: RecordingSwitch | None) -> RecordedAgent:
-    """Return what the settings of an agent hold of recording.
-
-    Args:
-        name: Name of the agent.
-        project: Directory of the project.
-        switch: The state of recording.
-    """
+    """Return what the settings of an agent hold of recording."""
     agent = get_agent(name)
     files = tuple(file.path for file in edited_files(project, [name], switch))
     location = Location.of(project, home_variable=agent.home_variable)

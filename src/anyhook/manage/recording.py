@@ -53,8 +53,6 @@ class RecordingChange:
     """What recording changes of one settings file.
 
     Attributes:
-        agent: The agent.
-        settings: The change of the file.
         state: What to remember of it; `None` if nothing of it is left.
         companions: Changes of the files next to it.
     """
@@ -89,12 +87,8 @@ def start_recording(
 ) -> list[RecordingChange]:
     """Return the changes that record an agent: a recorder in the user's settings, and taps.
 
-    Args:
-        agent: The agent.
-        project: Directory of the project, whose hooks are tapped, too.
-        switch: The state of recording, with what was edited before.
-        launcher: The words of a command before a hook file.
-        taps: Whether the hooks that exist are recorded.
+    The state of recording has what was edited before. The launcher is the words of a command before
+    a hook file. With `taps`, the hooks that exist are recorded, also those of the project.
 
     Raises:
         UsageError: If the agent has no settings of the user.
@@ -122,16 +116,17 @@ def _start_in_file(
     source: Source | None,
     recorder: tuple[str, ...] | None,
 ) -> RecordingChange:
-    """Return the change of one file.
+    """Return the change of one file, of which something may have been edited before.
 
-    Args:
-        agent: The agent.
-        project: Directory of the project.
-        path: The file.
-        file: What was edited before.
-        source: The source that the file is, if its hooks are tapped.
-        recorder: The words that start the recorder; `None` if the file gets none.
+    There is a source if its hooks are tapped, and a recorder, the words that start it, if it gets
+    one.
     """
+
+    def wrapper(_path: JsonPath, handler: Mapping[str, Any]) -> Wrapper | None:
+        if not is_tappable(agent, handler):
+            return None
+        return Wrapper(tap_words(HISTORY, agent.name), TAP_MARK)
+
     if source is not None and source.layer is not Layer.USER:
         stay_inside(project, path)
     before = read_text(path)
@@ -140,7 +135,8 @@ def _start_in_file(
     # A file whose hooks are tapped stays so, also if `taps` is off now.
     if source is not None or (before and count_recorded(agent, before, path).taps > 0):
         hooks_path = source.hooks_path if source is not None else ()
-        after = _with_taps(agent, after, path, hooks_path or agent.hooks_path)
+        hooks_path = hooks_path or agent.hooks_path
+        after = wrap_commands(agent, after, str(path), hooks_path, wrapper=wrapper)
     if recorder is not None:
         command = shlex.join((*recorder, str(RECORDER_FILE)))
         definitions = {
@@ -206,31 +202,15 @@ def _definition(agent: AgentSpec, spec: EventSpec, command: str) -> dict[str, An
         "command": command,
         "timeout": agent.write_timeout(RECORDER_TIMEOUT),
     }
-    member = _background_member(agent)
-    if member and spec.runs_background and spec.canonical not in WAITED_FOR:
-        handler[member] = True
+    fields = agent.handler_types["command"].fields.items()
+    members = [name for name, field in fields if field.option == "background"]
+    if members and spec.runs_background and spec.canonical not in WAITED_FOR:
+        handler[members[0]] = True
     # A definition without a matcher is for all tools, in every agent.
     return {"hooks": [handler]}
 
 
-def _background_member(agent: AgentSpec) -> str | None:
-    """Return the member by which a command runs in the background; `None` if there is none."""
-    for name, field in agent.handler_types["command"].fields.items():
-        if field.option == "background":
-            return name
-    return None
-
-
 # -- taps
-
-
-def _with_taps(agent: AgentSpec, text: str, path: Path, hooks_path: tuple[str, ...]) -> str:
-    def wrapper(_path: JsonPath, handler: Mapping[str, Any]) -> Wrapper | None:
-        if not is_tappable(agent, handler):
-            return None
-        return Wrapper(tap_words(HISTORY, agent.name), TAP_MARK)
-
-    return wrap_commands(agent, text, str(path), hooks_path, wrapper=wrapper)
 
 
 def is_tappable(agent: AgentSpec, handler: Mapping[str, Any]) -> bool:

@@ -65,10 +65,7 @@ TYPICAL = (
 class ChosenGuards:
     """The hooks that are tried.
 
-    Attributes:
-        guards: They.
-        untrusted: Titles of those that do not run, because the user has not trusted them, each
-            with its agent.
+    `untrusted` are the titles, each with its agent, of those that do not run for lack of trust.
     """
 
     guards: tuple[Guard, ...]
@@ -78,14 +75,11 @@ class ChosenGuards:
 def choose_guards(
     project: Path, names: Sequence[str], agent: str | None, *, trust_once: bool
 ) -> ChosenGuards:
-    """Return the hooks that are meant.
+    """Return the hooks that are meant by hook files, programs, or names of hooks of the settings.
 
-    Args:
-        project: The option `--project`.
-        names: Hook files, programs, or hooks of the settings by their names; empty for all hooks of
-            the settings that decide calls of tools.
-        agent: The agent; `None` for those with hooks here.
-        trust_once: Hooks of the project may run, trusted or not.
+    Without names these are all hooks of the settings that decide calls of tools. Without an agent
+    it is for those with hooks here. With `trust_once`, hooks of the project may run, trusted or
+    not.
 
     Raises:
         UsageError: If a name stands for nothing, or no hook is configured.
@@ -167,22 +161,17 @@ def _by_label(rows: Iterable[HookRow]) -> dict[str, list[HookRow]]:
 
 def _guard_of_rows(engine: Engine, label: str, rows: Sequence[HookRow]) -> Guard:
     places = tuple(row.handler.place for row in rows)
-    file = _hook_file(engine, rows[0])
-    return Guard(label, engine.agent.name, str(engine.project_dir), file, places, is_trusted=True)
-
-
-def _hook_file(engine: Engine, row: HookRow) -> str:
-    """Return the Python hook file that a command runs; empty if it runs something else."""
-    handler = row.handler
+    handler = rows[0].handler
     words = list(handler.argv or ())
     if handler.command:
         variables = {**engine.environ, **engine.guard.variables()}
         words = split_plain_line(handler.command, variables) or []
     command = read_command(words) if words else None
-    if command is None or len(command.words) != 1:
-        return ""
-    file = Path(engine.project_dir, command.words[0])
-    return str(file) if file.is_file() else ""
+    file = ""  # unless the command runs a Python hook file
+    if command is not None and len(command.words) == 1:
+        path = Path(engine.project_dir, command.words[0])
+        file = str(path) if path.is_file() else ""
+    return Guard(label, engine.agent.name, str(engine.project_dir), file, places, is_trusted=True)
 
 
 # -- what a hook denies
@@ -199,13 +188,6 @@ def denied_by(
     """Return what a hook may deny: commands of the user, examples, cases, denials.
 
     Where nothing of the kind is known, these are lines that guards commonly stop.
-
-    Args:
-        guard: The hook.
-        examples: Those of a hook file.
-        history: The history, if there is one.
-        cases: A file of cases.
-        commands: Command lines.
 
     Raises:
         UsageError: If the file of cases is malformed.
@@ -259,10 +241,9 @@ _MEMBERS = frozenset({"class", "of", "command", "hook", "reason"})
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Escapes that the user accepts.
+    """Escapes that the user accepts, for a reason.
 
     Attributes:
-        reason: Why.
         members: What an escape has in common with them: `class`, `of`, `command`, `hook`.
     """
 

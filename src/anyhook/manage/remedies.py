@@ -43,7 +43,6 @@ class Remedy:
     Attributes:
         text: What is done, for people.
         command: The command line that does the same.
-        apply: Does it.
     """
 
     text: str
@@ -52,12 +51,7 @@ class Remedy:
 
 
 def remedy_for(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
-    """Return the remedy for a problem; `None` if it takes a decision of the user.
-
-    Args:
-        engine: The hooks that it is about.
-        diagnostic: The problem.
-    """
+    """Return the remedy for a problem; `None` if it takes a decision of the user."""
     find = REMEDIES.get(diagnostic.code)
     if find is None or diagnostic.place is None:
         return None

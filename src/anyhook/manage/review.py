@@ -45,7 +45,6 @@ class ReviewGroup:
 
     Attributes:
         outcome: What it would have answered.
-        reason: Its reason.
         calls: The calls by their text, each text with the events.
         label: The label that all of its calls have in a labelled set; empty if they have none.
     """
@@ -70,7 +69,6 @@ class CallReview:
     """What a hook file would have stopped among past calls that ran.
 
     Attributes:
-        total: Number of the past calls.
         groups: What it would have stopped, the most frequent reason first.
         families: The kinds of danger that the hook is for; empty if it names none.
         problems: The first problems: what could not be read.
@@ -99,10 +97,7 @@ def review_calls(
 ) -> CallReview:
     """Ask a hook file about all past calls of tools, in a sandbox.
 
-    Args:
-        history: The store.
-        guard: The hook.
-        on_progress: Called now and then; it raises `KeyboardInterrupt` to end the review.
+    The progress is reported now and then; raising `KeyboardInterrupt` there ends the review.
 
     Raises:
         UsageError: If the hook is not a Python file, or cannot be loaded.
@@ -168,14 +163,9 @@ def label_calls(
 ) -> None:
     """Add past calls to a labelled set, which is made if it is missing.
 
-    A row of the same call that was made of the history before is replaced; other rows stay.
-
-    Args:
-        history: The store.
-        calls: The calls.
-        label: `dangerous` or `benign`.
-        families: The kinds of danger for which the label holds; of a benign call, none for all.
-        path: The set.
+    A row of the same call that was made of the history before is replaced; other rows stay. The
+    label is `dangerous` or `benign`, and holds for kinds of danger; of a benign call, none stands
+    for all.
 
     Raises:
         UsageError: If a dangerous call has no families, or the set cannot be read or written.

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
 
+NO_AGENT = "no agent is found in this project or your home"
+
 
 @dataclass(frozen=True, slots=True)
 class CommandScope:
     """The project and the agents that a command works on.
 
     Attributes:
-        project: Directory of the project.
         agents: Names of the agents; empty if none was named and none has hooks.
         with_hooks: The agents that have hooks in the project or in the user's settings.
     """
@@ -41,11 +42,7 @@ class CommandScope:
     with_hooks: tuple[AgentSettings, ...]
 
     def engines(self, *, default: bool = False) -> Iterator[Engine]:
-        """Load an engine for each agent.
-
-        Args:
-            default: Load one for the default agent if no agent has hooks.
-        """
+        """Load an engine for each agent, or one for the default agent if that is asked for."""
         names = self.agents
         if default and not names:
             names = (DEFAULT_AGENT,)
@@ -54,11 +51,9 @@ class CommandScope:
 
 
 def scope_of(project: Path, agent: str | None) -> CommandScope:
-    """Return the project and the agents that the options select.
+    """Return the project and the agents that the options `--project` and `--agent` select.
 
-    Args:
-        project: The option `--project`.
-        agent: The option `--agent`; `None` selects every agent with hooks here.
+    Without an agent these are all with hooks here.
 
     Raises:
         UsageError: If the directory does not exist.
@@ -75,13 +70,8 @@ def scope_of(project: Path, agent: str | None) -> CommandScope:
 def one_agent(project: Path, agent: str | None, event: str | None = None) -> str:
     """Return the name of the agent for a command that works for one agent.
 
-    Args:
-        project: Directory of the project.
-        agent: The option `--agent`.
-        event: An event, as agents name it: only agents that have it are considered.
-
-    Returns:
-        The named agent, else the one with hooks here, else the first one that has the event.
+    That is the named agent, else the one with hooks here, else the first one that has the event, as
+    agents name it. Only agents that have the event are considered.
 
     Raises:
         UsageError: If several agents have hooks here and none is named.
@@ -121,10 +111,7 @@ def agents_here(
 ) -> list[AgentSpec]:
     """Return the named agents, or those with a settings directory in the project or in the home.
 
-    Args:
-        project: Directory of the project.
-        names: The option `--agent`; nothing for all that are here.
-        also: Names of agents that count as here.
+    Some count as here anyway.
 
     Raises:
         UnknownNameError: If there is no such agent.
@@ -132,12 +119,25 @@ def agents_here(
     if names:
         return [get_agent(name) for name in dict.fromkeys(names)]
     location = Location.of(project)
-    agents = [get_agent(name) for name in CODING_AGENTS]
-    return [agent for agent in agents if agent.name in also or _is_here(agent, location)]
+    agents: list[AgentSpec] = []
+    for agent in map(get_agent, CODING_AGENTS):
+        places = own_places(agent, location)
+        paths = [path for layer, path in places if layer in EDITABLE_LAYERS]
+        if agent.name in also or any(path.parent.is_dir() for path in paths):
+            agents.append(agent)
+    return agents
 
 
-def _is_here(agent: AgentSpec, location: Location) -> bool:
-    for layer, path in own_places(agent, location):
-        if layer in EDITABLE_LAYERS and path.parent.is_dir():
-            return True
-    return False
+def require_agents(
+    project: Path, names: Iterable[str] | None, *, also: Collection[str] = ()
+) -> list[AgentSpec]:
+    """Return the agents of `agents_here`.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    specs = agents_here(project, names, also=also)
+    if not specs:
+        choices = " or ".join(f"--agent {name}" for name in CODING_AGENTS)
+        raise UsageError(f"{NO_AGENT}; name one: {choices}")
+    return specs

@@ -140,7 +140,14 @@ def _new_members(
         if was_shadow == is_shadow or not isinstance(line, str):
             continue
         sink = _sink(read_tapped_line(handler[key]), is_shadow=is_shadow)
-        members[key] = NewMember(line, line if sink is None else _wrapped(line, sink, name))
+        command = line
+        if sink == HISTORY:
+            command = write_tapped(tap_words(sink, name), line, TAP_MARK)
+        elif sink is not None and read_line(line) is not None:
+            command = f"{line} {SHADOW_OPTION}"
+        elif sink is not None:
+            command = write_tapped(tap_words(sink, name), line, MARK)
+        members[key] = NewMember(line, command)
     return members
 
 
@@ -153,26 +160,13 @@ def _sink(tapped: TappedCommand | None, *, is_shadow: bool) -> str | None:
     return HISTORY if is_tapped_again else None
 
 
-def _wrapped(line: str, sink: str, agent: str) -> str:
-    if sink == HISTORY:
-        return write_tapped(tap_words(sink, agent), line, TAP_MARK)
-    if read_line(line) is not None:
-        return f"{line} {SHADOW_OPTION}"
-    return write_tapped(tap_words(sink, agent), line, MARK)
-
-
 # -- what they would have decided
 
 
 def would_have_decided(
     engine: Engine, handlers: list[HandlerSpec], limit: int = EXAMPLES
 ) -> ShadowDecisions:
-    """Return what hooks would have decided when they ran as shadows.
-
-    Args:
-        engine: The hooks of the agent.
-        handlers: The shadows.
-        limit: Examples of each decision.
+    """Return what hooks would have decided as shadows, with some examples of each decision.
 
     Raises:
         HistoryError: If the history cannot be read.

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec
     from anyhook.settings.kept import KeptHook
-    from anyhook.settings.reader import LoadedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,6 @@ class SwitchResult:
     """A hook after it was switched.
 
     Attributes:
-        handler: The hook.
         changed: The files that were written.
         switched_off_by: The file, or file and line, that switches it off now; `None` if it is on.
         taken_out: Whether it is kept in a record, because its agent cannot switch off one hook.
@@ -50,12 +48,8 @@ def switch_hook(engine: Engine, name: str, *, is_on: bool) -> SwitchResult:
     """Switch a hook on or off, and load the settings again.
 
     It is switched off in the settings file of its layer, and on in all files of the user and the
-    project.
-
-    Args:
-        engine: The hooks of one agent, loaded under `exclusive_edits`.
-        name: Name of the hook, its identifier, its script, or its place.
-        is_on: Whether it is to be on.
+    project. The engine was loaded under `exclusive_edits`. The name is that of the hook, its
+    identifier, its script, or its place.
 
     Raises:
         UsageError: If the name stands for several hooks.
@@ -111,26 +105,19 @@ def _disable(engine: Engine, handlers: Sequence[HandlerSpec]) -> Change:
     # A hook can be configured in several layers: a switch of the strongest one covers them all.
     authority = engine.agent.authority
     layer = max((handler.layer for handler in handlers), key=lambda layer: authority[layer])
-    source = _file_with_switches(engine, layer).source
-    before = read_source(source, engine.project_dir)
-    name = handlers[0].identifier
-    after = disable_name(engine.agent, before or "", str(source.path), name)
-    return Change(source.path, before, after, f"Switch {name} off", engine.agent)
-
-
-def _file_with_switches(engine: Engine, layer: Layer) -> LoadedFile:
-    """Return the file that switches hooks of a layer off: its own, or the user's."""
-    authority = engine.agent.authority
     files = {file.source.layer: file for file in reversed(engine.hooks.files)}
-    if layer in EDITABLE_LAYERS:
-        # In the home directory, the files of the project and of the user are the same.
-        return files.get(layer) or files[Layer.USER]
-    if authority[layer] > authority[Layer.USER]:
+    if layer not in EDITABLE_LAYERS and authority[layer] > authority[Layer.USER]:
         raise SettingsError(
             f"the hook belongs to the {layer} layer; only its administrator can switch it off",
             path=str(files[layer].source.path),
         )
-    return files[Layer.USER]
+    # In the home directory, the files of the project and of the user are the same.
+    own_file = files.get(layer) if layer in EDITABLE_LAYERS else None
+    source = (own_file or files[Layer.USER]).source
+    before = read_source(source, engine.project_dir)
+    name = handlers[0].identifier
+    after = disable_name(engine.agent, before or "", str(source.path), name)
+    return Change(source.path, before, after, f"Switch {name} off", engine.agent)
 
 
 def _enable(engine: Engine, handler: HandlerSpec) -> list[Change]:

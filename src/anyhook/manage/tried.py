@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.diagnostics import Place
-    from anyhook.probe.report import AgentReport, HookReport
+    from anyhook.probe.report import AgentReport
     from anyhook.sandbox.sandbox import Sandbox
     from anyhook.testing.examples import ExampleResult, TriedFile
 
@@ -36,10 +35,8 @@ class CaseRun:
 
     Attributes:
         event: Canonical name of the event.
-        label: Label of the hook.
-        place: Where it is in the settings.
+        place: Where the hook is in the settings.
         verdict: What it answered.
-        case: Name of the case.
     """
 
     event: str
@@ -65,46 +62,36 @@ def keep_probe(project: Path, report: AgentReport) -> None:
     for hook in report.hooks:
         place = hook.hook.place
         configured = by_place.get((place, hook.hook.label))
-        if configured is not None and hook.verdict in (ProbeVerdict.WORKS, ProbeVerdict.BROKEN):
-            trials.append(_probe_trial(engine, report.version, hook, *configured))
+        if configured is None or hook.verdict not in (ProbeVerdict.WORKS, ProbeVerdict.BROKEN):
+            continue
+        definition, handler = configured
+        identity = identity_of(engine, definition, handler)
+        has_held = hook.held() is True
+        detail = "its denial held" if has_held else "it ran"
+        if hook.verdict is ProbeVerdict.BROKEN:
+            detail = "; ".join(hook.reasons)
+        trial = Trial(
+            kind=PROBE,
+            agent=engine.agent.name,
+            release=f"{engine.agent.title} {report.version}".strip(),
+            event=definition.event,
+            hook=handler.label,
+            entry=identity.entry,
+            content=identity.content,
+            file=identity.file,
+            time=time.time(),
+            is_good=hook.verdict is ProbeVerdict.WORKS,
+            has_decided=has_held,
+            detail=detail,
+        )
+        trials.append(trial)
     _keep(trials)
-
-
-def _probe_trial(
-    engine: Engine,
-    release: str,
-    report: HookReport,
-    definition: HookDefinition,
-    handler: HandlerSpec,
-) -> Trial:
-    identity = identity_of(engine, definition, handler)
-    has_held = report.held() is True
-    detail = "its denial held" if has_held else "it ran"
-    if report.verdict is ProbeVerdict.BROKEN:
-        detail = "; ".join(report.reasons)
-    return Trial(
-        kind=PROBE,
-        agent=engine.agent.name,
-        release=f"{engine.agent.title} {release}".strip(),
-        event=definition.event,
-        hook=handler.label,
-        entry=identity.entry,
-        content=identity.content,
-        file=identity.file,
-        time=time.time(),
-        is_good=report.verdict is ProbeVerdict.WORKS,
-        has_decided=has_held,
-        detail=detail,
-    )
 
 
 def try_hook_file(sandbox: Sandbox, file: Path, agents: Sequence[str]) -> TriedFile:
     """Run the examples of a hook file in a sandbox, and note which files it loads.
 
-    Args:
-        sandbox: The sandbox.
-        file: The hook file.
-        agents: Names of the agents for examples that name none.
+    Examples that name no agents are run for the given ones.
 
     Raises:
         UsageError: If it is not a hook file, or cannot be imported.

@@ -41,21 +41,18 @@ _COSTLY = expression(r"[({]|[*+?].*[*+?]", re.DOTALL)
 
 
 class _Cost(Record, kw_only=False):
-    """The cost of a piece of an expression.
-
-    Attributes:
-        degree: Pieces of the subject whose length is chosen freely.
-        bits: Logarithm of the number of other choices.
-        exponent: Choices for each character of the subject.
-        is_loop: Whether it is one character, repeated any number of times.
-        is_anchor: Whether it is the beginning of the subject.
-    """
+    """The cost of a piece of an expression."""
 
     degree: int = 0
+    """Pieces of the subject whose length is chosen freely."""
     bits: float = 0.0
+    """Logarithm of the number of other choices."""
     exponent: float = 0.0
+    """Choices for each character of the subject."""
     is_loop: bool = False
+    """Whether it is one character, repeated any number of times."""
     is_anchor: bool = False
+    """Whether it is the beginning of the subject."""
 
     @property
     def has_choices(self) -> bool:
@@ -65,11 +62,8 @@ class _Cost(Record, kw_only=False):
 def longest_safe_subject(pattern: str) -> int:
     """Return the length in characters up to which an expression may be evaluated at once.
 
-    Args:
-        pattern: An ECMAScript regular expression.
-
-    Returns:
-        The length; -1 if the expression must not be evaluated at all.
+    The pattern is an ECMAScript regular expression. The result is -1 if it must not be evaluated at
+    all.
     """
     if not _COSTLY.search(pattern):
         return MAX_SUBJECT_LENGTH

@@ -49,31 +49,23 @@ class _Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A compiled permission rule.
-
-    Attributes:
-        text: As it was written.
-        tool: The tool that it names.
-        pattern: What its parentheses hold; None if it covers every call of the tool.
-        problem: Why it is not a rule, and what to write instead; then it covers everything.
-    """
+    """A compiled permission rule."""
 
     text: str
     tool: str
     pattern: str | None = None
+    """What its parentheses hold; `None` if it covers every call of the tool."""
     problem: str | None = None
+    """Why it is not a rule, and what to write instead; then it covers everything."""
 
     def covers(
         self, tool_name: str, tool_input: Mapping[str, Any], *, cwd: str, project: str, home: str
     ) -> bool:
         """Return whether the rule covers a call of a tool.
 
-        Args:
-            tool_name: The canonical name of the tool.
-            tool_input: Its arguments, any JSON values.
-            cwd: The absolute path that bare patterns and relative arguments start from.
-            project: The absolute path that patterns with a leading `/` start from.
-            home: The absolute path that `~` stands for.
+        The name is canonical, and the arguments are any JSON values. Bare patterns and relative
+        arguments start from `cwd`, patterns with a leading `/` from `project`; `~` stands for
+        `home`. All three are absolute paths.
         """
         if self.problem is not None:
             return True

@@ -58,11 +58,7 @@ def matches_sequence(
 
     After a mismatch only the last wildcard is retried, with one more item.
 
-    Args:
-        pattern: Items, of which some may be the wildcard.
-        subject: What is matched.
-        wildcard: The item that stands for any number of items.
-        matches_item: Compares an item of the pattern with one of the subject.
+    The wildcard is the item of a pattern that stands for any number of items.
     """
     step = 0
     position = 0

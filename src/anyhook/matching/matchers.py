@@ -38,23 +38,20 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 class Matcher(Record, kw_only=False):
     """A compiled pattern.
 
-    Attributes:
-        pattern: As it was written, without surrounding blanks.
-        names: The exact names, if it consists of names.
-        expression: The compiled expression, if it is one.
-        problem: Why it does not compile; then it matches its own text only, or nothing.
-        safe_length: Characters of a subject up to which the expression is evaluated. On a longer
-            one it may take too long, so it counts as a match and the guard runs.
-
     With both names and an expression, a subject matches if it is one of the names, or if the
     expression covers it; an alias of a subject matches only as one of the names.
     """
 
     pattern: str
+    """As it was written, without surrounding blanks."""
     names: frozenset[str] | None = None
+    """The exact names, if it consists of names."""
     expression: Regex | None = None
     problem: str | None = None
+    """Why it does not compile; then it matches its own text only, or nothing."""
     safe_length: int = MAX_SUBJECT_LENGTH
+    """Characters of a subject up to which the expression is evaluated. On a longer one it may take
+    too long, so it counts as a match and the guard runs."""
 
     @property
     def is_never_evaluated(self) -> bool:
@@ -74,8 +71,7 @@ class Matcher(Record, kw_only=False):
     def matches_any(self, names: Sequence[str | None]) -> bool:
         """Return whether the pattern covers a subject by one of its names.
 
-        Args:
-            names: The name of the subject, then its aliases; none if it cannot match.
+        The names are that of the subject, then its aliases; none if it cannot match.
         """
         if not names:
             return False
@@ -131,9 +127,7 @@ def explain_cost(matcher: Matcher) -> str:
 def compile_matcher(pattern: str | None, style: str = "usual") -> Matcher:
     """Compile a pattern. Never raises; what is wrong is the matcher's `problem`.
 
-    Args:
-        pattern: As it was configured; `None` if it was not.
-        style: How it is read, a key of `STYLES` or `WHOLE_STYLES`.
+    The style is how it is read, a key of `STYLES` or `WHOLE_STYLES`.
     """
     if pattern is not None and style in WHOLE_STYLES:
         return WHOLE_STYLES[style](pattern)

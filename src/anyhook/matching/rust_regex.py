@@ -29,15 +29,12 @@ _FLAGS = frozenset("imsu-")
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A translated expression.
-
-    Attributes:
-        expression: The expression in ECMAScript; `None` if there is none with the same meaning.
-        problem: Why it is not valid in Rust; `None` if it is.
-    """
+    """A translated expression."""
 
     expression: str | None = None
+    """The expression in ECMAScript; `None` if there is none with the same meaning."""
     problem: str | None = None
+    """Why it is not valid in Rust; `None` if it is."""
 
 
 class _InvalidError(Exception):

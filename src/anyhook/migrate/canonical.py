@@ -31,14 +31,8 @@ def canonical(
 ) -> dict[str, Any]:
     """Return the effect of an answer, so that answers to different agents can be compared.
 
-    Args:
-        answer: The answer.
-        event: The event that it answers.
-        agent: The agent of both.
-        roots: Directories that stand for the project; in texts they become `{project}`.
-
-    Returns:
-        Field to value, without fields that have no effect.
+    The result maps fields to values and leaves out fields without effect. `roots` are directories
+    that stand for the project; in texts they become `{project}`.
     """
     effect: dict[str, Any] = {}
     for name in answer.record_fields:

@@ -32,13 +32,7 @@ CANNOT_BE_QUOTED = ("powershell",)
 
 
 def wrap(options: ShimOptions, target: AgentSpec, program: Sequence[str] = PROGRAM) -> str:
-    """Write the command line that runs a command through the shim.
-
-    Args:
-        options: The options of the shim.
-        target: The agent whose settings it is for.
-        program: The words in front of `shim`.
-    """
+    """Write the command line that runs a command through the shim."""
     words = [*program, "shim", *write_options(options)]
     own = get_agent(options.agent).hook_environment
     return " ".join(quote(word, target, own) for word in words)
@@ -50,10 +44,7 @@ def quote(word: str, target: AgentSpec, own: Collection[str] = ()) -> str:
     Some agents put environment variables into their settings as they read them, with any
     quotes: there a `$` is kept apart from the name behind it.
 
-    Args:
-        word: A word of a command line.
-        target: The agent that reads the settings.
-        own: Variables that are set for hooks alone: `${name}` of them stays readable.
+    `own` are variables that are set for hooks alone: `${name}` of them stays readable.
     """
     quoted = shlex.quote(word)
     if not target.expands_env:
@@ -73,21 +64,16 @@ def unwrap(command: str | None) -> ShimOptions | None:
     if words is None or "shim" not in words:
         return None
     index = words.index("shim")
-    if not _is_anyhook(words[:index]):
+    # `/bin/anyhook`, or `python -P -m anyhook`.
+    name = words[0].replace("\\", "/").rpartition("/")[2]
+    is_program = index == 1 and name == PROGRAM[0]
+    options = [word for word in words[1:index] if word != "-P"]
+    if not is_program and options != ["-m", "anyhook"]:
         return None
     try:
         return parse_options(words[index + 1 :])
     except UsageError:
         return None
-
-
-def _is_anyhook(program: Sequence[str]) -> bool:
-    """Return whether words start anyhook: `/bin/anyhook`, `python -P -m anyhook`."""
-    if len(program) == 1:
-        name = program[0].replace("\\", "/").rpartition("/")[2]
-        return name == PROGRAM[0]
-    options = [word for word in program[1:] if word != "-P"]
-    return options == ["-m", "anyhook"]
 
 
 def own_variables(line: str, source: AgentSpec, shell: str = "") -> str:
@@ -105,10 +91,8 @@ def own_variables(line: str, source: AgentSpec, shell: str = "") -> str:
 def with_top_of_repository(line: str, names: Collection[str], shell: str = "") -> str:
     """Write what finds the top of the repository in place of variables for the project.
 
-    Args:
-        line: A command line.
-        names: The variables.
-        shell: The shell that reads it, if it is not a POSIX one; then the line stays as it is.
+    `shell` is the shell that reads the line, if it is not a POSIX one; then the line stays as it
+    is.
     """
     if shell in CANNOT_BE_QUOTED:
         return line
@@ -120,12 +104,9 @@ def renamed(
 ) -> str:
     """Give the variables of a command line other names, in all their forms.
 
-    Args:
-        line: A command line.
-        names: Old name to new name.
-        shell: The shell that reads it, if it is not a POSIX one.
-        kept_apart: Keep the `$` apart from other names in single quotes, where no shell would put
-            a value in but the reader of the settings does.
+    `names` maps old names to new ones; `shell` is the shell that reads the line, if it is not a
+    POSIX one. `kept_apart` keeps the `$` apart from other names in single quotes, where no shell
+    would put a value in but the reader of the settings does.
     """
     if shell not in CANNOT_BE_QUOTED:
         texts = {old: f"${{{new}}}" for old, new in names.items()}
@@ -162,8 +143,8 @@ def _rewritten(line: str, texts: Mapping[str, str], *, in_single: bool) -> str:
 def counterpart_variables(source: AgentSpec, target: AgentSpec) -> tuple[dict[str, str], list[str]]:
     """Pair the variables that two agents set.
 
-    Returns:
-        The source's variables with the target's names, and those that the target has nothing for.
+    Return the source's variables with the target's names, and those that the target has nothing
+    for.
     """
     pairs: dict[str, str] = {}
     lost: list[str] = []
@@ -190,12 +171,8 @@ def _variable_with(content: str, target: AgentSpec) -> str | None:
 def line_of(argv: Sequence[str], names: Collection[str]) -> str:
     """Write a program and its arguments as a command line.
 
-    Args:
-        argv: The words; `${name}` in them stands for a variable.
-        names: The variables that count; everything else is plain text.
-
-    Returns:
-        A line in which everything else stands in single quotes.
+    `${name}` in a word stands for a variable if it is one of `names`; everything else stands in
+    single quotes.
     """
     return " ".join(_word(word, names) for word in argv)
 
@@ -219,11 +196,12 @@ def _word(word: str, names: Collection[str]) -> str:
 
 def is_portable(command: str, files: Sequence[Path]) -> bool:
     """Return whether a command is a hook file of anyhook, which works in every agent."""
-    return unwrap(command) is None and any(_is_hook_file(file) for file in files)
-
-
-def _is_hook_file(file: Path) -> bool:
-    try:
-        return file.suffix == ".py" and MARK.encode() in read_user_file(file, MAX_SIZE)
-    except (OSError, ValueError):
+    if unwrap(command) is not None:
         return False
+    for file in files:
+        try:
+            if file.suffix == ".py" and MARK.encode() in read_user_file(file, MAX_SIZE):
+                return True
+        except (OSError, ValueError):
+            continue
+    return False

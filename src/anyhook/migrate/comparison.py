@@ -12,24 +12,19 @@ from anyhook.model.status import Status
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.corpus import Probe
     from anyhook.migrate.losses import Loss
     from anyhook.migrate.plan import Migration
     from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.definitions import HookDefinition
     from anyhook.model.diagnostics import Place
+    from anyhook.model.events import Event
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One event that the two sides decide differently.
-
-    Attributes:
-        event: The event, for people.
-        source_answer: The answer of the source's hook, in canonical form.
-        target_answer: The answer of the migrated hook.
-        is_explained: Whether a loss of the migration explains it.
-    """
+    """One event that the two sides decide differently."""
 
     event: str
     source_answer: Mapping[str, Any]
@@ -39,40 +34,27 @@ class Difference:
 
 @dataclass(slots=True)
 class HookProof:
-    """The results of one hook.
-
-    Attributes:
-        place: Its place in the source.
-        event: Its event at the source.
-        label: Its name.
-        events: Number of events that reached it, on either side.
-        decided: Number of those that it answered.
-        differences: The events that are decided differently.
-        unstable: Event to the fields of its answers that differ from run to run.
-    """
+    """The results of one hook."""
 
     place: Place
     event: str
     label: str
     events: int = 0
+    """Number of events that reached it, on either side."""
     decided: int = 0
     differences: list[Difference] = field(default_factory=list)
     unstable: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Event to the fields of its answers that differ from run to run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The result of a proof.
-
-    Attributes:
-        events: Number of events.
-        hooks: The results of the hooks that were migrated.
-        combined: Events on which all hooks together decide differently.
-    """
+    """The result of a proof."""
 
     events: int
     hooks: tuple[HookProof, ...]
     combined: tuple[Difference, ...]
+    """Events on which all hooks together decide differently."""
 
     @property
     def differs(self) -> bool:
@@ -94,32 +76,22 @@ HookKey = tuple["Place", str]
 
 @dataclass(frozen=True, slots=True)
 class ComparedFields:
-    """The fields of answers that are not the same on both sides.
-
-    Attributes:
-        differing: Fields that differ between the sides.
-        unstable: Fields that differ between the runs of one side, which shows nothing.
-    """
+    """The fields of answers that are not the same on both sides."""
 
     differing: tuple[str, ...]
     unstable: tuple[str, ...]
+    """Fields that differ between the runs of one side, which shows nothing."""
 
 
 @dataclass(slots=True)
 class HookObservation:
-    """The answers of both sides to one event, one for each run.
-
-    Attributes:
-        label: The event, for people.
-        source: Answers of the source's side, in canonical form.
-        target: Answers of the migrated side.
-        was_skipped: Whether one side did not run the hook, because another one had denied before.
-    """
+    """The answers of both sides to one event, one for each run."""
 
     label: str
     source: list[dict[str, Any]] = field(default_factory=list)
     target: list[dict[str, Any]] = field(default_factory=list)
     was_skipped: bool = False
+    """Whether one side did not run the hook, because another one had denied before."""
 
     @property
     def decides(self) -> bool:
@@ -168,11 +140,6 @@ class HookObservation:
         return _without(self.source[-1], unstable), _without(self.target[-1], unstable)
 
 
-def _was_skipped(result: HandlerResult) -> bool:
-    """Return whether a hook did not run because its sequence had ended before."""
-    return result.status is Status.SKIPPED and result.error is None
-
-
 def _all_equal(values: Sequence[object]) -> bool:
     return all(value == values[0] for value in values)
 
@@ -185,25 +152,32 @@ def _only(answer: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {name: answer[name]} if name in answer else {}
 
 
-@dataclass(slots=True)
 class _Side:
-    """What one side decided about one event.
+    """What one side decided about one event."""
 
-    Attributes:
-        answers: Hook to its answer in canonical form; `None` stands for all hooks together.
-        skipped: Hooks that did not run.
-    """
+    def __init__(
+        self, agent: AgentSpec, event: Event, decision: Decision, roots: Sequence[str]
+    ) -> None:
+        self._agent = agent
+        self._event = event
+        self._roots = roots
+        self.answers: dict[HookKey | None, dict[str, Any]] = {
+            None: canonical(answer_of(decision), event, agent, roots)
+        }
+        """Hook to its answer in canonical form; `None` stands for all hooks together."""
+        self.skipped: set[HookKey] = set()
 
-    answers: dict[HookKey | None, dict[str, Any]] = field(default_factory=dict)
-    skipped: set[HookKey] = field(default_factory=set)
+    def add(self, hook: HookKey, result: HandlerResult) -> None:
+        """Add the result of a handler that a hook became; there may be several."""
+        answer = canonical(result.answer, self._event, self._agent, self._roots)
+        self.answers[hook] = {**self.answers.get(hook, {}), **answer}
+        # Without an error its sequence had ended before.
+        if result.status is Status.SKIPPED and result.error is None:
+            self.skipped.add(hook)
 
 
 class Comparison:
-    """Collects the answers of both sides over several runs.
-
-    Args:
-        migration: What was migrated.
-    """
+    """Collects the answers of both sides over several runs."""
 
     def __init__(self, migration: Migration) -> None:
         self.migration = migration
@@ -236,16 +210,23 @@ class Comparison:
     ) -> None:
         """Record the answers of both sides to one event.
 
-        Args:
-            number: Number of the event.
-            probe: The event.
-            source: Decision of the source's hooks.
-            target: Decision of the migrated hooks.
-            roots: Directories of this run; they are left out of texts.
+        `roots` are the directories of this run; they are left out of texts.
         """
-        self._event_names[number] = probe.source_event.name
-        before = self._source_answers(probe, source, roots)
-        after = self._target_answers(probe, target, roots)
+        source_event, target_event = probe.source_event, probe.target_event
+        self._event_names[number] = source_event.name
+        before = _Side(self.migration.source, source_event, source, roots)
+        for result in source.results:
+            key = (result.handler.place, source_event.name)
+            if key in self._hooks:
+                before.add(key, result)
+        after = _Side(self.migration.target, target_event, target, roots)
+        wire = self.migration.target.by_canonical[target_event.name].wire
+        for result in target.results:
+            # Several handlers may come from one hook, and several hooks may become one handler.
+            for key in self._origins.get((wire, result.handler.command or ""), ()):
+                _, name = key
+                if name == source_event.name:
+                    after.add(key, result)
         label = str(normalize_texts(probe.label, roots)).replace("{project}/", "")
         for hook in {**before.answers, **after.answers}:
             observation = self._observations.setdefault((hook, number), HookObservation(label))
@@ -253,39 +234,6 @@ class Comparison:
             observation.target.append(after.answers.get(hook, {}))
             if hook in before.skipped or hook in after.skipped:
                 observation.was_skipped = True
-
-    def _source_answers(self, probe: Probe, decision: Decision, roots: Sequence[str]) -> _Side:
-        agent, event = self.migration.source, probe.source_event
-        side = _Side()
-        for result in decision.results:
-            key = (result.handler.place, event.name)
-            if key not in self._hooks:
-                continue
-            side.answers[key] = canonical(result.answer, event, agent, roots)
-            if _was_skipped(result):
-                side.skipped.add(key)
-        side.answers[None] = canonical(answer_of(decision), event, agent, roots)
-        return side
-
-    def _target_answers(self, probe: Probe, decision: Decision, roots: Sequence[str]) -> _Side:
-        agent, event = self.migration.target, probe.target_event
-        side = _Side()
-        for result in decision.results:
-            answer = canonical(result.answer, event, agent, roots)
-            # Several handlers may come from one hook, and several hooks may become one handler.
-            for key in self._origins_of(result, probe):
-                side.answers[key] = {**side.answers.get(key, {}), **answer}
-                if _was_skipped(result):
-                    side.skipped.add(key)
-        side.answers[None] = canonical(answer_of(decision), event, agent, roots)
-        return side
-
-    def _origins_of(self, result: HandlerResult, probe: Probe) -> Iterator[HookKey]:
-        event = self.migration.target.by_canonical[probe.target_event.name].wire
-        for key in self._origins.get((event, result.handler.command or ""), ()):
-            _, source_event = key
-            if source_event == probe.source_event.name:
-                yield key
 
     def proof(self, events: int) -> Proof:
         """Compare the answers that were recorded so far."""

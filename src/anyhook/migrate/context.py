@@ -24,25 +24,19 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class MigrationContext:
-    """A migration in progress.
-
-    Attributes:
-        source: The agent that the hooks are written for.
-        target: The agent that they should run under.
-        location: The project, home and environment.
-        shim: Whether commands keep the events and answers of the source.
-        program: The words that start anyhook in a command line.
-        losses: The losses so far, in order, as keys.
-        files: The files that the command of a handler names, by the identity of the handler.
-    """
+    """A migration in progress."""
 
     source: AgentSpec
     target: AgentSpec
     location: Location
     shim: bool
+    """Whether commands keep the events and answers of the source."""
     program: Sequence[str]
+    """The words that start anyhook in a command line."""
     losses: dict[Loss, None] = field(default_factory=dict)
+    """The losses so far, in order, as keys."""
     files: dict[int, list[Path]] = field(default_factory=dict)
+    """The files that the command of a handler names, by the identity of the handler."""
 
     def in_form(self, form: str) -> MigrationContext:
         """Return the migration of hooks of a form of the source; losses are shared."""
@@ -63,25 +57,17 @@ class MigrationContext:
 
 @dataclass(frozen=True, slots=True)
 class HandlerMigration:
-    """One handler that is migrated to one event of the target.
-
-    Attributes:
-        context: The migration.
-        definition: The handler's definition.
-        handler: The handler.
-        written: The handler as it is written in the source's settings.
-        target_event: The event of the target.
-        matcher: The translated matcher.
-        inner: The options of the shim, if the command runs behind one already.
-    """
+    """One handler that is migrated to one event of the target."""
 
     context: MigrationContext
     definition: HookDefinition
     handler: HandlerSpec
     written: Mapping[str, Any]
+    """The handler as it is written in the source's settings."""
     target_event: EventSpec
     matcher: TranslatedMatcher
     inner: ShimOptions | None
+    """The options of the shim, if the command runs behind one already."""
 
     @property
     def source(self) -> AgentSpec:
@@ -136,18 +122,15 @@ class HandlerMigration:
         """Return the files that the command names; they are looked up once for all events."""
         known = self.context.files
         if id(self.handler) not in known:
-            known[id(self.handler)] = self._find_files()
+            project = self.context.location.project
+            variables = {
+                name: str(project)
+                for name, value in self.source.hook_environment.items()
+                if value in ("project_dir", "cwd", "root")
+            }
+            paths = named_files(self.handler, project, {**variables, **self.handler.variables})
+            known[id(self.handler)] = [path for path in paths if path.is_file()]
         return known[id(self.handler)]
-
-    def _find_files(self) -> list[Path]:
-        project = self.context.location.project
-        variables = {
-            name: str(project)
-            for name, value in self.source.hook_environment.items()
-            if value in ("project_dir", "cwd", "root")
-        }
-        paths = named_files(self.handler, project, {**variables, **self.handler.variables})
-        return [path for path in paths if path.is_file()]
 
     def record_loss(
         self, kind: str, subject: str, reason: str, remedy: str, *explains: str

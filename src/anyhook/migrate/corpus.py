@@ -17,7 +17,7 @@ from anyhook.model.tools import ToolResult
 from anyhook.settings.recordings import read_payloads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec
@@ -94,13 +94,7 @@ MCP_CALLS = (
 
 
 class Probe(Record):
-    """One event that hooks are tried on.
-
-    Attributes:
-        label: The event, for people.
-        source_event: The event of the source.
-        target_event: The same event of the target.
-    """
+    """One event that hooks are tried on."""
 
     label: str
     source_event: Event
@@ -143,13 +137,25 @@ def builtin_payloads(project: Path) -> Iterator[dict[str, Any]]:
 def _tool_payloads(project: Path) -> Iterator[dict[str, Any]]:
     for name, arguments in _builtin_calls(project):
         yield _payload(project, "BeforeTool", tool_name=name, tool_input=arguments)
-        for response in _responses(name, arguments):
+        # Texts that survive the translation to another agent.
+        text = RESPONSES.get(name, "done").format(**{"file_path": "", "name": "", **arguments})
+        results: list[dict[str, Any]] = [
+            {"llmContent": text, "returnDisplay": text.removeprefix("Output: ")}
+        ]
+        if name == "run_shell_command":
+            text = "Output: it went wrong\nExit Code: 1"
+            results.append({"llmContent": text, "returnDisplay": "Exit Code: 1"})
+        if name in ("read_file", "web_fetch"):
+            message = "it cannot be read"
+            error = {"message": message, "type": "failed"}
+            results.append({"llmContent": message, "returnDisplay": message, "error": error})
+        for result in results:
             yield _payload(
                 project,
                 "AfterTool",
                 tool_name=name,
                 tool_input=arguments,
-                tool_response=response,
+                tool_response=result,
             )
     for server, tool in MCP_CALLS:
         call = {
@@ -176,18 +182,6 @@ def _builtin_calls(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     yield from OTHER_CALLS
 
 
-def _responses(name: str, arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield what a tool may return, in texts that survive the translation to another agent."""
-    text = RESPONSES.get(name, "done").format(**{"file_path": "", "name": "", **arguments})
-    yield {"llmContent": text, "returnDisplay": text.removeprefix("Output: ")}
-    if name == "run_shell_command":
-        yield {"llmContent": "Output: it went wrong\nExit Code: 1", "returnDisplay": "Exit Code: 1"}
-    if name in ("read_file", "web_fetch"):
-        message = "it cannot be read"
-        error = {"message": message, "type": "failed"}
-        yield {"llmContent": message, "returnDisplay": message, "error": error}
-
-
 def _payload(project: Path, event: str, **fields: Any) -> dict[str, Any]:
     return {
         "session_id": "proof",
@@ -202,14 +196,7 @@ def _payload(project: Path, event: str, **fields: Any) -> dict[str, Any]:
 def builtin_probes(
     source: AgentSpec, target: AgentSpec, definitions: Iterable[HookDefinition], project: Path
 ) -> list[Probe]:
-    """Make the built-in events, and one for each tool that a matcher of the source names.
-
-    Args:
-        source: The agent whose hooks are tried.
-        target: The other agent.
-        definitions: The source's hooks.
-        project: Where the events happen.
-    """
+    """Make the built-in events, and one for each tool that a matcher of the source names."""
     language = get_agent(LANGUAGE)
     probes: list[Probe] = []
     for payload in builtin_payloads(project):
@@ -245,11 +232,7 @@ def _named_mcp_tools(source: AgentSpec, definitions: Iterable[HookDefinition]) -
 def recorded_probes(file: Path, source: AgentSpec, target: AgentSpec, project: Path) -> list[Probe]:
     """Read recorded events of any agent: see `anyhook.settings.recordings`.
 
-    Args:
-        file: The file.
-        source: The agent whose hooks are tried.
-        target: The other agent.
-        project: Replaces the recorded working directory, which may not exist any more.
+    `project` replaces the recorded working directory, which may not exist any more.
 
     Raises:
         EventError: If the file cannot be read, or a line is not an event of a known agent.
@@ -290,17 +273,13 @@ def _pair(event: Event, source: AgentSpec, target: AgentSpec) -> list[Probe]:
     source_event, _ = decode_event(source, encode_event(source, event))
     payload = encode_event(target, translate_event(source_event, source, target))
     target_event, _ = decode_event(target, payload)
-    if not _is_sent(target_event, target):
+    # An agent may not send an event with this subject (`clear`, `compact`, …).
+    spec = target.by_canonical[target_event.name]
+    subject = None if spec.subject is None else getattr(target_event, spec.subject, None)
+    if subject and spec.subjects and subject not in spec.subjects:
         return []
     label = _label(source_event)
     return [Probe(label=label, source_event=source_event, target_event=target_event)]
-
-
-def _is_sent(event: Event, agent: AgentSpec) -> bool:
-    """Return whether an agent sends an event with that subject (`clear`, `compact`, …)."""
-    spec = agent.by_canonical[event.name]
-    subject = None if spec.subject is None else getattr(event, spec.subject, None)
-    return not subject or not spec.subjects or subject in spec.subjects
 
 
 def _label(event: Event) -> str:
@@ -315,13 +294,10 @@ def _label(event: Event) -> str:
         if key in tool_input:
             parts.append(tool_input[key])
             break
-    if event.name == FAILED_TOOL or _has_failed(event):
+    has_failed = event.name == FAILED_TOOL
+    response = getattr(event, "tool_response", None)
+    if isinstance(response, dict):
+        has_failed |= "error" in response or "Exit Code" in str(response.get("llmContent"))
+    if has_failed:
         parts.append("(failed)")
     return " ".join(str(part) for part in parts if part)
-
-
-def _has_failed(event: Event) -> bool:
-    response = getattr(event, "tool_response", None)
-    if not isinstance(response, dict):
-        return False
-    return "error" in response or "Exit Code" in str(response.get("llmContent"))

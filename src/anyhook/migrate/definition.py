@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.translate import counterparts
@@ -15,7 +13,7 @@ from anyhook.migrate.losses import MORE, event_advice, kind_advice
 from anyhook.migrate.matchers import TranslatedMatcher, translate_matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from anyhook.agents.spec import EventSpec
     from anyhook.migrate.context import MigrationContext
@@ -25,23 +23,8 @@ if TYPE_CHECKING:
 
 WrittenHooks = dict["Place", "Mapping[str, Any]"]
 """Definitions and handlers as they are written, by their places."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """What one handler becomes on one event with one matcher.
-
-    Attributes:
-        event: Name of the event in the target's settings.
-        matcher: The matcher there.
-        handler: The handler, as JSON.
-        origin: Where it comes from.
-    """
-
-    event: str
-    matcher: str | None
-    handler: dict[str, Any]
-    origin: EntryOrigin
+Groups = dict[tuple[str, str | None], list[tuple[dict[str, Any], EntryOrigin]]]
+"""Event of the target and matcher there to the handlers, as JSON, and where they come from."""
 
 
 def migrate_definition(
@@ -50,20 +33,11 @@ def migrate_definition(
     handlers: Sequence[HandlerSpec],
     written: WrittenHooks,
 ) -> list[Entry]:
-    """Return what a definition becomes.
-
-    Args:
-        context: The migration.
-        definition: The definition.
-        handlers: Those of its handlers that are migrated.
-        written: The source's settings as they are written.
-    """
+    """Return what a definition becomes."""
     context = context.in_form(definition.form)
-    groups: dict[str, list[_Piece]] = {}
+    groups: Groups = {}
     for handler in handlers:
-        for piece in _migrate_to_events(context, definition, handler, written):
-            key = json.dumps([piece.event, piece.matcher])
-            groups.setdefault(key, []).append(piece)
+        _migrate_to_events(context, definition, handler, written, groups)
     fields = context.target.definition_fields
     is_sequence = definition.sequential and len(definition.handlers) > 1
     if is_sequence and groups and "sequential" not in fields:
@@ -81,12 +55,11 @@ def migrate_definition(
         "description": written.get(definition.place, {}).get("description"),
     }
     entries: list[Entry] = []
-    for pieces in groups.values():
-        first = pieces[0]
-        value: dict[str, Any] = {} if first.matcher is None else {"matcher": first.matcher}
+    for (event, pattern), pieces in groups.items():
+        value: dict[str, Any] = {} if pattern is None else {"matcher": pattern}
         value |= {key: member for key, member in own_members.items() if member and key in fields}
-        value["hooks"] = [piece.handler for piece in pieces]
-        entries.append(Entry(first.event, value, tuple(piece.origin for piece in pieces)))
+        value["hooks"] = [handler for handler, _ in pieces]
+        entries.append(Entry(event, value, tuple(origin for _, origin in pieces)))
     return entries
 
 
@@ -95,8 +68,9 @@ def _migrate_to_events(
     definition: HookDefinition,
     handler: HandlerSpec,
     written: WrittenHooks,
-) -> Iterator[_Piece]:
-    """Yield what a handler becomes on each event with each matcher."""
+    groups: Groups,
+) -> None:
+    """Add what a handler becomes on each event with each matcher to the groups."""
     target = context.target
     inner = unwrap(handler.command)
     own_options = inner if inner is not None and inner.agent == target.name else None
@@ -132,7 +106,7 @@ def _migrate_to_events(
             continue
         origin = EntryOrigin(definition.event, handler, is_shimmed, move)
         for pattern in matcher.patterns:
-            yield _Piece(target_event.wire, pattern, value, origin)
+            groups.setdefault((target_event.wire, pattern), []).append((value, origin))
 
 
 def _target_events(

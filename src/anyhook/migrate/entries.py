@@ -19,16 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EntryOrigin:
-    """Where a migrated handler comes from.
-
-    Attributes:
-        event: Canonical name of its event at the source.
-        handler: The handler there.
-        shimmed: Whether it runs behind the shim.
-        move: How it is migrated to its event.
-    """
+    """Where a migrated handler comes from."""
 
     event: str
+    """Canonical name of its event at the source."""
     handler: HandlerSpec
     shimmed: bool
     move: HandlerMigration
@@ -36,17 +30,13 @@ class EntryOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One definition for the target's file.
-
-    Attributes:
-        event: Name of the event in the target's settings.
-        definition: The definition, as JSON.
-        origins: The origin of each of its handlers.
-    """
+    """One definition for the target's file."""
 
     event: str
+    """Name of the event in the target's settings."""
     definition: dict[str, Any]
     origins: tuple[EntryOrigin, ...]
+    """The origin of each of its handlers."""
 
     @property
     def handlers(self) -> Iterator[tuple[dict[str, Any], EntryOrigin]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,10 @@ from anyhook.migrate.lost_answers import (
     record_lost_fields,
 )
 from anyhook.migrate.names import has_names, is_generated
-from anyhook.migrate.timeouts import migrate_timeout
 from anyhook.model.tools import ToolCall, ToolResult
 from anyhook.trust.scripts import program
 
 if TYPE_CHECKING:
-    from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.context import HandlerMigration
 
 SELF_CONTAINED_PROGRAMS = frozenset(
@@ -36,27 +35,30 @@ SELF_CONTAINED_PROGRAMS = frozenset(
 MAX_COMMAND_LENGTH = 100_000
 # Bytes. A larger file is not a script that people wrote.
 MAX_SCRIPT_SIZE = 512 * 1024
+# Seconds that the agent waits longer than the shim, which must see the end of the command.
+SHIM_MARGIN = 5.0
 _OTHER_EXIT_CODE = re.compile(r"exit[ (]+(?:[3-9]|[1-9]\d+)\b")
 
 
 def migrate_handler(move: HandlerMigration) -> tuple[dict[str, Any], bool]:
     """Migrate a handler; losses are recorded.
 
-    Returns:
-        The handler for the target's settings, and whether its command runs behind the shim.
+    Return the handler for the target's settings, and whether its command runs behind the shim.
     """
     handler, target = move.handler, move.target
     command = migrate_command(move)
     value: dict[str, Any] = {"type": "command"}
-    can_have_name = handler.name and "name" in target.handler_fields
-    if can_have_name and _keeps_name(move, is_shimmed=command.is_shimmed):
-        value["name"] = handler.name
+    if handler.name and "name" in target.handler_fields:
+        target_uses_names = has_names(target) and move.own_options is None
+        is_useful = command.is_shimmed or target_uses_names
+        if is_useful or not is_generated(handler.name, str(handler.command)):
+            value["name"] = handler.name
     value["command"] = command.line
     value |= command.members
     description = handler.description or handler.options.get("status_message")
     if description and "description" in target.handler_fields:
         value["description"] = description
-    timeout = migrate_timeout(move)
+    timeout = _migrate_timeout(move)
     if timeout is not None:
         value["timeout"] = timeout
     if handler.options.get("once"):
@@ -80,18 +82,35 @@ def migrate_handler(move: HandlerMigration) -> tuple[dict[str, Any], bool]:
     return value, command.is_shimmed
 
 
+def _migrate_timeout(move: HandlerMigration) -> float | None:
+    """Return the timeout in the target's unit; `None` where its default will do."""
+    target, event = move.target, move.target_event
+    seconds = move.handler.timeout
+    is_written = "timeout" in move.written
+    if move.own_options is not None:
+        seconds = move.own_options.timeout or seconds
+    elif move.handler.on_failure == "block" and move.context.shim:
+        seconds += SHIM_MARGIN
+        is_written = True
+    cap = event.max_timeouts.get(move.layer, math.inf)
+    if seconds > cap:
+        move.record_loss(
+            "changed",
+            f"timeout: {move.handler.label}",
+            f"{target.title} ends it after {cap:g} s, not {seconds:g}",
+            "make it quicker",
+        )
+        seconds = cap
+    default = event.default_timeouts.get("command", target.default_timeout)
+    if not is_written and seconds <= default:
+        return None
+    return target.write_timeout(seconds)
+
+
 def may_ask(move: HandlerMigration) -> bool:
     """Return whether the known text of a command has the words that ask the user."""
     text, _ = _read_command_text(move)
     return mentions_ability(move, "ask", text)
-
-
-def _keeps_name(move: HandlerMigration, *, is_shimmed: bool) -> bool:
-    """Return whether the name is the user's own, or of use to the target."""
-    target_uses_names = has_names(move.target) and move.own_options is None
-    if is_shimmed or target_uses_names:
-        return True
-    return not is_generated(str(move.handler.name), str(move.handler.command))
 
 
 def _record_answer_losses(move: HandlerMigration) -> None:
@@ -101,13 +120,16 @@ def _record_answer_losses(move: HandlerMigration) -> None:
     record_lost_abilities(move, text, is_whole=is_whole)
     record_lost_fields(move, text)
     _record_hidden_failures(move)
-    if _OTHER_EXIT_CODE.search(text) and _other_exit_codes_deny(source):
-        move.record_loss(
-            "changed",
-            f"{label}: exit codes beside 0 and 2",
-            f"{source.title} itself denies then, though its reference says it only warns",
-            "exit with 2 to deny",
-        )
+    observed = source.rule_sets.get("observed")
+    if observed is not None and _OTHER_EXIT_CODE.search(text):
+        other_exit = observed.exit_rules_for("*").other
+        if other_exit.text is OutputAction.DENY_TEXT:
+            move.record_loss(
+                "changed",
+                f"{label}: exit codes beside 0 and 2",
+                f"{source.title} itself denies then, though its reference says it only warns",
+                "exit with 2 to deny",
+            )
     if len(move.handler.command or "") > MAX_COMMAND_LENGTH:
         move.record_loss(
             "lost",
@@ -123,7 +145,16 @@ def _record_hidden_failures(move: HandlerMigration) -> None:
     target, target_event = move.target, move.target_event
     is_split = source.tool_failure_event == FAILED_TOOL
     is_joined = target.tool_failure_event == target_event.canonical == AFTER_TOOL
-    if not (is_split and is_joined) or not _covers_shell(move) or _reports_failures(target):
+    shell = target.vocabulary.name("shell")
+    if not (is_split and is_joined) or shell is None:
+        return
+    style = target_event.matcher_style
+    matchers = [compile_matcher(pattern, style) for pattern in move.matcher.patterns]
+    covers_shell = any(matcher.matches(shell) for matcher in matchers)
+    call = ToolCall(tool="shell", arguments={"command": "make"})
+    failure = ToolResult(text="make: failed", exit_code=1, error="failed", raw="make: failed")
+    result = read_tool_result(target, call, write_tool_result(target, call, failure))
+    if not covers_shell or result.error is not None:
         return
     subject = f"{source_event.wire}: {move.handler.label}"
     if source_event.canonical == FAILED_TOOL:
@@ -146,24 +177,6 @@ def _record_hidden_failures(move: HandlerMigration) -> None:
         )
 
 
-def _covers_shell(move: HandlerMigration) -> bool:
-    """Return whether the translated matcher covers shell commands."""
-    name = move.target.vocabulary.name("shell")
-    for pattern in move.matcher.patterns:
-        matcher = compile_matcher(pattern, move.target_event.matcher_style)
-        if name is not None and matcher.matches(name):
-            return True
-    return False
-
-
-def _reports_failures(agent: AgentSpec) -> bool:
-    """Return whether the result of a shell command shows that it failed."""
-    call = ToolCall(tool="shell", arguments={"command": "make"})
-    failure = ToolResult(text="make: failed", exit_code=1, error="failed", raw="make: failed")
-    result = write_tool_result(agent, call, failure)
-    return read_tool_result(agent, call, result).error is not None
-
-
 def _read_command_text(move: HandlerMigration) -> tuple[str, bool]:
     """Return the known text of a command and its scripts, and whether that is all of it."""
     texts = [move.handler.command or " ".join(move.handler.argv or ())]
@@ -178,11 +191,3 @@ def _read_command_text(move: HandlerMigration) -> tuple[str, bool]:
     name = str(path).replace("\\", "/").rpartition("/")[2]
     is_whole = len(texts) > 1 or path is None or name in SELF_CONTAINED_PROGRAMS
     return "\n".join(texts), is_whole
-
-
-def _other_exit_codes_deny(source: AgentSpec) -> bool:
-    """Return whether a release denies where its reference says that a command only failed."""
-    observed = source.rule_sets.get("observed")
-    return (
-        observed is not None and observed.exit_rules_for("*").other.text is OutputAction.DENY_TEXT
-    )

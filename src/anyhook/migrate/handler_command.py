@@ -30,16 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CommandForm:
-    """A command in the form of the target's settings.
-
-    Attributes:
-        line: The command line, or the program.
-        members: Other members of the handler that belong to it.
-        is_shimmed: Whether it runs behind the shim.
-    """
+    """A command in the form of the target's settings."""
 
     line: str
+    """The command line, or the program."""
     members: dict[str, Any] = field(default_factory=dict)
+    """Other members of the handler that belong to it."""
     is_shimmed: bool = False
 
 
@@ -59,9 +55,7 @@ def migrate_command(move: HandlerMigration) -> CommandForm:
             line = wrap(options, move.target, move.context.program)
         return CommandForm(line, members, is_shimmed=True)
     plain = move.handler.command or line_of(move.handler.argv or (), move.source.hook_environment)
-    _record_lost_package_variables(move, plain)
-    _record_added_quotes(move, plain)
-    _record_exposed_secrets(move, exported)
+    _record_changed_variables(move, plain, exported)
     needs_shim = bool(
         move.handler.condition or move.handler.background or move.handler.on_failure == "block"
     )
@@ -71,7 +65,16 @@ def migrate_command(move: HandlerMigration) -> CommandForm:
         line = wrap(options, move.target, move.context.program)
         return CommandForm(line, members, is_shimmed=True)
     _record_missing_shim(move, is_understood=speaks_every_language and not needs_shim)
-    return CommandForm(_export(move, exported) + _rename_variables(move, plain), members)
+    names, missing = counterpart_variables(move.source, move.target)
+    contents = move.source.hook_environment
+    directories = [name for name in missing if contents[name] in SAME_DIRECTORY]
+    line = with_top_of_repository(plain, directories, move.shell)
+    for name in missing:
+        if name in line:
+            reason = f"{move.target.title} sets no variable for that"
+            move.record_loss("lost", f"${name}", reason, "read it from the event")
+    line = renamed(line, names, move.shell, kept_apart=move.target.expands_env)
+    return CommandForm(_export(move, exported) + line, members)
 
 
 # -- behind the shim
@@ -120,30 +123,15 @@ def _env_member(move: HandlerMigration, env: Mapping[str, str]) -> dict[str, Any
     return {"env": dict(env)} if env and "env" in move.target.handler_fields else {}
 
 
-# -- called directly
-
-
-def _rename_variables(move: HandlerMigration, line: str) -> str:
-    names, missing = counterpart_variables(move.source, move.target)
-    contents = move.source.hook_environment
-    directories = [name for name in missing if contents[name] in SAME_DIRECTORY]
-    line = with_top_of_repository(line, directories, move.shell)
-    for name in missing:
-        if name in line:
-            reason = f"{move.target.title} sets no variable for that"
-            move.record_loss("lost", f"${name}", reason, "read it from the event")
-    return renamed(line, names, move.shell, kept_apart=move.target.expands_env)
-
-
 def _export(move: HandlerMigration, env: Mapping[str, str]) -> str:
-    return "".join(f"export {name}={_quote_value(move, value)}; " for name, value in env.items())
-
-
-def _quote_value(move: HandlerMigration, value: str) -> str:
-    # Where the source expands variables in values, the shell has to do it in its place.
-    if move.source.expands_env and "$" in value:
-        return '"' + re.sub(r'(["`\\])', r"\\\1", value) + '"'
-    return quote(value, move.target)
+    line = ""
+    for name, value in env.items():
+        quoted = quote(value, move.target)
+        # Where the source expands variables in values, the shell has to do it in its place.
+        if move.source.expands_env and "$" in value:
+            quoted = '"' + re.sub(r'(["`\\])', r"\\\1", value) + '"'
+        line += f"export {name}={quoted}; "
+    return line
 
 
 # -- back to the agent that it was written for
@@ -178,36 +166,31 @@ def _restore_command(
 # -- losses
 
 
-def _record_lost_package_variables(move: HandlerMigration, line: str) -> None:
+def _record_changed_variables(
+    move: HandlerMigration, line: str, exported: Mapping[str, str]
+) -> None:
+    """Report variables of a command line that are lost, get quotes, or come to its values."""
     packages = move.source.packages
-    if packages is None or move.handler.origin is not None:
-        return
-    for name in packages.path_variables:
-        # `${NAME:-default}` works without the variable.
-        if re.search(rf"\b{name}\b(?!:?-)", line):
+    if packages is not None and move.handler.origin is None:
+        for name in packages.path_variables:
+            # `${NAME:-default}` works without the variable.
+            if re.search(rf"\b{name}\b(?!:?-)", line):
+                move.record_loss(
+                    "lost",
+                    f"${name}",
+                    "it is set for the hooks of a package alone",
+                    "write the path, or a variable of your own",
+                )
+    # Without quotes the shell splits values with blanks.
+    if " " in str(move.context.location.project):
+        for name in unquoted_variables(line, move.source.hook_environment):
             move.record_loss(
-                "lost",
-                f"${name}",
-                "it is set for the hooks of a package alone",
-                "write the path, or a variable of your own",
+                "changed",
+                f"${name} without quotes",
+                "the shell splits it at the blank in the project's path; now it has quotes",
+                f'write "${{{name}}}" in the source, too',
+                ANYTHING,
             )
-
-
-def _record_added_quotes(move: HandlerMigration, line: str) -> None:
-    """Report variables that get quotes, where the shell would split their value."""
-    if " " not in str(move.context.location.project):
-        return
-    for name in unquoted_variables(line, move.source.hook_environment):
-        move.record_loss(
-            "changed",
-            f"${name} without quotes",
-            "the shell splits it at the blank in the project's path; now it has quotes",
-            f'write "${{{name}}}" in the source, too',
-            ANYTHING,
-        )
-
-
-def _record_exposed_secrets(move: HandlerMigration, exported: Mapping[str, str]) -> None:
     for name in exported:
         if is_secret_name(name):
             move.record_loss(

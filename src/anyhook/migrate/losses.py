@@ -25,25 +25,17 @@ MORE = "more"
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A piece of the source's settings that the target cannot have unchanged.
-
-    Attributes:
-        kind: A key of `KINDS`.
-        place: Its place in the source.
-        subject: The piece.
-        reason: Why it is lost.
-        remedy: What people can do about it.
-        explains: What may differ in an answer because of it: fields in canonical form, verdicts
-            (`deny`, `ask`, …), `MORE` (the target answers where the source does not), or
-            `ANYTHING`.
-    """
+    """A piece of the source's settings that the target cannot have unchanged."""
 
     kind: str
+    """A key of `KINDS`."""
     place: Place | None
     subject: str
     reason: str
     remedy: str
     explains: frozenset[str] = frozenset()
+    """What may differ in an answer because of it: fields in canonical form, verdicts (`deny`,
+    `ask`, …), `MORE` (the target answers where the source does not), or `ANYTHING`."""
 
     @property
     def counts(self) -> bool:

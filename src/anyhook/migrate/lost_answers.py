@@ -54,26 +54,43 @@ _EXITS_WITH_2 = re.compile(r"exit[ (]*2\b")
 def record_lost_abilities(move: HandlerMigration, text: str, *, is_whole: bool) -> None:
     """Record the answers of a command that have less or another effect under the target.
 
-    Args:
-        move: The migration of the handler.
-        text: The known text of the command.
-        is_whole: Whether that is all of its text; otherwise it may give any answer.
+    If the known text is not whole, the command may give any answer.
     """
     mentioned = [ability for ability in ABILITIES if mentions_ability(move, ability, text)]
     abilities = mentioned if is_whole else list(ABILITIES)
+    source, target = move.source, move.target
+    source_event, target_event = move.source_event, move.target_event
     for ability in abilities:
-        before = support(move.source, move.source_event.canonical, ability)
-        after = support(move.target, move.target_event.canonical, ability)
+        before = support(source, source_event.canonical, ability)
+        after = support(target, target_event.canonical, ability)
         # Of a command with unknown text only the loss of what guards depend on is worth a line.
         is_relevant = ability in mentioned or ability in DECIDING
         if not is_relevant or before is Support.NO or after is Support.YES:
             continue
+        kind = "weaker"
+        field, sample = ABILITIES[ability]
         if after is Support.UNDOCUMENTED:
-            _record_undocumented_ability(move, ability, before)
+            if before is Support.UNDOCUMENTED:
+                continue
+            release = target.rule_sets["observed"].version
+            reason = (
+                f"release {release} has it on {target_event.wire}, but the reference of "
+                f"{target.title} does not mention it"
+            )
         elif before is Support.PROMISED:
-            _record_ignored_ability(move, ability)
+            kind = "note"
+            release = source.rule_sets["observed"].version
+            reason = (
+                f"{target.title} does not do it on {target_event.wire}; release {release} of "
+                f"{source.title} ignores it, too, although its reference describes it"
+            )
         else:
-            _record_lost_ability(move, ability)
+            if ability == "ask":
+                sample = sample.replace(reason="…")
+            event, _ = decode_event(target, {target.event_key: target_event.wire})
+            _, notes = fit(target, event, sample)
+            reason = "; ".join(notes) or f"{target.title} does not do it"
+        _record(move, kind, ability, reason, ability if field == "outcome" else field)
     if "deny" in abilities:
         _record_changed_denial(move)
     if "stop" in abilities:
@@ -82,47 +99,6 @@ def record_lost_abilities(move: HandlerMigration, text: str, *, is_whole: bool) 
 
 def _target_has(move: HandlerMigration, ability: str) -> bool:
     return support(move.target, move.target_event.canonical, ability) in SUPPORTED
-
-
-def _explained_by(ability: str) -> str:
-    """Return what may differ in an answer if the target lacks an ability."""
-    field, _ = ABILITIES[ability]
-    return ability if field == "outcome" else field
-
-
-def _record_lost_ability(move: HandlerMigration, ability: str) -> None:
-    target = move.target
-    _, sample = ABILITIES[ability]
-    if ability == "ask":
-        sample = sample.replace(reason="…")
-    event, _ = decode_event(target, {target.event_key: move.target_event.wire})
-    _, notes = fit(target, event, sample)
-    reason = "; ".join(notes) or f"{target.title} does not do it"
-    _record(move, "weaker", ability, reason, _explained_by(ability))
-
-
-def _record_undocumented_ability(move: HandlerMigration, ability: str, before: Support) -> None:
-    """Record an ability that only the observed release of the target has."""
-    target = move.target
-    if before is Support.UNDOCUMENTED:
-        return
-    release = target.rule_sets["observed"].version
-    reason = (
-        f"release {release} has it on {move.target_event.wire}, but the reference of "
-        f"{target.title} does not mention it"
-    )
-    _record(move, "weaker", ability, reason, _explained_by(ability))
-
-
-def _record_ignored_ability(move: HandlerMigration, ability: str) -> None:
-    """Record an ability that only the reference of the source has."""
-    source, target = move.source, move.target
-    release = source.rule_sets["observed"].version
-    reason = (
-        f"{target.title} does not do it on {move.target_event.wire}; release {release} of "
-        f"{source.title} ignores it, too, although its reference describes it"
-    )
-    _record(move, "note", ability, reason, _explained_by(ability))
 
 
 def _record_changed_denial(move: HandlerMigration) -> None:
@@ -181,16 +157,14 @@ def mentions_ability(move: HandlerMigration, ability: str, text: str) -> bool:
                 return True
             continue
         for word, (outcome, approve) in (item.words or source.decision_words).items():
-            is_meant = outcome is sample.outcome and approve >= sample.approve
-            if is_meant and _names_word(item, word, text):
+            if outcome is not sample.outcome or approve < sample.approve:
+                continue
+            pattern = rf"""["']{word}\\?["']"""
+            if isinstance(word, bool):
+                pattern = rf"{item.path[-1]}\W+(?:{word}|{str(word).lower()})"
+            if re.search(pattern, text):
                 return True
     return False
-
-
-def _names_word(item: OutputField, word: str | bool, text: str) -> bool:
-    if isinstance(word, bool):
-        return re.search(rf"{item.path[-1]}\W+(?:{word}|{str(word).lower()})", text) is not None
-    return re.search(rf"""["']{word}\\?["']""", text) is not None
 
 
 def _sets_member(item: OutputField, text: str) -> bool:

@@ -20,38 +20,30 @@ Reasons = tuple[tuple[str, str], ...]
 
 
 class Piece(Record, kw_only=False):
-    """One alternative of a matcher.
-
-    Attributes:
-        text: The alternative without anchors.
-        start: Whether it holds at the start of a name only.
-        end: Whether it holds at the end of a name only.
-    """
+    """One alternative of a matcher."""
 
     text: str
+    """The alternative without anchors."""
     start: bool
+    """Whether it holds at the start of a name only."""
     end: bool
+    """Whether it holds at the end of a name only."""
 
 
 class TranslatedPiece(Record):
-    """What one alternative becomes.
-
-    Attributes:
-        names: Tools of the target.
-        patterns: Expressions on names of MCP tools there.
-        check: Whether the original may cover MCP tools that are not known.
-        missing: Texts that have no counterpart.
-        wider: Texts that cover more than the references promise.
-        lacks_server: Whether the target does not name the server that the original names, so that
-            the shim cannot apply the original.
-    """
+    """What one alternative becomes."""
 
     names: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
+    """Expressions on names of MCP tools of the target."""
     check: bool = False
+    """Whether the original may cover MCP tools that are not known."""
     missing: Reasons = ()
     wider: Reasons = ()
+    """Texts that cover more than the references promise."""
     lacks_server: bool = False
+    """Whether the target does not name the server that the original names, so that the shim cannot
+    apply the original."""
 
 
 def split_matcher(text: str) -> list[Piece]:
@@ -60,8 +52,11 @@ def split_matcher(text: str) -> list[Piece]:
         names = (name.strip() for name in re.split(r"[|,]", text))
         return [Piece(name, True, True) for name in names if name]
     whole = _strip_anchors(text)
-    inner = _inside_of_group(whole.text)
-    if inner is not None:
+    inner = whole.text[1:-1].removeprefix("?:")
+    group_ends = [offset for offset, _, depth in _characters(whole.text) if depth == 0]
+    is_group = whole.text.startswith("(") and group_ends[:1] == [len(whole.text) - 1]
+    is_lookaround = inner.startswith("?")
+    if is_group and not is_lookaround:
         # Anchors around the group hold for each of its alternatives.
         pieces: list[Piece] = []
         for part in _split_alternatives(inner):
@@ -92,23 +87,6 @@ def _strip_anchors(text: str) -> Piece:
     has_end = text.endswith("$") and not text.endswith("\\$")
     inner = text[:-1] if has_end else text
     return Piece(inner.removeprefix("^"), inner.startswith("^"), has_end)
-
-
-def _inside_of_group(text: str) -> str | None:
-    """Return the inside of a group around a whole text; `None` for others and for lookarounds."""
-    is_group = text.startswith("(") and _group_end(text) == len(text) - 1
-    if not is_group:
-        return None
-    inner = text[1:-1].removeprefix("?:")
-    return None if inner.startswith("?") else inner
-
-
-def _group_end(text: str) -> int:
-    """Return where the group ends that a text starts with; -1 if it has no end."""
-    for offset, _, depth in _characters(text):
-        if depth == 0:
-            return offset
-    return -1
 
 
 def _split_alternatives(text: str) -> list[str]:

@@ -48,20 +48,17 @@ _NOT_IN_NAMES = re.compile(r"""[\s"'=&]""")
 
 
 class TranslatedMatcher(Record):
-    """What a matcher becomes.
-
-    Attributes:
-        patterns: One definition for each; `None` stands for no matcher. Empty: nothing is left.
-        check: The original, if the patterns cover more and the shim has to apply it too; as an
-            expression if the source itself searches for names anywhere.
-        missing: Pieces of the original that have no counterpart.
-        wider: Pieces that cover more in the target.
-    """
+    """What a matcher becomes."""
 
     patterns: tuple[str | None, ...]
+    """One definition for each; `None` stands for no matcher. Empty: nothing is left."""
     check: str = ""
+    """The original, if the patterns cover more and the shim has to apply it too; as an expression
+    if the source itself searches for names anywhere."""
     missing: Reasons = ()
+    """Pieces of the original that have no counterpart."""
     wider: Reasons = ()
+    """Pieces that cover more in the target."""
 
 
 def translate_matcher(
@@ -71,15 +68,7 @@ def translate_matcher(
     target: AgentSpec,
     target_event: EventSpec,
 ) -> TranslatedMatcher:
-    """Translate a matcher.
-
-    Args:
-        source: The agent that it was written for.
-        source_event: The event there.
-        pattern: The matcher; `None` if there is none.
-        target: The other agent.
-        target_event: The event there.
-    """
+    """Translate a matcher."""
     text = (pattern or "").strip()
     if source_event.subject is None or text in MATCH_ALL:
         has_subjects = target_event.subject is not None and source_event.subject is not None
@@ -212,13 +201,6 @@ def _covers_others(
 
     A pattern for MCP tools may cover other names, and a tool that takes a patch does what several
     tools of the source do.
-
-    Args:
-        matches: The original.
-        source: Its agent.
-        pattern: The translated matcher.
-        target: The other agent.
-        target_event: The event there.
     """
     translated = compile_matcher(pattern, target_event.matcher_style)
     vocabulary = target.vocabulary
@@ -261,13 +243,24 @@ def _translate_piece(
     is_exact = is_whole and not (is_name and is_searched)
     matcher = compile_matcher(f"^(?:{text})$" if is_exact else text, "expression")
     is_costly = not all(matcher.is_evaluated(name) for name in source.vocabulary.canonical)
-    tools = [] if is_costly else _matching_tools(source, matcher.matches)
+    tools: list[str] = []
+    if not is_costly:
+        rows = source.vocabulary.tools.items()
+        tools = [tool for tool, row in rows if matcher.matches(row.names[0])]
+        # If the newest name of no tool matches, those with any such name count.
+        tools = tools or [tool for tool, row in rows if any(map(matcher.matches, row.names))]
     names = tuple(_tool_names(target, tools))
     is_unusable = is_costly or matcher.problem is not None
     is_known_name = is_name and is_known
     is_substring = is_name and is_searched and not is_known
-    may_match_others = is_substring or _may_be_mcp_tool(source, piece)
-    check = may_match_others and not (is_unusable or is_known_name or _matches_no_name(text))
+    prefix, _ = mcp_name_parts(source)
+    first, quantifier = text[:1], text[1:2]
+    starts_with_letter = piece.start and first.isalnum() and quantifier not in ("?", "*", "{")
+    is_not_mcp_tool = prefix and starts_with_letter and not prefix.startswith(first)
+    may_match_others = is_substring or not is_not_mcp_tool
+    is_rule = _PERMISSION_RULE.match(text) is not None
+    matches_no_name = is_rule or _NOT_IN_NAMES.search(text) is not None
+    check = may_match_others and not (is_unusable or is_known_name or matches_no_name)
     is_plain_name = text in source.renamed_tools or not is_searched
     if is_name and is_plain_name and not names and not is_known:
         return _translate_name(source, text, target)
@@ -286,19 +279,6 @@ def _translate_piece(
     return TranslatedPiece(names=names, check=check, wider=wider)
 
 
-def _matches_no_name(text: str) -> bool:
-    """Return whether an expression is a permission rule, or has what no tool's name contains."""
-    is_rule = _PERMISSION_RULE.match(text) is not None
-    return is_rule or _NOT_IN_NAMES.search(text) is not None
-
-
-def _matching_tools(source: AgentSpec, matches: Callable[[str], bool]) -> list[str]:
-    """Return the tools whose newest name matches; if none does, those with any such name."""
-    tools = source.vocabulary.tools
-    newest = [tool for tool, row in tools.items() if matches(row.names[0])]
-    return newest or [tool for tool, row in tools.items() if any(map(matches, row.names))]
-
-
 def _translate_name(source: AgentSpec, name: str, target: AgentSpec) -> TranslatedPiece:
     """Translate a name, which among alternatives too means that tool."""
     canonical = source.vocabulary.canonical
@@ -311,14 +291,6 @@ def _translate_name(source: AgentSpec, name: str, target: AgentSpec) -> Translat
     if not names:
         return TranslatedPiece(missing=((name, _why_missing(source, name, target)),))
     return TranslatedPiece(names=names)
-
-
-def _may_be_mcp_tool(source: AgentSpec, piece: Piece) -> bool:
-    """Return whether an expression may cover names of MCP tools."""
-    prefix, _ = mcp_name_parts(source)
-    first, quantifier = piece.text[:1], piece.text[1:2]
-    starts_with_letter = piece.start and first.isalnum() and quantifier not in ("?", "*", "{")
-    return not (prefix and starts_with_letter and not prefix.startswith(first))
 
 
 def _tool_names(target: AgentSpec, tools: Iterable[str]) -> Iterator[str]:

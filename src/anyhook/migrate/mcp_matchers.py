@@ -23,34 +23,31 @@ _INNER_WILDCARD = re.compile(r"\.[*+].")
 
 
 class McpNameParts(NamedTuple):
-    """The constant texts in an agent's names of MCP tools.
-
-    Attributes:
-        prefix: Before the name of the server.
-        separator: Between the names of the server and of the tool; empty if there is no server.
-    """
+    """The constant texts in an agent's names of MCP tools."""
 
     prefix: str
     separator: str
+    """Between the names of the server and of the tool; empty if there is no server."""
 
 
 def translate_mcp_piece(
     source: AgentSpec, piece: Piece, target: AgentSpec
 ) -> TranslatedPiece | None:
     """Rewrite a name or pattern of MCP tools; `None` if it is something else, or too complex."""
+    rest = _after_mcp_prefix(source, piece)
+    if rest is None:
+        return None
+    covers_all = set(rest) <= set(".*+")
+    if covers_all:
+        return TranslatedPiece(patterns=(any_mcp_tool(target),))
     if _names_servers(source) != _names_servers(target):
-        return _translate_with_or_without_server(source, piece, target)
-    patterns = _translate_mcp_pattern(source, piece, target)
+        return _translate_with_or_without_server(source, piece, rest, target)
+    patterns = _translate_mcp_pattern(source, rest, target)
     return TranslatedPiece(patterns=tuple(patterns)) if patterns else None
 
 
-def _translate_mcp_pattern(source: AgentSpec, piece: Piece, target: AgentSpec) -> list[str]:
-    """Rewrite a name or pattern of MCP tools; empty if it is something else, or too complex."""
-    rest = _after_mcp_prefix(source, piece)
-    if rest is None:
-        return []
-    if _covers_all(rest):
-        return [any_mcp_tool(target)]
+def _translate_mcp_pattern(source: AgentSpec, rest: str, target: AgentSpec) -> list[str]:
+    """Rewrite what follows the prefix of MCP tools; empty if it is too complex."""
     separator = mcp_name_parts(source).separator
     if separator not in rest and not _is_open(rest):
         return []
@@ -73,10 +70,6 @@ def _translate_mcp_pattern(source: AgentSpec, piece: Piece, target: AgentSpec) -
     return [*names, _TRAILING_WILDCARD.sub(f".*{new_separator}.*", rest)]
 
 
-def _covers_all(pattern: str) -> bool:
-    return set(pattern) <= set(".*+")
-
-
 def _is_open(pattern: str) -> bool:
     return pattern.endswith((".*", ".+"))
 
@@ -84,8 +77,7 @@ def _is_open(pattern: str) -> bool:
 def _after_mcp_prefix(source: AgentSpec, piece: Piece) -> str | None:
     """Return what follows the prefix of MCP tools, open at the end if the piece is.
 
-    Returns:
-        A name or a simple pattern; `None` if the piece is something else.
+    It is a name or a simple pattern; `None` if the piece is something else.
     """
     prefix, separator = mcp_name_parts(source)
     text = piece.text
@@ -103,14 +95,9 @@ def _after_mcp_prefix(source: AgentSpec, piece: Piece) -> str | None:
 
 
 def _translate_with_or_without_server(
-    source: AgentSpec, piece: Piece, target: AgentSpec
+    source: AgentSpec, piece: Piece, rest: str, target: AgentSpec
 ) -> TranslatedPiece | None:
     """Rewrite a name or pattern of MCP tools if only one of the agents names their servers."""
-    rest = _after_mcp_prefix(source, piece)
-    if rest is None:
-        return None
-    if _covers_all(rest):
-        return TranslatedPiece(patterns=(any_mcp_tool(target),))
     separator = mcp_name_parts(source).separator
     new_prefix, new_separator = mcp_name_parts(target)
     if not _names_servers(source):

@@ -17,7 +17,6 @@ from anyhook.settings.layout import iter_definitions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.plan import Migration
     from anyhook.model.diagnostics import Place
 
@@ -27,17 +26,9 @@ RESTRICTING_MEMBERS = frozenset({"async", "if", "once"})
 
 @dataclass(frozen=True, slots=True)
 class ExistingHandler:
-    """A handler of the target's file.
+    """A handler of the target's file."""
 
-    Attributes:
-        event: Name of its event.
-        matcher: The matcher of its definition.
-        value: The handler, as JSON.
-        place: Its place.
-    """
-
-    event: str
-    matcher: Any
+    matcher: str | None
     value: dict[str, Any]
     place: Place
 
@@ -48,14 +39,8 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
     An existing hook with the same event, matcher and command is left unchanged even if its other
     members differ: they may have been changed on purpose.
 
-    Args:
-        migration: What to add.
-        text: The target's file; empty if there is none.
-        file: Its path, for messages.
-
-    Returns:
-        The new text, with comments, order and everything else kept, and the differences from
-        existing hooks.
+    The new text keeps comments, order and everything else. The losses are the differences from
+    existing hooks.
 
     Raises:
         SettingsError: If the file has not the format of its name, or a value on the way to the
@@ -63,8 +48,16 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
     """
     target = migration.target
     existing: dict[tuple[str, str], list[ExistingHandler]] = {}
-    for other in _existing_handlers(target, text, file):
-        existing.setdefault((other.event, _command_key(other.value)), []).append(other)
+    if not is_blank(text, file):
+        document = read_settings(text, file)
+        for definition in iter_definitions(target, document.value):
+            matcher = definition.value.get("matcher")
+            if not isinstance(matcher, str | None):
+                continue
+            for written in definition.handlers:
+                other = ExistingHandler(matcher, written.value, document.place(written.path))
+                key = (definition.event, _command_key(written.value))
+                existing.setdefault(key, []).append(other)
     notes: list[Loss] = []
     definitions: dict[str, list[dict[str, Any]]] = {}
     for entry in migration.entries:
@@ -72,7 +65,7 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
         missing: list[dict[str, Any]] = []
         for handler in entry.definition["hooks"]:
             equal = existing.get((entry.event, _command_key(handler)), [])
-            same = [other for other in equal if _has_same_matcher(other, matcher)]
+            same = [other for other in equal if covers_same(other.matcher, matcher)]
             if not same:
                 missing.append(handler)
             elif all(other.value != handler for other in same):
@@ -81,21 +74,6 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
         if missing:
             added.append({**entry.definition, "hooks": missing})
     return add_definitions(target, text, file, definitions), notes
-
-
-def _existing_handlers(target: AgentSpec, text: str, file: str) -> Iterator[ExistingHandler]:
-    if is_blank(text, file):
-        return
-    document = read_settings(text, file)
-    for definition in iter_definitions(target, document.value):
-        for handler in definition.handlers:
-            place = document.place(handler.path)
-            matcher = definition.value.get("matcher")
-            yield ExistingHandler(definition.event, matcher, handler.value, place)
-
-
-def _has_same_matcher(existing: ExistingHandler, matcher: str | None) -> bool:
-    return isinstance(existing.matcher, str | None) and covers_same(existing.matcher, matcher)
 
 
 def _command_key(handler: dict[str, Any]) -> str:
@@ -113,18 +91,14 @@ def _differences(existing: ExistingHandler, handler: dict[str, Any]) -> Iterator
         is_unnamed = key == "name" and own.get(key) is None
         if key == "command" or is_unnamed or own.get(key) == handler.get(key):
             continue
-        is_weaker = key in RESTRICTING_MEMBERS or (key == "timeout" and _is_shorter(own, handler))
+        is_weaker = key in RESTRICTING_MEMBERS
+        before, after = own.get(key), handler.get(key)
+        if key == "timeout" and isinstance(before, int | float) and isinstance(after, int | float):
+            is_weaker = before < after
         yield Loss(
             kind="weaker" if is_weaker else "note",
             place=existing.place,
             subject=f"{key} of a hook that is there already",
-            reason=f"it is {own.get(key)!r}; the source means {handler.get(key)!r}",
+            reason=f"it is {before!r}; the source means {after!r}",
             remedy="change it yourself if you want that",
         )
-
-
-def _is_shorter(own: dict[str, Any], handler: dict[str, Any]) -> bool:
-    before, after = own.get("timeout"), handler.get("timeout")
-    if not isinstance(before, int | float) or not isinstance(after, int | float):
-        return False
-    return before < after

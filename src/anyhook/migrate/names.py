@@ -22,11 +22,7 @@ def has_names(agent: AgentSpec) -> bool:
 
 
 def script_name(command: str) -> str | None:
-    """Return the name of the script that a command runs, without directories and suffix.
-
-    Args:
-        command: A command line, behind the shim or not.
-    """
+    """Return the name of the script that a command runs, without directories and suffix."""
     options = unwrap(command)
     if options is not None and len(options.command) > 1:
         words = list(options.command)

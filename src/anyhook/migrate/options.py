@@ -20,32 +20,24 @@ USAGE = "anyhook shim --as AGENT [options] -- COMMAND"
 
 
 class ShimOptions(Record):
-    """The options of a shim.
-
-    Attributes:
-        agent: The agent that the command was written for.
-        command: A command line, or a program and its arguments.
-        host: The agent that runs the shim; empty: found out from its events.
-        event: The one event, by its name on the wire, that the command is for; empty for any.
-        matcher: A matcher in the words of `agent` that has to fit too.
-        condition: A rule on the tool call, in the same words, that has to hold.
-        shell: One of the shells that the agent lets hooks choose from.
-        timeout: Seconds; the command is ended then.
-        background: The command runs in the background.
-        on_failure: `block`: a failure counts as a denial.
-        env: Variables that are added to the command's environment.
-    """
+    """The options of a shim."""
 
     agent: str
     command: tuple[str, ...]
     host: str = ""
+    """The agent that runs the shim; empty: found out from its events."""
     event: str = ""
+    """The one event, by its name on the wire, that the command is for; empty for any."""
     matcher: str = ""
+    """A matcher in the words of `agent` that has to fit too."""
     condition: str = ""
+    """A rule on the tool call, in the same words, that has to hold."""
     shell: str = ""
     timeout: float | None = None
+    """Seconds; the command is ended then."""
     background: bool = False
     on_failure: str = "continue"
+    """`block`: a failure counts as a denial."""
     env: tuple[tuple[str, str], ...] = ()
 
     def members(self) -> dict[str, Any]:

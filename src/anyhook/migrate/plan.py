@@ -11,8 +11,9 @@ from anyhook.migrate.commands import PROGRAM
 from anyhook.migrate.context import MigrationContext
 from anyhook.migrate.definition import migrate_definition
 from anyhook.migrate.entries import name_handlers, remove_duplicates
+from anyhook.migrate.handler import may_ask
 from anyhook.migrate.losses import ANYTHING
-from anyhook.migrate.sequences import record_ended_sequences
+from anyhook.model.answers import Outcome
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place, Severity
 from anyhook.model.layers import Layer
@@ -24,7 +25,6 @@ from anyhook.settings.sources import SIZE_LIMIT, own_places, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.definition import WrittenHooks
@@ -57,25 +57,20 @@ IGNORED_PIECE_CODES = frozenset(
     }
 )
 """Codes of diagnostics on pieces of settings that the source agent itself leaves out."""
+FIELDS_OF_LATER_HOOKS = ("reason", "context", "system_message", "tool_input")
+"""Fields of a decision that hooks after a denial would have added to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """A planned migration.
-
-    Attributes:
-        source: The agent that the hooks are written for.
-        target: The agent that they should run under.
-        scope: Whose settings: a key of `SCOPES`.
-        hooks: The source's hooks of that scope.
-        entries: The definitions for the target's file.
-        losses: What is lost or changes.
-    """
+    """A planned migration."""
 
     source: AgentSpec
     target: AgentSpec
     scope: str
+    """Whose settings: a key of `SCOPES`."""
     hooks: HookSet
+    """The source's hooks of that scope."""
     entries: tuple[Entry, ...]
     losses: tuple[Loss, ...]
 
@@ -107,14 +102,9 @@ def plan_migration(
 ) -> Migration:
     """Plan what one agent's hooks become for another agent.
 
-    Args:
-        source: The agent whose settings are read.
-        target: The agent that the hooks should run under.
-        location: The project, home and environment.
-        scope: `project` or `user`.
-        shim: Let commands keep the events and answers of the source. Hook files that are written
-            with `anyhook.authoring` never need that.
-        program: The words that start anyhook in a command line.
+    With `shim`, commands keep the events and answers of the source. Hook files that are written
+    with `anyhook.authoring` never need that. `program` holds the words that start anyhook in a
+    command line.
 
     Raises:
         UsageError: If source and target are the same, or the scope is unknown.
@@ -128,7 +118,13 @@ def plan_migration(
     own_files = [file for file in all_hooks.files if not file.source.is_foreign]
     files = tuple([file for file in own_files if file.source.layer in SCOPES[scope]])
     for file in files:
-        _refuse_broken(file)
+        for problem in file.diagnostics:
+            if problem.code in BROKEN_FILE_CODES:
+                raise SettingsError(
+                    f"{problem.message}; nothing was migrated",
+                    path=str(file.source.path),
+                    line=problem.place.line if problem.place else None,
+                )
     hooks = replace(all_hooks, files=files)
     context = MigrationContext(source, target, location, shim, program)
     entries: list[Entry] = []
@@ -137,10 +133,7 @@ def plan_migration(
         path for layer, path in places(context.target, context.location) if (layer, path) not in own
     }
     for file in files:
-        _record_ignored_pieces(context, file)
-        _record_environment(context, file)
-        _record_private_hooks(context, file)
-        _record_shared_file(context, file, foreign_files)
+        _record_file_losses(context, file, is_shared=file.source.path in foreign_files)
         written = _read_written_hooks(source, file)
         for definition in file.definitions:
             handlers = _enabled_handlers(context, hooks, definition)
@@ -150,18 +143,8 @@ def plan_migration(
     if entries:
         _record_disabled_target(context, scope)
     entries = name_handlers(context, remove_duplicates(context, entries))
-    record_ended_sequences(context, entries)
+    _record_ended_sequences(context, entries)
     return Migration(source, target, scope, hooks, tuple(entries), tuple(context.losses))
-
-
-def _refuse_broken(file: LoadedFile) -> None:
-    for problem in file.diagnostics:
-        if problem.code in BROKEN_FILE_CODES:
-            raise SettingsError(
-                f"{problem.message}; nothing was migrated",
-                path=str(file.source.path),
-                line=problem.place.line if problem.place else None,
-            )
 
 
 def _enabled_handlers(
@@ -203,55 +186,47 @@ def _read_written_hooks(agent: AgentSpec, file: LoadedFile) -> WrittenHooks:
 # -- losses of whole files
 
 
-def _record_ignored_pieces(context: MigrationContext, file: LoadedFile) -> None:
+def _record_file_losses(context: MigrationContext, file: LoadedFile, *, is_shared: bool) -> None:
+    """Report what changes for a whole file; the target reads a shared file as well."""
+    source, target = context.source, context.target
     for problem in file.diagnostics:
         if problem.code in IGNORED_PIECE_CODES:
             context.record_loss(
                 "lost" if problem.severity is Severity.ERROR else "note",
                 problem.place,
                 problem.message,
-                f"{context.source.title} leaves it out too",
+                f"{source.title} leaves it out too",
                 "correct it in the source and migrate again",
             )
-
-
-def _record_environment(context: MigrationContext, file: LoadedFile) -> None:
-    """Report variables that the source's settings set for all hooks."""
-    path = context.source.settings_environment
+    if not file.definitions:
+        return
+    place = file.definitions[0].place
+    path = source.settings_environment
     variables = value_at(file.values, path) if path else None
-    if isinstance(variables, dict) and variables and file.definitions:
+    if isinstance(variables, dict) and variables:
         names = ", ".join(sorted(variables))
         context.record_loss(
             "changed",
-            file.definitions[0].place,
+            place,
             f"{'.'.join(path)}: {names}",
-            f"{context.source.title} gives them to its hooks; {context.target.title} does not",
+            f"{source.title} gives them to its hooks; {target.title} does not",
             "set those that hooks read in the environment of the agent",
             ANYTHING,
         )
-
-
-def _record_private_hooks(context: MigrationContext, file: LoadedFile) -> None:
-    if file.source.layer is Layer.LOCAL and file.definitions:
+    if file.source.layer is Layer.LOCAL:
         context.record_loss(
             "changed",
-            file.definitions[0].place,
+            place,
             f"hooks of {file.source.path.name}",
             "that file is one user's own; they come into a file that is shared with the project",
             "move those that are private to your own settings (--scope user)",
         )
-
-
-def _record_shared_file(
-    context: MigrationContext, file: LoadedFile, foreign_files: set[Path]
-) -> None:
-    """Report a file of the source that the target reads as well, so that its hooks run twice."""
-    if file.source.path in foreign_files and file.definitions:
+    if is_shared:
         context.record_loss(
             "note",
-            file.definitions[0].place,
+            place,
             f"hooks of {file.source.path.name}",
-            f"{context.target.title} also reads this file, so they run twice there",
+            f"{target.title} also reads this file, so they run twice there",
             "switch one of the two off, or keep the file as it is and do not migrate",
         )
 
@@ -279,3 +254,46 @@ def _record_disabled_target(context: MigrationContext, scope: str) -> None:
     if switch is not None:
         reason = f"hooks are switched off there ({switch})"
         context.record_loss("lost", place, "every hook", reason, "switch them on")
+
+
+def _record_ended_sequences(context: MigrationContext, entries: Sequence[Entry]) -> None:
+    """Record the events on which the hooks after a denial do not run, but did in the source."""
+    source, target = context.source, context.target
+    origins_by_event: dict[str, list[EntryOrigin]] = {}
+    for entry in entries:
+        origins_by_event.setdefault(entry.event, []).extend(entry.origins)
+    for wire, origins in origins_by_event.items():
+        outcomes = _ending_outcomes(target, target.by_wire[wire].canonical)
+        ends_in_source = _ending_outcomes(source, origins[0].event)
+        if len(origins) < 2 or not outcomes or outcomes <= ends_in_source:
+            continue
+        words = " or ".join(sorted(outcomes))
+        context.record_loss(
+            "note",
+            origins[1].handler.place,
+            f"{len(origins)} hooks on {wire}",
+            f"{target.title} runs them one after another, and those after an answer {words} "
+            "do not run",
+            "nothing, unless one has to see every event, like a log; let it come first",
+            *FIELDS_OF_LATER_HOOKS,
+        )
+        if Outcome.ASK not in outcomes - ends_in_source:
+            continue
+        for origin in origins[:-1]:
+            if may_ask(origin.move):
+                context.record_loss(
+                    "weaker",
+                    origin.handler.place,
+                    f"{origin.handler.label}: asking the user",
+                    f"after a question on {wire} {target.title} runs no other hook, also "
+                    "none that would deny",
+                    "put the hooks that deny before it",
+                    str(Outcome.DENY),
+                )
+
+
+def _ending_outcomes(agent: AgentSpec, event: str) -> frozenset[Outcome]:
+    """Return the verdicts after which no other hook of an event runs."""
+    if agent.documented.sequence_scope != "always":
+        return frozenset()
+    return agent.by_canonical[event].ending_outcomes or frozenset()

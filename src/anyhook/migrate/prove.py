@@ -8,6 +8,7 @@ no difference between the sides.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +25,6 @@ from anyhook.migrate.plan import plan_migration
 from anyhook.migrate.scratch import HOME, SETTINGS, environment, scratch_copies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.comparison import Proof
     from anyhook.migrate.corpus import Probe
@@ -38,42 +37,34 @@ if TYPE_CHECKING:
 
 BUILTIN = "builtin"
 """The events that come with this package."""
+# A second run if the sides differ, and a third if answers vary: two runs may be equal by chance.
+MAX_RUNS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ProofRequest:
-    """A proof that is to be run in a sandbox.
-
-    Attributes:
-        source: Name of the agent whose hooks are migrated.
-        target: Name of the other agent.
-        location: The project, home and environment, at their paths in the sandbox.
-        scope: The scope of the migration.
-        has_shim: Whether commands are called through `anyhook shim`.
-        program: What starts this program in migrated commands.
-        events: A file of recorded events, or `BUILTIN`.
-        links_packages: As `copy_project`.
-    """
+    """A proof that is to be run in a sandbox."""
 
     source: str
     target: str
     location: Location
+    """The project, home and environment, at their paths in the sandbox."""
     scope: str
     has_shim: bool
     program: tuple[str, ...]
     events: str
+    """A file of recorded events, or `BUILTIN`."""
     links_packages: bool = False
 
 
 def prove_migration(run: SandboxRun, request: ProofRequest) -> Proof:
     """Plan a migration again and prove it, as a function of a sandbox.
 
-    Args:
-        run: Sends the number of events that are done, and of all.
-        request: What is proved.
+    The sandbox sends the number of events that are done, and of all. The hooks run for real, in
+    copies of the project.
 
     Raises:
-        UsageError: If the file of events cannot be read.
+        UsageError: If the file of events cannot be read, or the project is too large to copy.
     """
     source, target = get_agent(request.source), get_agent(request.target)
     migration = plan_migration(
@@ -85,78 +76,33 @@ def prove_migration(run: SandboxRun, request: ProofRequest) -> Proof:
         program=request.program,
     )
 
-    def probes(project: Path) -> Sequence[Probe]:
-        if request.events == BUILTIN:
-            return builtin_probes(source, target, migration.hooks.definitions, project)
-        return recorded_probes(Path(request.events), source, target, project)
-
-    def report(done: int, total: int) -> None:
-        run.send((done, total))
-
-    return prove(
-        migration,
-        request.location,
-        probes,
-        links_packages=request.links_packages,
-        progress=report,
-    )
-
-
-# A second run if the sides differ, and a third if answers vary: two runs may be equal by chance.
-MAX_RUNS = 3
-
-
-def prove(
-    migration: Migration,
-    location: Location,
-    probes: Callable[[Path], Sequence[Probe]],
-    *,
-    links_packages: bool = False,
-    progress: Callable[[int, int], None] = lambda _done, _total: None,
-) -> Proof:
-    """Run both configurations on some events and compare their decisions.
-
-    The hooks run for real, in copies of the project.
-
-    Args:
-        migration: What was migrated.
-        location: The project, home and environment.
-        probes: Makes the events, given the directory in which they happen.
-        links_packages: As `copy_project`.
-        progress: Called with the number of events that are done, and of all.
-
-    Raises:
-        UsageError: If the project is too large to copy.
-    """
     comparison = Comparison(migration)
-    for run in range(MAX_RUNS):
-        with scratch_copies(migration, location, links_packages) as copies:
-            pairs = [_move_to_copy(probe, migration, copies) for probe in probes(copies.source)]
-            report = _run_progress(progress, run, len(pairs))
-            anyio.run(_run_once, comparison, location, copies, pairs, report)
+    for number in range(MAX_RUNS):
+        with scratch_copies(migration, request.location, request.links_packages) as copies:
+            if request.events == BUILTIN:
+                probes = builtin_probes(source, target, migration.hooks.definitions, copies.source)
+            else:
+                probes = recorded_probes(Path(request.events), source, target, copies.source)
+            pairs: list[Probe] = []
+            for probe in probes:
+                # The target's event happens in the target's copy.
+                payload = replace_directory(
+                    probe.target_event.raw, str(copies.source), str(copies.target)
+                )
+                event, _ = decode_event(target, payload)
+                pairs.append(probe.replace(target_event=event))
+            anyio.run(
+                functools.partial(_run_once, run=run, number=number),
+                comparison,
+                request.location,
+                copies,
+                pairs,
+            )
         proof = comparison.proof(len(pairs))
         varies = any(hook.unstable for hook in proof.hooks)
-        if proof.holds or (run > 0 and not varies):
+        if proof.holds or (number > 0 and not varies):
             break
     return proof
-
-
-def _run_progress(
-    progress: Callable[[int, int], None], run: int, count: int
-) -> Callable[[int], None]:
-    """Return what reports the progress of one run, as a part of all runs so far."""
-
-    def report(done: int) -> None:
-        progress(count * run + done, count * (run + 1))
-
-    return report
-
-
-def _move_to_copy(probe: Probe, migration: Migration, copies: ScratchCopies) -> Probe:
-    """Let the target's event happen in the target's copy."""
-    payload = replace_directory(probe.target_event.raw, str(copies.source), str(copies.target))
-    event, _ = decode_event(migration.target, payload)
-    return probe.replace(target_event=event)
 
 
 async def _run_once(
@@ -164,42 +110,44 @@ async def _run_once(
     location: Location,
     copies: ScratchCopies,
     probes: list[Probe],
-    report: Callable[[int], None],
+    *,
+    run: SandboxRun,
+    number: int,
 ) -> None:
-    """Let both sides decide every event once."""
+    """Let both sides decide every event once, for the run with this number."""
+    done = len(probes) * number
+    total = len(probes) * (number + 1)
     migration = comparison.migration
     roots = [str(copies.source), str(copies.target)]
     roots += [str(copy.parent / HOME) for copy in (copies.source, copies.target)]
-    source = _load_engine(
-        migration.source, copies.source, environment(migration, location, copies.source)
-    )
-    target = _load_engine(
-        migration.target, copies.target, environment(migration, location, copies.target)
-    )
+    source = _load_engine(migration, migration.source, location, copies.source)
+    target = _load_engine(migration, migration.target, location, copies.target)
     for definition in comparison.moved_definitions():
         source.define(definition)
     async with source, target:
-        for number, probe in enumerate(probes):
-            report(number)
+        for index, probe in enumerate(probes):
+            run.send((done + index, total))
             decisions: dict[Engine, Decision] = {}
             async with anyio.create_task_group() as group:
                 group.start_soon(_dispatch, source, probe.source_event, decisions)
                 group.start_soon(_dispatch, target, probe.target_event, decisions)
-            comparison.record(number, probe, decisions[source], decisions[target], roots)
-    report(len(probes))
+            comparison.record(index, probe, decisions[source], decisions[target], roots)
+    run.send((total, total))
 
 
 async def _dispatch(engine: Engine, event: Event, decisions: dict[Engine, Decision]) -> None:
     decisions[engine] = await engine.dispatch(event)
 
 
-def _load_engine(agent: AgentSpec, project: Path, environ: Mapping[str, str]) -> Engine:
+def _load_engine(
+    migration: Migration, agent: AgentSpec, location: Location, project: Path
+) -> Engine:
     return Engine.load(
         project,
         agent=agent.name,
         trust_once=True,
         home=project.parent / SETTINGS,
-        environ=environ,
+        environ=environment(migration, location, project),
         warm=False,  # a worker would outlive the copies
         on_message=discard,
     )

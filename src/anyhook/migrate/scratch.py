@@ -52,7 +52,15 @@ def scratch_copies(
         root = Path(os.path.realpath(directory))
         source = _make_side(migration, location, root / "here", links_packages)
         target = _make_side(migration, location, root / "there", links_packages)
-        _write_migrated_settings(migration, target)
+        layers = SCOPES[migration.scope] - {Layer.LOCAL}
+        settings = Location(target, target.parent / SETTINGS, {})
+        for layer in migration.target.layer_order:
+            path = written_file(migration.target, settings, layer) if layer in layers else None
+            if path is not None:
+                text, _ = merge_into(migration, "", str(path))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+                break
         yield ScratchCopies(source, target)
 
 
@@ -69,18 +77,6 @@ def _make_side(migration: Migration, location: Location, base: Path, links_packa
             if path.is_relative_to(base):
                 path.unlink(missing_ok=True)
     return copy
-
-
-def _write_migrated_settings(migration: Migration, copy: Path) -> None:
-    layers = SCOPES[migration.scope] - {Layer.LOCAL}
-    location = Location(copy, copy.parent / SETTINGS, {})
-    for layer in migration.target.layer_order:
-        path = written_file(migration.target, location, layer) if layer in layers else None
-        if path is not None:
-            text, _ = merge_into(migration, "", str(path))
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            return
 
 
 def environment(migration: Migration, location: Location, copy: Path) -> dict[str, str]:
@@ -102,17 +98,13 @@ def environment(migration: Migration, location: Location, copy: Path) -> dict[st
     if Path(user_packages).is_dir():
         environ.setdefault("PYTHONUSERBASE", user_packages)
     if migration.is_shimmed and not shutil.which(PROGRAM[0], path=environ.get("PATH")):
-        programs = _write_program(copy.parent / "bin")
+        # Migrated hooks start the program, and none is installed.
+        programs = copy.parent / "bin"
+        programs.mkdir(exist_ok=True)
+        program = programs / PROGRAM[0]
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m anyhook "$@"\n')
+        program.chmod(0o755)
         environ["PATH"] = os.pathsep.join([str(programs), environ.get("PATH") or os.defpath])
     environ["HOME"] = str(copy.parent / HOME)
     environ["ANYHOOK_WORKER"] = "off"  # a worker would outlive the copies
     return environ
-
-
-def _write_program(directory: Path) -> Path:
-    """Create a directory with the program that migrated hooks start, as none is installed."""
-    directory.mkdir(exist_ok=True)
-    program = directory / PROGRAM[0]
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m anyhook "$@"\n')
-    program.chmod(0o755)
-    return directory

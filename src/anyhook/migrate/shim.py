@@ -47,18 +47,10 @@ EXECUTABLE_SIGNATURES = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\
 """First bytes of files that the system runs by itself; others are scripts of the shell."""
 
 
-HOOK_DIRECTORY = "hook_dir"
-"""Value of `AgentSpec.hook_environment`: the directory of the settings file."""
-
-
 def main(argv: Sequence[str]) -> int:
     """Run a command as its own agent would.
 
-    Args:
-        argv: Arguments, as `anyhook.migrate.options` describes them.
-
-    Returns:
-        The exit code.
+    Return its exit code. `anyhook.migrate.options` describes the arguments.
     """
     try:
         options = parse_options(argv)
@@ -75,7 +67,11 @@ def main(argv: Sequence[str]) -> int:
         )
     shim = _Shim(options, source)
     try:
-        exit_code = shim.serve(_read_stdin(), host)
+        text = sys.stdin.buffer.read() if sys.stdin is not None else b""
+    except OSError:
+        text = b""
+    try:
+        exit_code = shim.serve(text, host)
     except Exception as error:  # noqa: BLE001 - the last boundary: no traceback for the model
         exit_code = shim.give_up(f"{type(error).__name__}: {error}")
     _write_stderr(shim.stderr)
@@ -98,24 +94,18 @@ def _check_options(options: ShimOptions, source: AgentSpec) -> None:
 
 
 class _Exchange(Record):
-    """One event, in the form of the host and in that of the command's agent.
-
-    Attributes:
-        host: The agent that sent the event.
-        host_event: The event of the host.
-        host_spec: How the host treats it.
-        event: The event of the command's agent.
-        spec: How that agent treats it.
-        views: What the command is run on if the host is another agent: forms of the event, each
-            with the text for standard input.
-    """
+    """One event, in the form of the host and in that of the command's agent."""
 
     host: AgentSpec
     host_event: Event
     host_spec: EventSpec
+    """How the host treats its event."""
     event: Event
     spec: EventSpec
+    """How the command's agent treats its event."""
     views: tuple[tuple[Event, bytes], ...] = ()
+    """What the command is run on if the host is another agent: forms of the event, each with the
+    text for standard input."""
 
 
 class _Speaker:
@@ -129,18 +119,7 @@ class _Speaker:
 
 
 class _Shim:
-    """Brings one event to the command, and its answer back.
-
-    Attributes:
-        options: The options of the shim.
-        source: The agent that the command was written for.
-        label: The command, for messages.
-        may_fail: Whether a failure of the command denies nothing.
-        denial: The reason of a denial, as soon as there is one.
-        can_deny: Whether a failure may deny the event.
-        exchange: The exchange, as soon as there is one.
-        stderr: The text for standard error.
-    """
+    """Brings one event to the command, and its answer back."""
 
     def __init__(self, options: ShimOptions, source: AgentSpec) -> None:
         self.options = options
@@ -150,7 +129,9 @@ class _Shim:
         self.label = line if is_short else line[: MAX_LABEL_LENGTH - 1] + "…"
         self.may_fail = options.on_failure != "block"
         self.denial: str | None = None
+        """The reason of a denial, as soon as there is one."""
         self.can_deny = True
+        """Whether a failure may deny the event."""
         self.exchange: _Exchange | None = None
         self.stderr = b""
 
@@ -239,7 +220,13 @@ class _Shim:
         if argv is None:
             return self.give_up("there is no shell on the PATH")
         if self.options.background:
-            self._start_in_background(text)
+            # This shim starts again, as a process that outlives this one.
+            from anyhook.migrate.options import write_options
+            from anyhook.processes.blocking import start_detached
+
+            foreground = self.options.replace(background=False)
+            start = [sys.executable, "-P", "-m", "anyhook", "shim", *write_options(foreground)]
+            start_detached(start, env=dict(os.environ), stdin=text)
             return self._write_answer(exchange.host_spec.no_opinion_output.encode())
         if host is self.source:
             end = self._run(argv, env, text)
@@ -266,22 +253,21 @@ class _Shim:
         options = self.options
         if options.event and options.event not in (spec.wire, spec.canonical):
             return False
-        if options.matcher and not self._matches(spec, event):
+        if options.matcher:
+            from anyhook.matching.matchers import compile_matcher
+
+            matcher = compile_matcher(options.matcher, spec.matcher_style)
+            subject = spec.subject_of(event)
+            if not matcher.matches_any(self.source.match_names(spec, subject)):
+                return False
+        if not options.condition:
+            return True
+        if not spec.supports_conditions:
             return False
-        return not options.condition or (spec.supports_conditions and self._condition_holds(event))
-
-    def _matches(self, spec: EventSpec, event: Event) -> bool:
-        from anyhook.matching.matchers import compile_matcher
-
-        matcher = compile_matcher(self.options.matcher, spec.matcher_style)
-        subject = spec.subject_of(event)
-        return matcher.matches_any(self.source.match_names(spec, subject))
-
-    def _condition_holds(self, event: Event) -> bool:
         from anyhook.matching.conditions import compile_condition
 
         try:
-            return compile_condition(self.options.condition).covers(
+            return compile_condition(options.condition).covers(
                 getattr(event, "tool_name", ""),
                 getattr(event, "tool_input", {}),
                 cwd=_working_directory(event),
@@ -307,7 +293,7 @@ class _Shim:
         if "root" in self.source.hook_environment.values():
             values["root"] = _find_repository(values["project_dir"])
         for name, value in self.source.hook_environment.items():
-            if value == HOOK_DIRECTORY:
+            if value == "hook_dir":
                 continue  # the command has no settings file of its own agent
             is_event_value = value in values
             env[name] = _fit_variable(values[value]) if is_event_value else value.removeprefix("=")
@@ -324,7 +310,15 @@ class _Shim:
         """Return the program to start with its arguments; `None` if there is no shell."""
         command = self.options.command
         if len(command) > 1:
-            return [self._fill_in(word, env) for word in command]
+            names = [*self.source.hook_environment, *dict(self.options.env)]
+            argv: list[str] = []
+            for word in command:
+                # The agent itself replaces `${NAME}` in an argument.
+                if self.source.handler_types["command"].programs and "${" in word:
+                    for name in names:
+                        word = word.replace(f"${{{name}}}", env.get(name, ""))  # noqa: PLW2901
+                argv.append(word)
+            return argv
         line = command[0]
         if "/" in line and os.path.isfile(line) and _is_program(line):
             return [line]
@@ -336,13 +330,6 @@ class _Shim:
                 if os.path.isfile(path) and os.access(path, os.X_OK):
                     return [path, *words, line]
         return None
-
-    def _fill_in(self, word: str, env: Mapping[str, str]) -> str:
-        """Replace `${NAME}` in an argument, where the agent itself does so."""
-        if self.source.handler_types["command"].programs and "${" in word:
-            for name in (*self.source.hook_environment, *(name for name, _ in self.options.env)):
-                word = word.replace(f"${{{name}}}", env.get(name, ""))
-        return word
 
     def _run(self, argv: Sequence[str], env: Mapping[str, str], stdin: bytes) -> ProcessResult:
         from anyhook.processes.blocking import run_blocking
@@ -361,8 +348,7 @@ class _Shim:
     ) -> tuple[ProcessResult, _Exchange]:
         """Run the command on every view of the event.
 
-        Returns:
-            The end with the strongest verdict, and the exchange of its view.
+        Return the end with the strongest verdict, and the exchange of its view.
         """
         ends = [(view, self._run(argv, env, stdin)) for view, stdin in exchange.views]
         if len(ends) == 1:
@@ -374,22 +360,20 @@ class _Shim:
         view, end = max(ends, key=strength)
         return end, exchange.replace(event=view)
 
-    def _start_in_background(self, text: bytes) -> None:
-        """Start this shim again, as a process that outlives this one."""
-        from anyhook.migrate.options import write_options
-        from anyhook.processes.blocking import start_detached
-
-        foreground = self.options.replace(background=False)
-        argv = [sys.executable, "-P", "-m", "anyhook", "shim", *write_options(foreground)]
-        start_detached(argv, env=dict(os.environ), stdin=text)
-
     # -- the answer
 
     def _answer(self, end: ProcessResult, exchange: _Exchange) -> int:
         """Give the host the answer of a command in the host's form."""
         blocks_on_failure = not self.may_fail and exchange.spec.can_fail_closed
-        if end.error is not None or end.timed_out:
-            reason = end.error or self._describe_timeout(end)
+        reason = end.error
+        if reason is None and end.timed_out:
+            reason = f"ran into its timeout of {self.options.timeout:g} s"
+            numbers = ", ".join(map(str, end.survivors))
+            if numbers:
+                reason += f"; these of its processes could not be ended: {numbers}"
+            else:
+                reason += " and was ended"
+        if reason is not None:
             if blocks_on_failure:
                 return self._reply(_denial(f"{self.label} {reason}"), exchange)
             return self.give_up(reason)
@@ -409,13 +393,6 @@ class _Shim:
         if exchange.host_spec.reads_all_output:
             self.stderr = b""
         return self._reply(answer, exchange)
-
-    def _describe_timeout(self, end: ProcessResult) -> str:
-        late = f"ran into its timeout of {self.options.timeout:g} s"
-        if not end.survivors:
-            return f"{late} and was ended"
-        numbers = ", ".join(map(str, end.survivors))
-        return f"{late}; these of its processes could not be ended: {numbers}"
 
     def _relay(self, end: ProcessResult, spec: EventSpec) -> int:
         """Give the host the output of a command that was written for it, unchanged."""
@@ -579,13 +556,6 @@ def _dump_payload(payload: Mapping[str, Any]) -> bytes:
 # -- standard streams
 
 
-def _read_stdin() -> bytes:
-    try:
-        return sys.stdin.buffer.read() if sys.stdin is not None else b""
-    except OSError:
-        return b""
-
-
 def _exit_with(message: str, exit_code: int) -> int:
     _write_stderr(message.encode("utf-8", "backslashreplace") + b"\n")
     return exit_code
@@ -602,10 +572,7 @@ def _write_stderr(text: bytes) -> None:
 def _write_all(descriptor: int, text: bytes, timeout: float | None = None) -> None:
     """Write a text to a file descriptor, blocking or not.
 
-    Args:
-        descriptor: The file descriptor.
-        text: The text.
-        timeout: Seconds to wait until the reader makes room; `None` for no limit.
+    The timeout is in seconds, until the reader makes room; `None` for no limit.
 
     Raises:
         OSError: If the reader is gone or the time is over.

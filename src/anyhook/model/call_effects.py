@@ -131,10 +131,7 @@ class CallEffects:
     def does(self, kind: str, patterns: Collection[str], but_not: Collection[str] = ()) -> Match:
         """Return whether the call reads, writes or deletes a path that a pattern covers.
 
-        Args:
-            kind: `reads`, `writes` or `deletes`.
-            patterns: Patterns of paths.
-            but_not: Patterns of paths that do not count.
+        The kind is `reads`, `writes` or `deletes`. Paths that `but_not` covers do not count.
         """
         path_patterns = [PathPattern(text, self._directory, self._home) for text in patterns]
         exceptions = [PathPattern(text, self._directory, self._home) for text in but_not]
@@ -288,8 +285,7 @@ def _runs(
 ) -> bool | None:
     """Return whether a command is a program with operands and options.
 
-    Returns:
-        `True`, `False` if only the shell knows, or `None` if it is not.
+    It is `None` if the command is not, and `False` if only the shell knows.
     """
     if not command.program:
         return None if command.certain else False

@@ -207,11 +207,18 @@ class Decision:
         for name, blames in self.blame.items():
             lines.append(f"{name}:")
             for blame in blames:
-                lines += _explain_blame(blame)
+                lines.append(f"  {shorten(blame.value)}   set by {_position(blame.handler)}")
+                for overridden in blame.overrode:
+                    owner = "the event itself"
+                    if overridden.handler:
+                        owner = _position(overridden.handler)
+                    lines.append(f"    overrode {shorten(overridden.value)} of {owner}")
         without_effect = [r for r in self.results if r.status in _STATUS_TEXTS]
         if without_effect:
             lines.append("without effect:")
-            lines += [_explain_status(result) for result in without_effect]
+        for result in without_effect:
+            text = _STATUS_TEXTS[result.status].format(result=result)
+            lines.append(f"  {_position(result.handler)} {text}")
         if self.diagnostics:
             lines.append("diagnostics:")
             lines += [f"  {diagnostic}" for diagnostic in self.diagnostics]
@@ -232,14 +239,6 @@ def _headline(decision: Decision) -> str:
     return f"{text}: {shorten(decision.reason)}" if decision.reason else text
 
 
-def _explain_blame(blame: Blame) -> list[str]:
-    lines = [f"  {shorten(blame.value)}   set by {_position(blame.handler)}"]
-    for overridden in blame.overrode:
-        owner = _position(overridden.handler) if overridden.handler else "the event itself"
-        lines.append(f"    overrode {shorten(overridden.value)} of {owner}")
-    return lines
-
-
 _STATUS_TEXTS = {
     Status.WARNED: "ended with {result.exit_text}, which is a warning",
     Status.FAILED: "failed: {result.error}",
@@ -249,11 +248,6 @@ _STATUS_TEXTS = {
     Status.STARTED: "was started in the background",
 }
 """Status of a handler without an answer to its description."""
-
-
-def _explain_status(result: HandlerResult) -> str:
-    text = _STATUS_TEXTS[result.status].format(result=result)
-    return f"  {_position(result.handler)} {text}"
 
 
 def _position(handler: HandlerSpec) -> str:

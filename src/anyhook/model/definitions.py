@@ -93,7 +93,8 @@ class HandlerSpec:
         if self.argv:
             return " ".join(self.argv)
         parts = [str(self.options[key]) for key in LABELS if key in self.options]
-        return " ".join(parts) or self._function_name()
+        name = getattr(self.function, "__qualname__", None)
+        return " ".join(parts) or name or repr(self.function)
 
     @property
     def label(self) -> str:
@@ -117,7 +118,8 @@ class HandlerSpec:
     @property
     def shown_identifier(self) -> str:
         """The identifier, or the label if the identifier is a URL, which may hold secrets."""
-        return self.label if self._is_known_by_url() else self.identifier
+        has_text = self.name or self.command or self.argv
+        return self.label if not has_text and "url" in self.options else self.identifier
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -136,12 +138,6 @@ class HandlerSpec:
             self.matcher,
             repr(sorted(self.options.items())) if self.options else "",
         )
-
-    def _is_known_by_url(self) -> bool:
-        return not (self.name or self.command or self.argv) and "url" in self.options
-
-    def _function_name(self) -> str:
-        return getattr(self.function, "__qualname__", None) or repr(self.function)
 
 
 def _without_secrets(url: str) -> str | None:
@@ -185,13 +181,8 @@ def unique_labels(handlers: Iterable[HandlerSpec]) -> dict[int, str]:
     """Return a label for every handler that no handler of another name or command has.
 
     Of several scripts with one name each has a mark, `guard.py#3f2a`, which depends on its command
-    alone: it stays when another one is added, moved or switched off.
-
-    Args:
-        handlers: All handlers.
-
-    Returns:
-        The `id` of a handler to its label.
+    alone: it stays when another one is added, moved or switched off. The result is the `id` of each
+    handler to its label.
     """
     handlers = list(handlers)
     identifiers: dict[str, set[str]] = {}

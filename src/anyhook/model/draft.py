@@ -85,25 +85,16 @@ class DecisionDraft:
     ) -> tuple[Overridden, ...]:
         """Return what a value overrides, and report conflicts with handlers that ran in parallel.
 
-        Args:
-            path: Field, or path of a member.
-            winner: The value that stands.
-            losers: The values of the same path that do not stand.
+        The losers are the values of the same path that do not stand.
         """
         for loser in losers:
             if loser.value != winner.value and loser.group != winner.group:
-                self._report_conflict(path, winner, loser)
+                label = winner.handler.label
+                problem = (
+                    f"{self.event_name}: {label!r} and {loser.handler.label!r} ran in parallel and "
+                    f"set {path} to different values; the value of {label!r}, which comes later in "
+                    "the plan, is used"
+                )
+                place = winner.handler.place
+                self.diagnostics.append(diagnose("conflict", problem, place, handler=label))
         return tuple(Overridden(loser.handler, loser.value) for loser in losers)
-
-    def _report_conflict(self, path: str, winner: FieldValue, loser: FieldValue) -> None:
-        label = winner.handler.label
-        self.diagnostics.append(
-            diagnose(
-                "conflict",
-                f"{self.event_name}: {label!r} and {loser.handler.label!r} ran in parallel and set "
-                f"{path} to different values; the value of {label!r}, which comes later in the "
-                "plan, is used",
-                winner.handler.place,
-                handler=label,
-            )
-        )

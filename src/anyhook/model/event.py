@@ -164,21 +164,20 @@ class ToolEvent(Event, OfTool[CallT_co]):
     @property
     def _effects(self) -> CallEffects:
         effects: CallEffects | None = self.__dict__.get("_call_effects")
-        if effects is None:
-            effects = self.__dict__["_call_effects"] = self._read_effects()
-        return effects
-
-    def _read_effects(self) -> CallEffects:
+        if effects is not None:
+            return effects
         from anyhook.model.call_effects import CallEffects
 
         row = self.vocabulary.tools.get(self.tool) if self.vocabulary else None
-        return CallEffects(
+        effects = CallEffects(
             self.call,
             self._read_commands(),
             directory=self.cwd,
             home=_home(),
             patch=row.patch if row else "",
         )
+        self.__dict__["_call_effects"] = effects
+        return effects
 
     def runs(self, program: str, *operands: str, options: Collection[str] = ()) -> Match:
         """Return whether a call of the shell runs a program.
@@ -304,8 +303,7 @@ _json_types: dict[tuple[type[Event], str], str] = {}
 def json_kind(cls: type[Event], field: str) -> str:
     """Return the JSON type that a field of an event must have in a payload.
 
-    Returns:
-        `string`, `boolean`, `number`, `object`, `array` or `any`.
+    It is `string`, `boolean`, `number`, `object`, `array` or `any`.
     """
     json_type = _json_types.get((cls, field))
     if json_type is None:

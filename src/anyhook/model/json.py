@@ -95,10 +95,8 @@ def parse_event(text: str) -> tuple[Any, str | None]:
     """Parse an event like `parse_json`, and accept the constants that Python writes.
 
     Every event that the agent's own parser accepts is accepted: otherwise an argument that is
-    nested very deep would disable a guard.
-
-    Returns:
-        The value, and a note on what was changed in it; `None` if nothing was.
+    nested very deep would disable a guard. The second value is a note on what was changed; `None`
+    if nothing was.
 
     Raises:
         ValueError: If the text is not JSON.
@@ -192,16 +190,16 @@ def repair(value: object, depth: int = DEPTH) -> Any:
     """Return a value that `dump_json` accepts, as JavaScript would convert it.
 
     Numbers that JSON does not have, and values that are nested too deep or contain themselves,
-    become `null`; values of other types become their text.
-
-    Args:
-        value: Any value.
-        depth: Levels of nesting that are kept.
+    become `null`; values of other types become their text. `depth` levels of nesting are kept.
     """
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int | float):
-        return _finite(value)
+        try:
+            number = float(value)
+        except OverflowError:  # an integer that no float holds
+            return None
+        return value if number - number == 0 else None  # NaN for infinity and NaN
     if depth == 0:
         return None
     if isinstance(value, dict):
@@ -209,14 +207,6 @@ def repair(value: object, depth: int = DEPTH) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [repair(item, depth - 1) for item in value]
     return str(value)
-
-
-def _finite(value: float) -> float | None:
-    try:
-        number = float(value)
-    except OverflowError:  # an integer that no float holds
-        return None
-    return value if number - number == 0 else None  # NaN for infinity and NaN
 
 
 _TYPE_NAMES = {

@@ -59,14 +59,8 @@ def merge_request(base: LLMRequest, override: LLMRequest) -> LLMRequest:
 
     A missing member is kept; `config` and `toolConfig` are merged member by member. `messages`
     replace the conversation, unless all of them have the role `system`: then they are additional
-    instructions before the conversation.
-
-    Args:
-        base: The request so far; not modified.
-        override: The members to change, as `check_request` returned them.
-
-    Returns:
-        A new request.
+    instructions before the conversation. The override is what `check_request` returned. The base is
+    not modified.
     """
     merged: dict[str, Any] = dict(base)
     changes: dict[str, Any] = dict(override)
@@ -75,7 +69,10 @@ def merge_request(base: LLMRequest, override: LLMRequest) -> LLMRequest:
         if key == "config" and isinstance(current, dict):
             merged[key] = {**current, **value}
         elif key == "toolConfig":
-            merged[key] = _merge_tool_config(current, value)
+            config = {**flat_tool_config(current), **flat_tool_config(value)}
+            if config.get("mode") == "NONE":
+                config.pop("allowedFunctionNames", None)
+            merged[key] = like_tool_config(config, current)
         elif key == "messages":
             merged[key] = _merge_messages(current, value)
         else:
@@ -91,14 +88,11 @@ def only_instructions(messages: Iterable[Message]) -> bool:
 def _merge_messages(base: object, override: list[Message]) -> list[Message]:
     if not only_instructions(override) or not isinstance(base, list):
         return override
+    roles = [message.get("role") if isinstance(message, dict) else None for message in base]
     index = 0
-    while index < len(base) and _role(base[index]) == "system":
+    while index < len(base) and roles[index] == "system":
         index += 1
     return [*base[:index], *override, *base[index:]]
-
-
-def _role(message: object) -> object:
-    return message.get("role") if isinstance(message, dict) else None
 
 
 # -- tool configurations
@@ -118,13 +112,6 @@ def like_tool_config(config: Mapping[str, Any], model: object) -> dict[str, Any]
     flat = flat_tool_config(config)
     is_nested = isinstance(model, dict) and NESTED in model
     return {NESTED: flat} if is_nested else flat
-
-
-def _merge_tool_config(base: object, override: Mapping[str, Any]) -> dict[str, Any]:
-    merged = {**flat_tool_config(base), **flat_tool_config(override)}
-    if merged.get("mode") == "NONE":
-        merged.pop("allowedFunctionNames", None)
-    return like_tool_config(merged, base)
 
 
 def offered_tools(request: object) -> tuple[str, ...]:
@@ -160,14 +147,8 @@ def merge_response(base: LLMResponse, override: LLMResponse) -> LLMResponse:
 
     Candidates are merged by position. A response holds its text twice, as `text` and in the parts
     of the first candidate. The one that the override changes replaces the other, so that a text
-    that a hook removed is gone from both; if it changes both, the parts are used.
-
-    Args:
-        base: The response of the model; not modified.
-        override: The members to change, as `check_response` returned them.
-
-    Returns:
-        A new response. Its `text` and first candidate agree where the override changed them.
+    that a hook removed is gone from both; if it changes both, the parts are used. The override is
+    what `check_response` returned. The base is not modified.
     """
     base = check_response(base, of_hook=False)[0]
     merged: dict[str, Any] = {**base, **override}
@@ -188,11 +169,7 @@ def merge_response(base: LLMResponse, override: LLMResponse) -> LLMResponse:
 def complete_response(response: LLMResponse) -> LLMResponse:
     """Add what a hook left out of a response: candidates for `text`, `text`, `finishReason`.
 
-    Args:
-        response: A response of a hook, as `check_response` returned it.
-
-    Returns:
-        A response with at least one candidate.
+    The response is what `check_response` returned; the result has at least one candidate.
     """
     complete: dict[str, Any] = dict(merge_response({}, response))
     candidates = complete.get("candidates") or _with_text([], complete.get("text") or "")
@@ -236,8 +213,7 @@ def _with_text(candidates: list[Candidate], text: str) -> list[Candidate]:
 def check_request(value: Mapping[str, Any]) -> tuple[LLMRequest, list[str]]:
     """Return the members of a partial request that have the right type.
 
-    Returns:
-        The usable members, and a problem for each of the others.
+    The second value is a problem for each of the others.
     """
     problems: list[str] = []
     usable: dict[str, Any] = {}
@@ -299,8 +275,7 @@ def _check_config(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
 def check_tool_config(value: Mapping[str, Any]) -> tuple[ToolConfig, list[str]]:
     """Return the members of a tool configuration, flat or nested, that have the right type.
 
-    Returns:
-        The usable members (empty if there are none), and a problem for each of the others.
+    The second value is a problem for each of the others.
     """
     nested = value.get(NESTED)
     members = nested if isinstance(nested, dict) else value
@@ -333,13 +308,9 @@ def check_response(
 ) -> tuple[LLMResponse, list[str]]:
     """Return the members of a response that have the right type, with parts as plain strings.
 
-    Args:
-        value: The response.
-        of_hook: Whether a hook wrote it: then members of candidates with values that the reference
-            does not have are dropped. A model's own response keeps them.
-
-    Returns:
-        The usable members, and a problem for each of the others.
+    If a hook wrote it (`of_hook`), members of candidates with values that the reference does not
+    have are dropped. A model's own response keeps them. The second value is a problem for each of
+    the others.
     """
     problems: list[str] = []
     usable: dict[str, Any] = {}
@@ -350,10 +321,15 @@ def check_response(
         if problem:
             problems.append(problem)
         elif key == "candidates":
-            candidates = [_with_string_parts(candidate) for candidate in item]
+            candidates: list[dict[str, Any]] = []
             wrong_members: list[str] = []
-            if of_hook:
-                for candidate in candidates:
+            for original in item:
+                candidate = dict(original)
+                candidates.append(candidate)
+                content = candidate.get("content", {})
+                if "parts" in content:
+                    candidate["content"] = {**content, "parts": _part_texts(content["parts"])}
+                if of_hook:
                     wrong_members += _drop_wrong_members(candidate)
             problems += wrong_members
             # A candidate of which nothing is left would stand for an empty response.
@@ -396,13 +372,6 @@ def _candidate_parts(candidate: object) -> list[Any] | None:
         return None
     parts = content.get("parts", [])
     return parts if isinstance(parts, list) else None
-
-
-def _with_string_parts(candidate: dict[str, Any]) -> dict[str, Any]:
-    content = candidate.get("content", {})
-    if "parts" not in content:
-        return dict(candidate)
-    return {**candidate, "content": {**content, "parts": _part_texts(content["parts"])}}
 
 
 def _part_texts(parts: list[Any]) -> list[Any]:
@@ -448,12 +417,8 @@ def drop_mistyped(
 ) -> tuple[dict[str, Any], list[str]]:
     """Drop the members of a request or a response whose names resemble those that it has.
 
-    Args:
-        value: The request or response of a hook.
-        known: Its members by the reference.
-
-    Returns:
-        The other members, and a problem for each that was dropped.
+    `known` are the members by the reference. The second value is a problem for each that was
+    dropped.
     """
     usable, problems = _without_mistyped(value, known)
     if isinstance(usable.get("config"), dict):

@@ -43,11 +43,8 @@ def advance(
 ) -> Event:
     """Return the event as the next handler of a sequence sees it.
 
-    Args:
-        chain: Field of the answer to the event's field that it changes.
-        event: The event as the previous handler saw it.
-        answer: The answer of the previous handler.
-        changes: Field of an answer to how it changes the event; by default `CHANGES`.
+    `event` is as the previous handler saw it. The chain holds the event's field that each field of
+    the answer changes, and `changes` how; by default `CHANGES`.
     """
     if changes is None:
         changes = CHANGES
@@ -171,20 +168,18 @@ def combine_extras(extras: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for extra in extras:
         for name, value in extra.items():
             values_by_name.setdefault(name, []).append(value)
-    combined = {name: _combine_extra(name, values) for name, values in values_by_name.items()}
+    combined: dict[str, Any] = {}
+    for name, values in values_by_name.items():
+        lists = [value for value in values if isinstance(value, list)]
+        if lists:
+            combined[name] = []
+            for items in lists:
+                combined[name] += items
+        else:
+            combined[name] = values[winning_index(name, values)]
     if combined.get("action", "accept") != "accept":
         combined.pop("content", None)  # only an accepted elicitation sends what was entered
     return combined
-
-
-def _combine_extra(name: str, values: list[Any]) -> Any:
-    lists = [value for value in values if isinstance(value, list)]
-    if lists:
-        joined: list[Any] = []
-        for items in lists:
-            joined += items
-        return joined
-    return values[winning_index(name, values)]
 
 
 def winning_index(name: str, values: Sequence[Any]) -> int:
@@ -235,16 +230,24 @@ def carries(answer: Answer, outcome: Outcome) -> bool:
 def combine_answers(answers: Sequence[Answer], *, patches_response: bool = False) -> Answer:
     """Make one answer of several.
 
-    Args:
-        answers: In the order in which they were given.
-        patches_response: Whether a response changes the model's instead of replacing it.
+    They are in the order in which they were given. With `patches_response`, a response changes the
+    model's instead of replacing it.
     """
     answers = [answer for answer in answers if answer is not NO_OPINION]
     if not answers:
         return NO_OPINION
     if len(answers) == 1:
         return answers[0]
-    fields = _combine_verdicts(answers)
+    outcome = strongest_outcome(answers)
+    carriers = [answer for answer in answers if carries(answer, outcome)]
+    stoppers = [answer for answer in answers if answer.stop]
+    fields: dict[str, Any] = {
+        "outcome": outcome,
+        "approve": outcome is Outcome.ALLOW and any(answer.approve for answer in carriers),
+        "reason": join_lines(answer.reason for answer in carriers),
+        "stop": bool(stoppers),
+        "stop_reason": join_lines(answer.stop_reason or answer.reason for answer in stoppers),
+    }
     for field, combine in COMBINE.items():
         values = [getattr(answer, field) for answer in answers]
         values = [value for value in values if is_set(field, value)]
@@ -255,18 +258,3 @@ def combine_answers(answers: Sequence[Answer], *, patches_response: bool = False
         else:
             fields[field] = combine(values)
     return Answer(**{field: value for field, value in fields.items() if is_set(field, value)})
-
-
-def _combine_verdicts(answers: Sequence[Answer]) -> dict[str, Any]:
-    """Return the fields of the verdict and the stop, with the reasons of those who gave them."""
-    outcome = strongest_outcome(answers)
-    carriers = [answer for answer in answers if carries(answer, outcome)]
-    stoppers = [answer for answer in answers if answer.stop]
-    is_approved = outcome is Outcome.ALLOW and any(answer.approve for answer in carriers)
-    return {
-        "outcome": outcome,
-        "approve": is_approved,
-        "reason": join_lines(answer.reason for answer in carriers),
-        "stop": bool(stoppers),
-        "stop_reason": join_lines(answer.stop_reason or answer.reason for answer in stoppers),
-    }

@@ -35,14 +35,8 @@ class Status(StrEnum):
 def trouble_of(status: str, exit_code: int | None, signal: str | None) -> str:
     """Return what was wrong with a run; empty if it ended as it should.
 
-    Args:
-        status: A member of `Status`.
-        exit_code: Exit code of a command.
-        signal: Name of the signal that ended it.
-
-    Returns:
-        `timed_out`, `withheld` or `failed`, also for a command that could not be started or was
-        ended by a signal; `warned` for any other exit code that means a warning.
+    It is `timed_out`, `withheld` or `failed`, also for a command that could not be started or was
+    ended by a signal; `warned` for any other exit code that means a warning.
     """
     has_ended = status in (Status.RAN, Status.WARNED)
     if has_ended and (signal or exit_code in NO_ANSWER_CODES):

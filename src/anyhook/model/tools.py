@@ -130,15 +130,7 @@ class Vocabulary(Record):
 
     def synonyms(self, name: str) -> list[str]:
         """Return the canonical names of all tools that one of the agent's names stands for."""
-        return list(self._tools_by_name.get(name, ()))
-
-    @cached_property
-    def _tools_by_name(self) -> Mapping[str, list[str]]:
-        tools: dict[str, list[str]] = {}
-        for tool, row in self.tools.items():
-            for name in dict.fromkeys(row.names):
-                tools.setdefault(name, []).append(tool)
-        return tools
+        return [tool for tool, row in self.tools.items() if name in row.names]
 
     @cached_property
     def required(self) -> Mapping[str, tuple[str, ...]]:
@@ -151,11 +143,6 @@ class Vocabulary(Record):
                 required[row.names[0]] = own
         return required
 
-    @cached_property
-    def _bare_mcp_prefix(self) -> str | None:
-        """The start of the names of MCP tools that do not name their server; else `None`."""
-        return None if "{server}" in self.mcp_name else self.mcp_name.partition("{tool}")[0]
-
     def name(self, tool: str) -> str | None:
         """Return the agent's name of a canonical tool; `None` if it has no such tool."""
         if not tool.startswith(MCP_PREFIX):
@@ -166,10 +153,8 @@ class Vocabulary(Record):
     def tool(self, name: str, mcp: Mapping[str, Any] | None = None) -> str:
         """Return the canonical name of an agent's tool; its own name if it has none.
 
-        Args:
-            name: The agent's name.
-            mcp: The server of an MCP tool (`server_name`, `tool_name`), where the agent sends it:
-                names like `mcp_a_b_c` do not say where the name of the server ends.
+        `mcp` is the server of an MCP tool (`server_name`, `tool_name`), where the agent sends it:
+        names like `mcp_a_b_c` do not say where the name of the server ends.
         """
         if name in self.canonical:
             return self.canonical[name]
@@ -177,8 +162,9 @@ class Vocabulary(Record):
         server, inner = mcp.get("server_name"), mcp.get("tool_name")
         if isinstance(server, str) and isinstance(inner, str):
             return f"{MCP_PREFIX}{server}__{inner}"
-        prefix = self._bare_mcp_prefix
-        if prefix is not None and name.startswith(prefix):
+        # The names of MCP tools may lack their server.
+        prefix = self.mcp_name.partition("{tool}")[0]
+        if "{server}" not in prefix and name.startswith(prefix):
             return f"{ANY_SERVER}{name.removeprefix(prefix)}"
         return name
 
@@ -187,10 +173,7 @@ class Vocabulary(Record):
     ) -> ToolCall:
         """Return a call of an agent's tool by canonical names.
 
-        Args:
-            name: The agent's name of the tool.
-            arguments: Arguments by the agent's names.
-            mcp: The server of an MCP tool; see `tool`.
+        For `mcp` see `tool`.
         """
         tool = self.tool(name, mcp)
         call_class = CALLS.get(tool, ToolCall)
@@ -285,10 +268,7 @@ class ToolCall(Record, Arguments):
 def check_argument(call: ToolCall, tool_name: str, name: str) -> None:
     """Check that an author who sets a name that a call does not have means an argument.
 
-    Args:
-        call: A call that has no argument of that name.
-        tool_name: The agent's name of the tool.
-        name: The name.
+    The call has no argument of that name.
 
     Raises:
         TypeError: If the tool has no such argument, or if it may be a field of the answer as well.
@@ -369,9 +349,7 @@ TEXT_MEMBERS = (
 def read_result(response: Any, error: str | None = None) -> ToolResult:
     """Read the result of a tool: an object of any agent, a text, or any other JSON.
 
-    Args:
-        response: The result as the agent sent it.
-        error: Text of the error, if the agent sent it separately.
+    The error is its text, if the agent sent it separately.
     """
     if not isinstance(response, dict):
         return ToolResult(text=text_of(response), error=error, raw=response)
@@ -423,14 +401,11 @@ def all_texts(value: Any) -> list[str]:
 
 def text_of(value: Any) -> str:
     """Return the text of a JSON value; of parts like `{"text": …}` only their text."""
-    parts = value if isinstance(value, list) else [value]
-    return _join([_part_text(part) for part in parts])
-
-
-def _part_text(part: Any) -> Any:
-    if isinstance(part, dict) and _string(part.get("text")):
-        return part["text"]
-    return part
+    texts: list[Any] = []
+    for part in value if isinstance(value, list) else [value]:
+        has_text = isinstance(part, dict) and _string(part.get("text"))
+        texts.append(part["text"] if has_text else part)
+    return _join(texts)
 
 
 def _join(value: Any) -> str:

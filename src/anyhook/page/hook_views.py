@@ -17,34 +17,24 @@ from anyhook.history.hooks import StoredRun, percentile
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.manage.health import health
 from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
-from anyhook.manage.problems import find_problems
+from anyhook.manage.problems import find_problems, worst_first
 from anyhook.manage.scope import scope_of
 from anyhook.manage.switching import switch_hook
-from anyhook.model.diagnostics import Severity
 from anyhook.page.charts import SERIES, latency_chart, outcome_chart, spans_of
 from anyhook.page.page import Page, read_form
 from anyhook.settings.changes import exclusive_edits
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from starlette.requests import Request
 
     from anyhook.manage.health import HookHealth
     from anyhook.manage.hooks import HookRow
-    from anyhook.manage.problems import Finding
-
-SEVERITIES = list(Severity)
-"""The worst first."""
+    from anyhook.manage.switching import SwitchResult
 
 
 @dataclass(frozen=True, slots=True)
 class HookViews:
-    """The views of hooks.
-
-    Attributes:
-        page: What every view uses.
-    """
+    """The views of hooks."""
 
     page: Page
 
@@ -52,7 +42,13 @@ class HookViews:
         """Show the hooks of the settings, and what hooks did."""
         with self.page.history() as history:
             summaries = hook_history.hook_summaries(history)
-        configured = self._configured_hooks()
+        # The hooks of every agent with their health; the recorder of an agent has none.
+        configured: list[tuple[HookRow, HookHealth | None]] = []
+        for engine in scope_of(self.page.project, None).engines(default=True):
+            configured += [(hook.row, hook) for hook in health(engine).hooks]
+            _rows, recorder = split_recorder(hook_rows(engine))
+            if recorder is not None:
+                configured.append((recorder, None))
         return self.page.show(
             "hooks.html",
             "/hooks",
@@ -63,16 +59,6 @@ class HookViews:
             latest_runs=sum(hook.runs for hook in summaries.hooks),
             notice=request.query_params.get("notice", ""),
         )
-
-    def _configured_hooks(self) -> list[tuple[HookRow, HookHealth | None]]:
-        """Return the hooks of every agent with their health; the recorder of an agent has none."""
-        hooks: list[tuple[HookRow, HookHealth | None]] = []
-        for engine in scope_of(self.page.project, None).engines(default=True):
-            hooks += [(one.row, one) for one in health(engine).hooks]
-            _rows, recorder = split_recorder(hook_rows(engine))
-            if recorder is not None:
-                hooks.append((recorder, None))
-        return hooks
 
     def show_hook(self, request: Request) -> Response:
         """Show what a hook decided and how long it took, over time."""
@@ -111,13 +97,19 @@ class HookViews:
         agent, name = fields.get("agent", ""), fields.get("hook", "")
         is_on = fields.get("state") == "on"
 
-        def switch() -> str:
-            try:
-                return _switch(self.page.project, agent, name, is_on=is_on)
-            except AnyhookError as error:
-                return str(error)
+        def switch() -> SwitchResult:
+            with exclusive_edits():
+                engine = Engine.load(self.page.project, agent=agent, on_message=discard)
+                return switch_hook(engine, name, is_on=is_on)
 
-        message = await run_sync(switch)
+        try:
+            result = await run_sync(switch)
+        except AnyhookError as error:
+            message = str(error)
+        else:
+            message = f"{name} {'is now' if result.changed else 'was already'} {result.state}"
+            if result.switched_off_by and is_on:
+                message += f": {result.switched_off_by} switches it off"
         return RedirectResponse(f"/hooks?{urlencode({'notice': message})}", 303)
 
     def show_problems(self, _request: Request) -> Response:
@@ -126,24 +118,9 @@ class HookViews:
         return self.page.show(
             "problems.html",
             "/problems",
-            problems=sorted(find_problems(engines), key=_severity_order),
+            problems=worst_first(find_problems(engines)),
             journal_problems=self.page.live.problems,
         )
-
-
-def _switch(project: Path, agent: str, name: str, *, is_on: bool) -> str:
-    """Switch a hook, and return what was done, for people."""
-    with exclusive_edits():
-        engine = Engine.load(project, agent=agent, on_message=discard)
-        result = switch_hook(engine, name, is_on=is_on)
-    message = f"{name} {'is now' if result.changed else 'was already'} {result.state}"
-    if result.switched_off_by and is_on:
-        message += f": {result.switched_off_by} switches it off"
-    return message
-
-
-def _severity_order(finding: Finding) -> int:
-    return SEVERITIES.index(finding.diagnostic.severity)
 
 
 def _decides(run: StoredRun) -> bool:

@@ -27,62 +27,52 @@ CALL_IDENTIFIER = re.compile(r"(?:toolu|call)_(?P<turn>(?:main|sub)_\d{4})_\d+")
 
 @dataclass(frozen=True, slots=True)
 class CallFinder:
-    """Finds the call of a model's turn to which a run of a hook belongs. Each turn has one call.
-
-    Attributes:
-        agent: The agent.
-        steps: The planned calls.
-        times: When the model was asked for each turn, in seconds since the epoch.
-        in_subagent: Whether a subagent makes the calls.
-    """
+    """Finds the call of a model's turn to which a run of a hook belongs. Each turn has one call."""
 
     agent: AgentSpec
     steps: Sequence[PlanStep]
     times: Sequence[float]
+    """When the model was asked for each turn, in seconds since the epoch."""
     in_subagent: bool
 
     def records_of(self, index: int, records: Sequence[TapRecord]) -> tuple[TapRecord, ...]:
-        """Return the runs of hooks on the events of a call.
-
-        Args:
-            index: Index of the call; the model was asked for it.
-            records: All runs of hooks.
-        """
-        return tuple(record for record in records if self._is_of_call(record, index))
-
-    def _is_of_call(self, record: TapRecord, index: int) -> bool:
-        if not self._names_tool(record, self.steps[index]):
-            return False
-        # A hook in the background may start after the model was asked for the next turn, so the
-        # identifier counts more than the time; agents with such hooks send it.
-        turn = _turn_of(record)
-        if turn is not None:
-            return turn == turn_number(index + 1, in_subagent=self.in_subagent)
-        is_last = index + 1 == len(self.times)
-        end = math.inf if is_last else self.times[index + 1]
-        return self.times[index] <= record.time < end
-
-    def _names_tool(self, record: TapRecord, step: PlanStep) -> bool:
-        """Return whether the payload of a run is about the tool of a step."""
-        for form in _forms(self.agent):
-            name = record.payload.get(_payload_key(form, "tool_name"))
-            if not isinstance(name, str):
+        """Return the runs of hooks on the events of a call, for which the model was asked."""
+        turn = turn_number(index + 1, in_subagent=self.in_subagent)
+        start, end = self.times[index], math.inf
+        if index + 1 < len(self.times):
+            end = self.times[index + 1]
+        of_call: list[TapRecord] = []
+        for record in records:
+            if not _names_tool(self.agent, record, self.steps[index]):
                 continue
-            call = form.vocabulary.call(name, _arguments(form, record) or {})
-            if step.name == name or step.sample.tool == call.tool:
-                return True
-        return False
+            texts = [value for value in record.payload.values() if isinstance(value, str)]
+            identifiers = filter(None, map(CALL_IDENTIFIER.fullmatch, texts))
+            # A hook in the background may start after the model was asked for the next turn, so the
+            # identifier counts more than the time; agents with such hooks send it.
+            identifier = next(identifiers, None)
+            if identifier is not None:
+                is_of_call = identifier["turn"] == turn
+            else:
+                is_of_call = start <= record.time < end
+            if is_of_call:
+                of_call.append(record)
+        return tuple(of_call)
+
+
+def _names_tool(agent: AgentSpec, record: TapRecord, step: PlanStep) -> bool:
+    """Return whether the payload of a run is about the tool of a step."""
+    for form in _forms(agent):
+        name = record.payload.get(_payload_key(form, "tool_name"))
+        if not isinstance(name, str):
+            continue
+        call = form.vocabulary.call(name, _arguments(form, record) or {})
+        if step.name == name or step.sample.tool == call.tool:
+            return True
+    return False
 
 
 def has_other_arguments(agent: AgentSpec, record: TapRecord, step: PlanStep, project: Path) -> bool:
-    """Return whether a run of a hook got other arguments than the model gave to its call.
-
-    Args:
-        agent: The agent, which may add arguments.
-        record: A run of a hook on an event of the call.
-        step: The planned call.
-        project: Directory of the project in which it was made.
-    """
+    """Return whether a run of a hook got other arguments than the model gave to its call."""
     expected = step.arguments(project)
     for form in _forms(agent):
         name = record.payload.get(_payload_key(form, "tool_name"))
@@ -103,15 +93,6 @@ def _forms(agent: AgentSpec) -> tuple[AgentSpec, ...]:
 def _payload_key(agent: AgentSpec, field: str) -> str:
     """Return an agent's name of a member of payloads."""
     return agent.payload_keys.get(field) or field
-
-
-def _turn_of(record: TapRecord) -> str | None:
-    """Return the turn whose identifier of a call a payload holds; `None` if it holds none."""
-    for value in record.payload.values():
-        match = CALL_IDENTIFIER.fullmatch(value) if isinstance(value, str) else None
-        if match is not None:
-            return match["turn"]
-    return None
 
 
 def _arguments(form: AgentSpec, record: TapRecord) -> dict[str, object] | None:

@@ -41,49 +41,37 @@ _NOT_WORD = re.compile(r"\W+")
 
 @dataclass(frozen=True, slots=True)
 class TrialObservation:
-    """One event that a hook is configured for, in a run of the agent.
-
-    Attributes:
-        event: The agent's name of the event.
-        call: The call of a tool, for people; empty if there is none.
-        in_subagent: Whether it happened in a subagent.
-        expected: Whether the rules predict that the hook runs.
-        fired: Whether it ran.
-        killed: Whether the agent killed it.
-        exit_code: Its exit code; `None` if it has none.
-        denied: Whether it denied, by the rules of the release; or, if it did not run, whether
-            anyhook's engine predicts that it does.
-        held: Whether its denial held; `None` if it did not deny or that cannot be observed.
-        context: Whether its text for the model reached it; `None` if there was no text.
-        problems: What the agent ignored in its output.
-        stderr: The first line of its errors.
-    """
+    """One event that a hook is configured for, in a run of the agent."""
 
     event: str
+    """The agent's name of the event."""
     call: str = ""
+    """The call of a tool, for people; empty if there is none."""
     in_subagent: bool = False
     expected: bool = True
+    """Whether the rules predict that the hook runs."""
     fired: bool = False
     killed: bool = False
+    """Whether the agent killed it."""
     exit_code: int | None = None
     denied: bool = False
+    """Whether it denied, by the rules of the release; whether it would, if it did not run."""
     held: bool | None = None
+    """Whether its denial held; `None` if it did not deny or that cannot be observed."""
     context: bool | None = None
+    """Whether its text for the model reached it; `None` if there was no text."""
     problems: tuple[Diagnostic, ...] = ()
+    """What the agent ignored in its output."""
     stderr: str = ""
+    """The first line of its errors."""
 
 
 @dataclass(slots=True)
 class TrialObserver:
-    """Compares the runs of an agent with the predictions of anyhook's engine.
-
-    Attributes:
-        engine: The engine, for the copy of the project in which nothing is recorded.
-        program: The agent.
-        trials: The runs.
-    """
+    """Compares the runs of an agent with the predictions of anyhook's engine."""
 
     engine: Engine
+    """The engine, for the copy of the project in which nothing is recorded."""
     program: AgentProgram
     trials: Sequence[ProbeTrial]
     _texts: dict[int, str] = field(default_factory=dict)
@@ -97,85 +85,68 @@ class TrialObserver:
         for trial in self.trials:
             if spec.subject == "tool_name":
                 observations += self._of_calls(hook, spec, trial)
-            else:
-                observations += self._of_session(hook, spec, trial)
+                continue
+            records = [record for record in trial.records if record.tap == hook.tap]
+            expected = self._is_expected(hook, spec, trial)
+            for record in records:
+                seen = self._of_record(hook, spec, trial, record, None, expected=expected)
+                observations.append(seen)
+            if expected and not records:
+                observations.append(TrialObservation(spec.wire, in_subagent=trial.in_subagent))
         return observations
-
-    # -- events of tools
 
     def _of_calls(
         self, hook: ConfiguredHook, spec: EventSpec, trial: ProbeTrial
     ) -> Iterator[TrialObservation]:
         for made in trial.made:
             records = [record for record in made.records if record.tap == hook.tap]
-            expected = self._is_planned(hook, spec, made) and self._occurs(spec, made)
+            expected = self._is_expected_for(hook, spec, made)
             if records:
                 yield self._of_record(hook, spec, trial, records[0], made, expected=expected)
             elif expected:
-                would_deny = _would_deny(hook, spec, made)
+                results = made.step.decision.results if spec.canonical == "before_tool" else ()
+                denying = [result.handler for result in results if _denies(result.answer)]
+                would_deny = hook.handler in denying
                 yield TrialObservation(
                     spec.wire, made.step.text, trial.in_subagent, denied=would_deny
                 )
 
-    def _is_planned(self, hook: ConfiguredHook, spec: EventSpec, made: Made) -> bool:
+    def _is_expected_for(self, hook: ConfiguredHook, spec: EventSpec, made: Made) -> bool:
+        """Return whether a call surely leads to an event on which the rules let a hook run."""
         if spec.canonical == "before_tool":
             # The engine has run it on this very call, so its condition (`if`) was checked, too.
             results = [r for r in made.step.decision.results if r.status is not Status.SKIPPED]
             return any(result.handler is hook.handler for result in results)
+        if spec.canonical != "after_tool" or made.happened is not True:
+            return False
         if hook.handler is not None and hook.handler.condition is not None:
             return False
-        event = make_event(
-            spec.canonical,
-            agent=self.engine.agent.name,
-            tool=made.step.sample.tool,
-            input=made.step.arguments(self.engine.project_dir),
-            cwd=str(self.engine.project_dir),
-        )
-        return self._runs(hook, event)
+        project = self.engine.project_dir
+        tool, arguments = made.step.sample.tool, made.step.arguments(project)
+        return self._runs(hook, spec, tool=tool, input=arguments)
 
-    def _occurs(self, spec: EventSpec, made: Made) -> bool:
-        """Return whether a call surely leads to an event."""
-        if spec.canonical == "before_tool":
-            return True
-        return spec.canonical == "after_tool" and made.happened is True
-
-    def _runs(self, hook: ConfiguredHook, event: object) -> bool:
-        handlers = self.engine.plan(event).handlers  # type: ignore[arg-type]
-        return any(handler is hook.handler for handler in handlers)
-
-    # -- other events
-
-    def _of_session(
-        self, hook: ConfiguredHook, spec: EventSpec, trial: ProbeTrial
-    ) -> Iterator[TrialObservation]:
-        records = [record for record in trial.records if record.tap == hook.tap]
-        expected = self._happens(spec, trial) and self._is_planned_in_session(hook, spec)
-        if records:
-            for record in records:
-                yield self._of_record(hook, spec, trial, record, None, expected=expected)
-        elif expected:
-            yield TrialObservation(spec.wire, in_subagent=trial.in_subagent)
-
-    def _happens(self, spec: EventSpec, trial: ProbeTrial) -> bool:
-        """Return whether a run surely has an event."""
+    def _is_expected(self, hook: ConfiguredHook, spec: EventSpec, trial: ProbeTrial) -> bool:
+        """Return whether a run surely has an event on which the rules let a hook run."""
         if spec.canonical in self.program.subagent_events:
-            return trial.in_subagent and bool(trial.run.model.subagent_requests)
-        if spec.canonical not in self.program.events or trial.in_subagent:
-            return False
-        if spec.canonical in ("session_start", "before_prompt"):
-            return True
-        if not trial.reached_model or trial.run.timed_out:
-            return False
-        ended_early = any(made.result is None for made in trial.made)
-        return not (ended_early and spec.canonical == "after_agent")
-
-    def _is_planned_in_session(self, hook: ConfiguredHook, spec: EventSpec) -> bool:
-        fields: dict[str, object] = {"cwd": str(self.engine.project_dir)}
+            happens = trial.in_subagent and bool(trial.run.model.subagent_requests)
+        elif spec.canonical not in self.program.events or trial.in_subagent:
+            happens = False
+        elif spec.canonical in ("session_start", "before_prompt"):
+            happens = True
+        else:
+            ended_early = any(made.result is None for made in trial.made)
+            happens = trial.reached_model and not trial.run.timed_out
+            happens = happens and not (ended_early and spec.canonical == "after_agent")
+        fields: dict[str, object] = {}
         subject = self.program.subjects.get(spec.canonical)
         if spec.subject and subject:
             fields[spec.subject] = subject
-        event = make_event(spec.canonical, agent=self.engine.agent.name, **fields)
-        return self._runs(hook, event)
+        return happens and self._runs(hook, spec, **fields)
+
+    def _runs(self, hook: ConfiguredHook, spec: EventSpec, **fields: object) -> bool:
+        agent, cwd = self.engine.agent.name, str(self.engine.project_dir)
+        event = make_event(spec.canonical, agent=agent, cwd=cwd, **fields)
+        return any(handler is hook.handler for handler in self.engine.plan(event).handlers)
 
     # -- records
 
@@ -197,15 +168,19 @@ class TrialObserver:
         is_subagents = made is not None or spec.canonical in self.program.subagent_events
         answer = output.answer
         denied = not killed and _denies(answer)
-        reason = answer.stop_reason or answer.reason or ""
-        held = self._holds(spec, trial, made, reason) if denied else None
+        held: bool | None = None
+        if denied:
+            held = self._holds(spec, trial, made, answer.stop_reason or answer.reason or "")
         context = None
         if not killed and answer.context:
             context = self._has_heard(trial, answer.context)
-        problems = [d for d in output.diagnostics if d.severity is not Severity.INFO]
-        problems += self._refused_input(hook, spec, record, answer)
-        if not denied and not problems:
-            problems += self._overlooked(hook, spec, record)
+        problems: list[Diagnostic] = []
+        if not killed:
+            problems = [d for d in output.diagnostics if d.severity is not Severity.INFO]
+            messages = self._problems(spec, record, answer, is_overlooked=not (denied or problems))
+            for code, message in messages:
+                text = f"{hook.label!r} on {spec.wire}: {message}"
+                problems.append(diagnose(code, text, hook.place, handler=hook.label))
         return TrialObservation(
             spec.wire,
             made.step.text if made else "",
@@ -217,44 +192,49 @@ class TrialObserver:
             denied=denied,
             held=held,
             context=context,
-            problems=() if killed else tuple(problems),
+            problems=tuple(problems),
             stderr=next(iter(record.stderr.strip().splitlines()), ""),
         )
 
-    def _overlooked(
-        self, hook: ConfiguredHook, spec: EventSpec, record: TapRecord
-    ) -> Iterator[Diagnostic]:
-        """Yield what is legal for the agent and was probably meant as a denial or a reply."""
-        title = self.engine.agent.title
-        about = f"{hook.label!r} on {spec.wire}"
-        if record.exit_code not in (None, 0, DENIAL_CODE) and spec.can_block:
-            text = f"ended with exit code {record.exit_code}, which only warns; exit code 2 blocks"
-            yield diagnose("exit-code", f"{about}: {text}", hook.place, handler=hook.label)
-        if record.exit_code == 0 and _has_late_json(record.stdout):
-            text = f"prints text before its JSON, so {title} takes all of it for text"
-            yield diagnose("text-before-json", f"{about}: {text}", hook.place, handler=hook.label)
-
-    def _refused_input(
-        self, hook: ConfiguredHook, spec: EventSpec, record: TapRecord, answer: Answer
-    ) -> Iterator[Diagnostic]:
-        """Yield a problem with changed arguments that the agent refuses."""
+    def _problems(
+        self, spec: EventSpec, record: TapRecord, answer: Answer, *, is_overlooked: bool
+    ) -> Iterator[tuple[str, str]]:
+        """Yield codes and messages of what the agent did not take as it was meant."""
         tool, arguments = record.payload.get("tool_name", ""), record.payload.get("tool_input")
-        if answer.tool_input is None or not isinstance(arguments, dict):
+        if answer.tool_input is not None and isinstance(arguments, dict):
+            argument = self.engine.rules.refused_argument(spec, tool, arguments, answer.tool_input)
+            if argument:
+                yield "output-field", REFUSED_INPUT.format(tool=tool, argument=argument)
+                return
+        if not is_overlooked:
             return
-        argument = self.engine.rules.refused_argument(spec, tool, arguments, answer.tool_input)
-        if argument:
-            problem = REFUSED_INPUT.format(tool=tool, argument=argument)
-            text = f"{hook.label!r} on {spec.wire}: {problem}"
-            yield diagnose("output-field", text, hook.place, handler=hook.label)
-
-    # -- effects
+        # It is legal for the agent, and was probably meant as a denial or a reply.
+        if record.exit_code not in (None, 0, DENIAL_CODE) and spec.can_block:
+            yield (
+                "exit-code",
+                f"ended with exit code {record.exit_code}, which only warns; exit code 2 blocks",
+            )
+        if record.exit_code == 0 and _has_late_json(record.stdout):
+            title = self.engine.agent.title
+            yield (
+                "text-before-json",
+                f"prints text before its JSON, so {title} takes all of it for text",
+            )
 
     def _holds(
         self, spec: EventSpec, trial: ProbeTrial, made: Made | None, reason: str
     ) -> bool | None:
         """Return whether a denial had its effect; `None` if that cannot be observed."""
         if made is not None and spec.denial is Denial.PREVENTS:
-            return _was_prevented(made, reason)
+            held = None if made.happened is None else not made.happened
+            leaves_traces = bool(made.step.sample.creates or made.step.sample.removes)
+            if leaves_traces and held is not None:
+                return held
+            if made.result is None:
+                return True  # the run ended
+            if reason and _words(_snippet(reason)) in _words(made.result):
+                return True
+            return held
         if spec.canonical == "before_prompt":
             return not trial.reached_model
         if spec.denial in (Denial.CONTINUES, Denial.HIDES, Denial.INFORMS) and reason:
@@ -265,14 +245,6 @@ class TrialObserver:
         if id(trial) not in self._texts:
             self._texts[id(trial)] = _words(trial.heard())
         return _words(_snippet(text)) in self._texts[id(trial)]
-
-
-def _would_deny(hook: ConfiguredHook, spec: EventSpec, made: Made) -> bool:
-    """Return whether a hook that did not run denied the call in anyhook's engine."""
-    if spec.canonical != "before_tool":
-        return False
-    results = made.step.decision.results
-    return hook.handler in [result.handler for result in results if _denies(result.answer)]
 
 
 def _has_late_json(output: str) -> bool:
@@ -287,19 +259,6 @@ def _has_late_json(output: str) -> bool:
             continue
         return isinstance(value, dict)
     return False
-
-
-def _was_prevented(made: Made, reason: str) -> bool | None:
-    leaves_traces = bool(made.step.sample.creates or made.step.sample.removes)
-    if leaves_traces and made.happened is not None:
-        return not made.happened
-    if made.result is None:
-        return True  # the run ended
-    if reason and _words(_snippet(reason)) in _words(made.result):
-        return True
-    if made.happened is None:
-        return None
-    return not made.happened
 
 
 def _denies(answer: object) -> bool:

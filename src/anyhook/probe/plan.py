@@ -34,30 +34,22 @@ CALLS_PER_HOOK = 2
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """A call of a tool that the model makes.
-
-    Attributes:
-        program: The agent.
-        sample: The call by canonical names.
-        decision: What anyhook's engine decides about it.
-        is_users: Whether the user asked for it.
-    """
+    """A call of a tool that the model makes."""
 
     program: AgentProgram
     sample: Sample
+    """The call by canonical names."""
     decision: Decision
+    """What anyhook's engine decides about it."""
     is_users: bool = False
+    """Whether the user asked for it."""
 
     def arguments(self, project: Path) -> dict[str, Any]:
         """Return the arguments by canonical names, or as hooks get them."""
         return hook_arguments(self.program, self.sample, project) or {}
 
     def call(self, project: Path) -> tuple[str, dict[str, Any]]:
-        """Return the call by the agent's names.
-
-        Args:
-            project: Directory of the project.
-        """
+        """Return the call by the agent's names."""
         vocabulary = get_agent(self.program.name).vocabulary
         return self.name, vocabulary.arguments(self.sample.tool, self.arguments(project))
 
@@ -126,19 +118,14 @@ def plan_steps(
     requests: Sequence[CallRequest],
     progress: Callable[[str], object] = lambda _text: None,
 ) -> list[PlanStep]:
-    """Return the calls that are made: the harmless ones first, those that end a run last.
-
-    Args:
-        engine: An engine for a copy of the project, in which the hooks run.
-        program: The agent.
-        requests: Calls that the user wants.
-        progress: Receives what is done.
-    """
+    """Return the calls that are made: the harmless ones first, those that end a run last."""
     make_files(engine.project_dir)
     with SyncEngine(engine) as sync:
         steps = _harmless_steps(sync, program, progress)
         steps += _risky_steps(sync, program, progress)
-        steps += _requested_steps(sync, program, requests)
+        for request in requests:
+            tool = engine.agent.vocabulary.canonical.get(request.tool, request.tool)
+            steps.append(_step(sync, program, Sample(tool, request.arguments), is_users=True))
     project = engine.project_dir
     unique = {json.dumps(step.call(project), sort_keys=True): step for step in steps}
     return sorted(unique.values(), key=lambda step: step.ends_run)
@@ -179,17 +166,6 @@ def _risky_steps(
         if any(reactions[handler] < CALLS_PER_HOOK for handler in reacting):
             steps.append(step)
             reactions.update(reacting)
-    return steps
-
-
-def _requested_steps(
-    sync: SyncEngine, program: AgentProgram, requests: Sequence[CallRequest]
-) -> list[PlanStep]:
-    canonical = sync.engine.agent.vocabulary.canonical
-    steps: list[PlanStep] = []
-    for request in requests:
-        sample = Sample(canonical.get(request.tool, request.tool), request.arguments)
-        steps.append(_step(sync, program, sample, is_users=True))
     return steps
 
 

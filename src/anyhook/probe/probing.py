@@ -17,10 +17,9 @@ from anyhook.engine.guard import TrustGuard
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.files import DATA_VARIABLE
-from anyhook.model.diagnostics import Place
 from anyhook.probe.configured import find_configured, find_problems, misplaced_files
 from anyhook.probe.evidence import TrialObserver
-from anyhook.probe.plan import CallRequest, plan_steps
+from anyhook.probe.plan import TOOL_EVENTS, CallRequest, plan_steps
 from anyhook.probe.report import AgentReport, Circumstances, judge
 from anyhook.probe.scratch import Scratch, make_scratch
 from anyhook.probe.start import program_version
@@ -33,10 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from anyhook.agents.program import AgentProgram
-    from anyhook.model.diagnostics import Diagnostic
+    from anyhook.model.diagnostics import Diagnostic, Place
     from anyhook.probe.configured import ConfiguredHook
     from anyhook.probe.evidence import TrialObservation
-    from anyhook.probe.plan import PlanStep
     from anyhook.probe.report import HookReport
     from anyhook.sandbox.keeper import SandboxRun
     from anyhook.settings.sources import Location
@@ -47,32 +45,22 @@ SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ProbeOptions:
-    """How an agent is tried.
-
-    Attributes:
-        command: What starts its program.
-        calls: Calls that the user wants to be made.
-        seconds: Limit of one run of the program.
-        links_packages: Whether its copies may link directories of packages, as nothing can be
-            written through a link.
-    """
+    """How an agent is tried."""
 
     command: tuple[str, ...]
+    """What starts its program."""
     calls: tuple[CallRequest, ...] = ()
+    """Calls that the user wants to be made."""
     seconds: float = SECONDS
+    """Limit of one run of the program."""
     links_packages: bool = False
+    """Whether copies may link directories of packages: nothing can be written through a link."""
 
 
 def probe_in_sandbox(
     run: SandboxRun, location: Location, name: str, options: ProbeOptions
 ) -> AgentReport:
     """Try the hooks of an agent, as a function of a sandbox.
-
-    Args:
-        run: Sends what is done.
-        location: The project, the home and the environment, at their paths in the sandbox.
-        name: Name of the agent.
-        options: How it is tried.
 
     Raises:
         UsageError: As `probe_agent`.
@@ -93,12 +81,6 @@ def probe_agent(
 
     The hooks run; the caller has made sure that the user trusts them.
 
-    Args:
-        program: The agent.
-        real: The project, the home and the environment.
-        options: How it is tried.
-        progress: Receives what is done.
-
     Raises:
         UsageError: If the program cannot be started, or the project is too large to copy.
     """
@@ -118,22 +100,28 @@ def probe_agent(
         _trust_copy(tapped, version)
         hooks = find_configured(engine, taps, wrapped)
         steps = plan_steps(engine, program, options.calls, progress)
-        driver = Driver(
-            program,
-            options.command,
-            tapped,
-            taps,
-            options.seconds,
-            progress,
-        )
-        trials = _try_hooks(driver, hooks, steps)
+        driver = Driver(program, options.command, tapped, taps, options.seconds, progress)
+        trials: list[ProbeTrial] = []
+        if hooks:
+            trials = driver.try_steps(steps)
+        # In a subagent the calls are made again where that may make a difference.
+        may_differ = program.subagent_events | TOOL_EVENTS
+        events = {hook.spec.canonical for hook in hooks if hook.spec is not None}
+        has_subagents = program.subagent_call is not None
+        reached_model = all(trial.reached_model for trial in trials)
+        if has_subagents and reached_model and events & may_differ:
+            # A call that ends the run would prevent those after it.
+            others = [step for step in steps if not step.ends_run]
+            endings = [step for step in steps if step.ends_run]
+            trials.append(driver.run(others + endings[:1], in_subagent=True))
         report = _report(engine, program, hooks, trials)
-        problems = (*_not_trusted(program, real), *report.problems)
-        report = _with_originals(replace(report, problems=problems), plain)
+        problems = [*_not_trusted(program, real), *map(plain.original, report.problems)]
         return replace(
             report,
             program=" ".join(options.command),
             version=version,
+            hooks=tuple(_with_originals(plain, hook) for hook in report.hooks),
+            problems=tuple(problems),
             calls=tuple(step.text for step in steps),
             seconds=time.monotonic() - started,
         )
@@ -175,10 +163,9 @@ def _trust_copy(scratch: Scratch, version: str) -> None:
 
 
 def _wrap_settings(engine: Engine, plain: Scratch, tapped: Scratch, taps: Taps) -> frozenset[Path]:
-    """Record the commands in the second copy, which the agent works in.
+    """Record the commands in the second copy, which the agent works in, and return their files.
 
-    Returns:
-        The files whose commands are recorded; those of the system are read where they are.
+    The files of the system are read where they are, and not recorded.
     """
     wrapped_files: set[Path] = set()
     for file in engine.hooks.files:
@@ -194,35 +181,6 @@ def _wrap_settings(engine: Engine, plain: Scratch, tapped: Scratch, taps: Taps) 
     return frozenset(wrapped_files)
 
 
-def _try_hooks(
-    driver: Driver, hooks: Sequence[ConfiguredHook], steps: Sequence[PlanStep]
-) -> list[ProbeTrial]:
-    """Make the calls, and again in a subagent where that may make a difference."""
-    if not hooks:
-        return []
-    trials = driver.try_steps(steps)
-    if _needs_subagent(driver.program, hooks, trials):
-        trials.append(driver.try_in_subagent(_subagent_steps(steps)))
-    return trials
-
-
-def _needs_subagent(
-    program: AgentProgram, hooks: Sequence[ConfiguredHook], trials: Sequence[ProbeTrial]
-) -> bool:
-    """Return whether a subagent can be tried, and a hook may run for it."""
-    if program.subagent_call is None or not all(trial.reached_model for trial in trials):
-        return False
-    events = program.subagent_events | {"before_tool", "after_tool"}
-    return any(hook.spec is not None and hook.spec.canonical in events for hook in hooks)
-
-
-def _subagent_steps(steps: Sequence[PlanStep]) -> list[PlanStep]:
-    """Choose the calls for a subagent: all but those that a call before them would prevent."""
-    others = [step for step in steps if not step.ends_run]
-    endings = [step for step in steps if step.ends_run]
-    return others + endings[:1]
-
-
 def _report(
     engine: Engine,
     program: AgentProgram,
@@ -231,10 +189,21 @@ def _report(
 ) -> AgentReport:
     observer = TrialObserver(engine, program, trials)
     observed = [(hook, observer.observe(hook)) for hook in hooks]
-    around = Circumstances(engine, program, find_problems(engine), trials, _silent_files(observed))
+    # No hook of these files ran, though hooks of other files did or errors explain it.
+    silent: set[Path] = set()
+    for hook, observations in observed:
+        if any(seen.expected for seen in observations):
+            silent.add(hook.file)
+    for hook, observations in observed:
+        if any(seen.fired for seen in observations):
+            silent.discard(hook.file)
+    around = Circumstances(engine, program, find_problems(engine), trials, frozenset(silent))
     agent = engine.agent
+    paths = [file.source.path for file in engine.hooks.files]
+    of_project = [path for path in paths if path.is_relative_to(engine.project_dir)]
+    target = next(iter(of_project or paths), None)
     problems = [
-        f"{agent.title} does not read {path}; move its hooks to {_project_file(engine)}"
+        f"{agent.title} does not read {path}; move its hooks to {target}"
         for path in misplaced_files(agent, engine)
     ]
     broken = [file.source.path for file in engine.hooks.files if file.is_broken]
@@ -264,56 +233,24 @@ def _not_trusted(program: AgentProgram, real: Location) -> Iterator[str]:
         yield f"{diagnostic.place}: {diagnostic.message}. The table shows what it does then."
 
 
-def _silent_files(
-    observed: Sequence[tuple[ConfiguredHook, list[TrialObservation]]],
-) -> frozenset[Path]:
-    """Return the files of which no hook ran, if hooks of other files did or errors explain it."""
-    expected: set[Path] = set()
-    fired: set[Path] = set()
-    for hook, observations in observed:
-        if any(seen.expected for seen in observations):
-            expected.add(hook.file)
-        if any(seen.fired for seen in observations):
-            fired.add(hook.file)
-    return frozenset(expected - fired)
-
-
-def _project_file(engine: Engine) -> Path:
-    """Return the first settings file in the project, where hooks can be moved to."""
-    paths = [file.source.path for file in engine.hooks.files]
-    for path in paths:
-        if path.is_relative_to(engine.project_dir):
-            return path
-    return paths[0]
-
-
-def _with_originals(report: AgentReport, scratch: Scratch) -> AgentReport:
+def _with_originals(scratch: Scratch, report: HookReport) -> HookReport:
     """Put the paths of the originals in place of those of the copies."""
-    hooks = tuple(_original_hook(scratch, hook) for hook in report.hooks)
-    problems = tuple(map(scratch.original, report.problems))
-    return replace(report, hooks=hooks, problems=problems)
 
+    def original_place(place: Place) -> Place:
+        return place.replace(file=scratch.original(place.file))
 
-def _original_hook(scratch: Scratch, report: HookReport) -> HookReport:
+    observations: list[TrialObservation] = []
+    for seen in report.observations:
+        problems: list[Diagnostic] = []
+        for problem in seen.problems:
+            place = original_place(problem.place) if problem.place is not None else None
+            problems.append(problem.replace(place=place, message=scratch.original(problem.message)))
+        stderr = scratch.original(seen.stderr)
+        observations.append(replace(seen, problems=tuple(problems), stderr=stderr))
     hook = replace(
         report.hook,
-        place=_original_place(scratch, report.hook.place),
+        place=original_place(report.hook.place),
         file=Path(scratch.original(str(report.hook.file))),
     )
     reasons = tuple(map(scratch.original, report.reasons))
-    observations = tuple(_original_observation(scratch, seen) for seen in report.observations)
-    return replace(report, hook=hook, reasons=reasons, observations=observations)
-
-
-def _original_observation(scratch: Scratch, seen: TrialObservation) -> TrialObservation:
-    problems: list[Diagnostic] = []
-    for problem in seen.problems:
-        place = problem.place
-        if place is not None:
-            place = _original_place(scratch, place)
-        problems.append(problem.replace(place=place, message=scratch.original(problem.message)))
-    return replace(seen, problems=tuple(problems), stderr=scratch.original(seen.stderr))
-
-
-def _original_place(scratch: Scratch, place: Place) -> Place:
-    return Place(scratch.original(place.file), place.line, place.column)
+    return replace(report, hook=hook, reasons=reasons, observations=tuple(observations))

@@ -23,21 +23,17 @@ FILES = {
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A call of a tool, by canonical names.
-
-    Attributes:
-        tool: The tool.
-        arguments: Its arguments; `{project}` stands for the directory of the project.
-        creates: A file that exists afterwards if the call was made.
-        removes: A file that no longer exists afterwards.
-        prints: A text in the result if the call was made.
-    """
+    """A call of a tool, by canonical names."""
 
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    """`{project}` stands for the directory of the project."""
     creates: str = ""
+    """A file that exists afterwards if the call was made."""
     removes: str = ""
+    """A file that no longer exists afterwards."""
     prints: str = ""
+    """A text in the result if the call was made."""
 
     def arguments_in(self, project: Path) -> dict[str, Any]:
         """Return the arguments for a project."""

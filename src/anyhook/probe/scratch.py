@@ -28,21 +28,15 @@ MAX_RECORD_SIZE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A copy of a project and of its user's home.
-
-    Attributes:
-        agent: The agent whose hooks are tried.
-        program: Its program.
-        root: Directory that holds the copies and nothing else.
-        real: The originals.
-        copy: The copies; its environment is what the program gets.
-    """
+    """A copy of a project and of its user's home."""
 
     agent: AgentSpec
     program: AgentProgram
     root: Path
+    """Directory that holds the copies and nothing else."""
     real: Location
     copy: Location
+    """Its environment is what the program gets."""
 
     @property
     def place(self) -> Workplace:
@@ -68,14 +62,7 @@ class Scratch:
 def make_scratch(
     agent: AgentSpec, program: AgentProgram, real: Location, root: Path, links_packages: bool
 ) -> Scratch:
-    """Copy a project and what an agent and its hooks need of the home.
-
-    Args:
-        agent: The agent.
-        program: Its program.
-        real: The originals.
-        root: Directory for the copies; created.
-        links_packages: As `copy_project`.
+    """Copy a project and what an agent and its hooks need of the home to a new directory.
 
     Raises:
         UsageError: If the project is too large to copy.
@@ -87,29 +74,22 @@ def make_scratch(
     copy_project(real.project, project, without=(REPOSITORY,), links_packages=links_packages)
     _link_repository(real.project, project)
     scratch = Scratch(agent, program, root, real, Location(project, home, {}, real.platform))
-    _move_packages(scratch)
-    environ = program_environment(program, scratch.place)
-    return replace(scratch, copy=replace(scratch.copy, environ=environ))
-
-
-def _move_packages(scratch: Scratch) -> None:
-    """Let the records of extensions and plugins name the copies of the directories."""
-    packages = scratch.agent.packages
+    # The records of extensions and plugins have to name the copies of the directories.
+    packages = agent.packages
     records: list[Path] = []
-    config = config_dir(scratch.agent, scratch.copy)
+    config = config_dir(agent, scratch.copy)
     if isinstance(packages, Plugins):
         records.append(Path(packages.record.format(config=config)))
     elif isinstance(packages, Extensions):
-        directory = Path(packages.directory.format(home=scratch.copy.home, config=config))
+        directory = Path(packages.directory.format(home=home, config=config))
         records += directory.glob(f"*/{packages.install_record}")
         records.append(directory / packages.enablement)
     for record in records:
         if record.is_file() and record.stat().st_size <= MAX_RECORD_SIZE:
             text = record.read_text(encoding="utf-8", errors="surrogateescape")
             record.write_text(scratch.in_copy(text), encoding="utf-8", errors="surrogateescape")
-
-
-# -- the repository
+    environ = program_environment(program, scratch.place)
+    return replace(scratch, copy=replace(scratch.copy, environ=environ))
 
 
 def _link_repository(project: Path, copy: Path) -> None:
@@ -117,37 +97,27 @@ def _link_repository(project: Path, copy: Path) -> None:
 
     Git looks for objects in the original repository and writes new ones to the copy.
     """
-    own, common = _repository_directories(project)
-    if own is None or common is None:
-        return
+    # The directory of the checkout, and that of the repository, which worktrees share.
+    own = common = project / REPOSITORY
+    if not own.is_dir():
+        try:
+            text = own.read_text(encoding="utf-8")
+            own = (project / text.removeprefix("gitdir:").strip()).resolve()
+            shared = own / (own / "commondir").read_text(encoding="utf-8").strip()
+        except OSError:
+            return
+        common = Path(os.path.realpath(shared))
     target = copy / REPOSITORY
     (target / "objects" / "info").mkdir(parents=True)
     (target / "refs").mkdir()
-    for source in dict.fromkeys((common, own)):
+    for directory in dict.fromkeys((common, own)):
         for name in COPIED_REPOSITORY_FILES:
+            source = directory / name
             with suppress(OSError):
-                _copy(source / name, target / name)
+                if source.is_dir():
+                    shutil.copytree(source, target / name, dirs_exist_ok=True)
+                else:
+                    shutil.copyfile(source, target / name)
     alternates = target / "objects" / "info" / "alternates"
     alternates.write_text(f"{common / 'objects'}\n", encoding="utf-8")
     (target / "config").write_text(CONFIG, encoding="utf-8")
-
-
-def _repository_directories(project: Path) -> tuple[Path | None, Path | None]:
-    """Return the directory of the checkout and that of the repository, which worktrees share."""
-    marker = project / REPOSITORY
-    if marker.is_dir():
-        return marker, marker
-    try:
-        text = marker.read_text(encoding="utf-8")
-        own = (project / text.removeprefix("gitdir:").strip()).resolve()
-        common = own / (own / "commondir").read_text(encoding="utf-8").strip()
-    except OSError:
-        return None, None
-    return own, Path(os.path.realpath(common))
-
-
-def _copy(source: Path, target: Path) -> None:
-    if source.is_dir():
-        shutil.copytree(source, target, dirs_exist_ok=True)
-    else:
-        shutil.copyfile(source, target)

@@ -22,7 +22,7 @@ from anyhook.secrets.names import is_secret_name
 from anyhook.settings.overlay import lay_over
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from anyhook.agents.program import AgentProgram, Workplace
     from anyhook.probe.models.server import Body, ModelScript, ScriptedModel
@@ -43,21 +43,16 @@ PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy", "no_proxy", "ftp_
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """What a program did.
-
-    Attributes:
-        model: The server that played its model: what it was asked, and what the answers mean.
-        stdout: Its output.
-        stderr: Its errors and warnings.
-        exit_code: Its exit code; minus the number of the signal that ended it.
-        timed_out: Whether it did not end in time and was killed.
-    """
+    """What a program did."""
 
     model: ScriptedModel
+    """The server that played its model: what it was asked, and what the answers mean."""
     stdout: str
     stderr: str
     exit_code: int
+    """Minus the number of the signal that ended it, if one did."""
     timed_out: bool = False
+    """Whether it did not end in time and was killed."""
 
     @property
     def requests(self) -> list[Body]:
@@ -89,12 +84,7 @@ def fence() -> tuple[str, ...]:
 
 
 def program_version(command: Sequence[str], program: AgentProgram, home: Path) -> str:
-    """Return the version that a program prints.
-
-    Args:
-        command: What starts the program.
-        program: The agent.
-        home: A home directory that it may write to.
+    """Return the version that a program prints, with a home that it may write to.
 
     Raises:
         UsageError: If it cannot be started, or prints no version.
@@ -132,14 +122,8 @@ def run_program(
 ) -> ProgramRun:
     """Give an agent a prompt and its model a script, and wait until the program ends.
 
-    Args:
-        program: The agent.
-        command: What starts its program.
-        place: Where it works. Its home gets the files of a user who has used the agent before; its
-            `environ` is what the program inherits.
-        script: The responses of the model.
-        prompt: The user's prompt.
-        seconds: Time after which it is killed, with all that it started.
+    The home gets the files of a user who has used the agent before; the program inherits the
+    environment of the place. After the seconds it is killed, with all that it started.
 
     Raises:
         UsageError: If it cannot be started.
@@ -152,61 +136,47 @@ def run_program(
         with ours:
             if enclosing:
                 port = ENCLOSED_PORT
-                words = (sys.executable, "-I", "-S", str(ENCLOSED), str(theirs.fileno()), str(port))
-                prefix = (*enclosing, *words)
+                script_words = ("-I", "-S", str(ENCLOSED), str(theirs.fileno()), str(port))
+                prefix = (*enclosing, sys.executable, *script_words)
             else:
                 listener = socket.create_server(("127.0.0.1", 0), backlog=64)
                 port, prefix = listener.getsockname()[1], ()
             place = replace(place, model_url=f"http://127.0.0.1:{port}")
-            _write_home(program, place)
+            _write_files(program, place)
+            words = [*prefix, *command, *program.arguments(prompt, place)]
+            environ = program_environment(program, place)
             with theirs:
-                process = _spawn(
-                    [*prefix, *command, *program.arguments(prompt, place)],
-                    place,
-                    program_environment(program, place),
-                    (stdout, stderr),
-                    theirs.fileno() if enclosing else None,
-                )
+                try:
+                    process = subprocess.Popen(
+                        words,
+                        cwd=place.project,
+                        env=environ,
+                        stdin=subprocess.DEVNULL,
+                        stdout=stdout,
+                        stderr=stderr,
+                        pass_fds=(theirs.fileno(),) if enclosing else (),
+                        start_new_session=True,
+                    )
+                except OSError as error:
+                    raise UsageError(f"{words[0]} cannot be started: {error.strerror}") from None
             timed_out = False
             try:
                 if enclosing:
-                    listener = _receive_listener(ours)
+                    _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
+                    if not descriptors:
+                        process.wait()
+                        output = _text(stderr).strip()
+                        raise UsageError(f"{' '.join(command)} cannot be started: {output}")
+                    listener = socket.socket(fileno=descriptors[0])
                 with server(listener, script) as model:
                     exit_code = process.wait(seconds)
             except subprocess.TimeoutExpired:
                 timed_out = True
-            except EOFError:
-                process.wait()
-                raise UsageError(
-                    f"{' '.join(command)} cannot be started: {_text(stderr).strip()}"
-                ) from None
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)
                 exit_code = process.wait()
         return ProgramRun(model, _text(stdout), _text(stderr), exit_code, timed_out)
-
-
-def _spawn(
-    command: list[str],
-    place: Workplace,
-    environ: Mapping[str, str],
-    streams: tuple[IO[bytes], IO[bytes]],
-    descriptor: int | None,
-) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            command,
-            cwd=place.project,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            stdout=streams[0],
-            stderr=streams[1],
-            pass_fds=() if descriptor is None else (descriptor,),
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise UsageError(f"{command[0]} cannot be started: {error.strerror}") from None
 
 
 def program_environment(program: AgentProgram, place: Workplace) -> dict[str, str]:
@@ -236,39 +206,30 @@ def program_environment(program: AgentProgram, place: Workplace) -> dict[str, st
     }
 
 
-def _write_home(program: AgentProgram, place: Workplace) -> None:
-    _write_files(place.home, {**program.home_files(place), **program.trust_files(place)})
-    _write_files(place.project, program.project_files(place))
-    if program.settings_file:
-        _lay_over_settings(place.home / program.settings_file, program.settings, place)
-
-
-def _write_files(directory: Path, files: Mapping[str, object]) -> None:
-    for name, content in files.items():
-        path = directory / name
+def _write_files(program: AgentProgram, place: Workplace) -> None:
+    """Write the files of the home and of the project, and the settings that a run needs."""
+    home, project = place.home, place.project
+    files: dict[Path, object] = {}
+    files |= {home / name: content for name, content in program.home_files(place).items()}
+    files |= {home / name: content for name, content in program.trust_files(place).items()}
+    files |= {project / name: content for name, content in program.project_files(place).items()}
+    for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         text = content if isinstance(content, str) else json.dumps(content, indent=2)
         path.write_text(text, encoding="utf-8")
-
-
-def _lay_over_settings(file: Path, settings: Mapping[str, object], place: Workplace) -> None:
-    """Set the members that a run needs, also where the project overrides those of the user."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    text = file.read_text(encoding="utf-8") if file.exists() else "{}"
-    file.write_text(lay_over(text, settings), encoding="utf-8")
-    of_project = place.project / file.relative_to(place.home)
+    if not program.settings_file:
+        return
+    settings = home / program.settings_file
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    text = settings.read_text(encoding="utf-8") if settings.exists() else "{}"
+    settings.write_text(lay_over(text, program.settings), encoding="utf-8")
+    # The project may override the settings of the user.
+    of_project = project / program.settings_file
     if of_project.exists():
         text = of_project.read_text(encoding="utf-8")
-        changed = lay_over(text, settings, only_existing=True)
+        changed = lay_over(text, program.settings, only_existing=True)
         if changed != text:
             of_project.write_text(changed, encoding="utf-8")
-
-
-def _receive_listener(connection: socket.socket) -> socket.socket:
-    _, descriptors, _, _ = socket.recv_fds(connection, 1, 1)
-    if not descriptors:
-        raise EOFError
-    return socket.socket(fileno=descriptors[0])
 
 
 def _text(file: IO[bytes]) -> str:

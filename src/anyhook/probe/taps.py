@@ -27,27 +27,22 @@ MAX_STREAM = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class TapRecord:
-    """One run of a hook's command in an agent.
-
-    Attributes:
-        tap: Number of the command.
-        time: Seconds since the epoch at its start.
-        payload: The payload on standard input; empty if it was not a JSON object.
-        stdout: Standard output.
-        stderr: Standard error.
-        exit_code: Its exit code; `None` if a signal or the agent ended it.
-        signal: Number of the signal that ended it.
-        ended: Whether it ended before this program was killed.
-    """
+    """One run of a hook's command in an agent."""
 
     tap: int
+    """Number of the command."""
     time: float
+    """Seconds since the epoch at its start."""
     payload: Mapping[str, Any]
+    """The payload on standard input; empty if it was not a JSON object."""
     stdout: str
     stderr: str
     exit_code: int | None
+    """Its exit code; `None` if a signal or the agent ended it."""
     signal: int | None
+    """Number of the signal that ended it."""
     ended: bool
+    """Whether it ended before this program was killed."""
 
 
 @dataclass(slots=True)
@@ -56,45 +51,29 @@ class Taps:
 
     Each hook has a number of its own, so that a run counts for this hook and for no other that has
     the same command. An agent that runs equal hooks once runs each of them here.
-
-    Attributes:
-        agent: The agent.
-        directory: Where records are written; it exists.
-        in_copy: Replaces paths of the originals by those of the copies in a command.
     """
 
     agent: AgentSpec
     directory: Path
+    """Where records are written; it exists."""
     in_copy: Callable[[str], str]
+    """Replaces paths of the originals by those of the copies in a command."""
     _numbers: dict[tuple[str, JsonPath], int] = field(default_factory=dict)
 
     def number(self, file: str, path: JsonPath, handler: Mapping[str, Any]) -> int | None:
-        """Return the number of a hook's command; `None` if it is not recorded.
+        """Return the number of the command of a hook at a path of its settings file.
 
-        Args:
-            file: Path of its settings file.
-            path: Where the hook is in the file.
-            handler: The hook as its settings file holds it.
+        It is `None` if the hook runs neither a command line for a POSIX shell nor a program.
         """
-        if not self._can_be_recorded(handler):
+        arguments = handler.get("args")
+        if isinstance(arguments, list) and not all(isinstance(word, str) for word in arguments):
+            return None
+        if not line_keys(self.agent, handler):
             return None
         return self._numbers.setdefault((file, path), len(self._numbers))
 
-    def _can_be_recorded(self, handler: Mapping[str, Any]) -> bool:
-        """Return whether a hook runs a command line for a POSIX shell, or a program."""
-        arguments = handler.get("args")
-        if isinstance(arguments, list) and not all(isinstance(word, str) for word in arguments):
-            return False
-        return bool(line_keys(self.agent, handler))
-
     def wrap(self, text: str, file: str, hooks_path: tuple[str, ...]) -> str:
-        """Return the text of a settings file with recorded commands.
-
-        Args:
-            text: The text; one that cannot be parsed stays as it is.
-            file: Path of the file.
-            hooks_path: Keys to the hooks.
-        """
+        """Return a settings file with recorded commands; as it is if it cannot be parsed."""
 
         def wrapper(path: JsonPath, handler: Mapping[str, Any]) -> Wrapper | None:
             number = self.number(file, path, handler)
@@ -109,29 +88,28 @@ class Taps:
 
     def records(self) -> list[TapRecord]:
         """Return all records, in the order of their start."""
-        starts = sorted(self.directory.glob("*.start"), key=lambda path: path.name)
-        return [_read_record(path.with_suffix("")) for path in starts]
-
-
-def _read_record(base: Path) -> TapRecord:
-    start = json.loads(base.with_suffix(".start").read_text("ascii"))
-    end: dict[str, Any] = {}
-    with suppress(OSError, ValueError):  # there is none if it was killed
-        end = json.loads(base.with_suffix(".end").read_text("ascii"))
-    try:
-        payload = json.loads(_read_stream(base.with_suffix(".in")))
-    except ValueError:
-        payload = {}
-    return TapRecord(
-        tap=start["tap"],
-        time=start["time"],
-        payload=payload if isinstance(payload, dict) else {},
-        stdout=_read_stream(base.with_suffix(".out")),
-        stderr=_read_stream(base.with_suffix(".err")),
-        exit_code=end.get("exit_code"),
-        signal=end.get("signal"),
-        ended=bool(end),
-    )
+        records: list[TapRecord] = []
+        for path in sorted(self.directory.glob("*.start"), key=lambda path: path.name):
+            start = json.loads(path.read_text("ascii"))
+            end: dict[str, Any] = {}
+            with suppress(OSError, ValueError):  # there is none if it was killed
+                end = json.loads(path.with_suffix(".end").read_text("ascii"))
+            try:
+                payload = json.loads(_read_stream(path.with_suffix(".in")))
+            except ValueError:
+                payload = {}
+            record = TapRecord(
+                tap=start["tap"],
+                time=start["time"],
+                payload=payload if isinstance(payload, dict) else {},
+                stdout=_read_stream(path.with_suffix(".out")),
+                stderr=_read_stream(path.with_suffix(".err")),
+                exit_code=end.get("exit_code"),
+                signal=end.get("signal"),
+                ended=bool(end),
+            )
+            records.append(record)
+        return records
 
 
 def _read_stream(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from anyhook.probe.start import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from anyhook.agents.program import AgentProgram
     from anyhook.probe.plan import PlanStep
@@ -30,34 +30,24 @@ MAX_RUNS = 6
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A call that was put to the agent.
-
-    Attributes:
-        step: The planned call.
-        result: What the model received as its result; `None` if the run ended before.
-        happened: Whether the call was carried out; `None` if that cannot be observed.
-        records: The runs of hooks on its events.
-    """
+    """A call that was put to the agent."""
 
     step: PlanStep
     result: str | None
+    """What the model received as its result; `None` if the run ended before."""
     happened: bool | None
+    """Whether the call was carried out; `None` if that cannot be observed."""
     records: tuple[TapRecord, ...]
+    """The runs of hooks on its events."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeTrial:
-    """One run of the program.
-
-    Attributes:
-        run: What the program did.
-        made: The calls, in order; those that the run did not reach are missing.
-        records: All runs of hooks.
-        in_subagent: Whether a subagent made the calls.
-    """
+    """One run of the program."""
 
     run: ProgramRun
     made: tuple[Made, ...]
+    """The calls, in order; those that the run did not reach are missing."""
     records: tuple[TapRecord, ...]
     in_subagent: bool = False
 
@@ -74,22 +64,14 @@ class ProbeTrial:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """Runs one program in a copy of the project.
-
-    Attributes:
-        program: The agent.
-        command: What starts its program.
-        scratch: The copy.
-        taps: The recorded commands.
-        seconds: Limit of one run.
-        progress: Receives what is done.
-    """
+    """Runs one program in a copy of the project."""
 
     program: AgentProgram
     command: Sequence[str]
     scratch: Scratch
     taps: Taps
     seconds: float
+    """Limit of one run."""
     progress: Callable[[str], object]
 
     def try_steps(self, steps: Sequence[PlanStep]) -> list[ProbeTrial]:
@@ -97,7 +79,7 @@ class Driver:
         trials: list[ProbeTrial] = []
         waiting = list(steps)
         while len(trials) < MAX_RUNS:
-            trial = self._run(waiting, in_subagent=False)
+            trial = self.run(waiting)
             trials.append(trial)
             # The call that ended the run was reached, though its result never came back.
             reached = max(len(trial.made), 1)
@@ -106,11 +88,8 @@ class Driver:
                 break
         return trials
 
-    def try_in_subagent(self, steps: Sequence[PlanStep]) -> ProbeTrial:
-        """Make calls in a subagent."""
-        return self._run(steps, in_subagent=True)
-
-    def _run(self, steps: Sequence[PlanStep], *, in_subagent: bool) -> ProbeTrial:
+    def run(self, steps: Sequence[PlanStep], *, in_subagent: bool = False) -> ProbeTrial:
+        """Make calls in one run of the program."""
         project = self.scratch.copy.project
         make_files(project)
         for step in steps:
@@ -126,12 +105,7 @@ class Driver:
         where = " in a subagent" if in_subagent else ""
         self.progress(f"{len(calls)} calls{where}")
         run = run_program(
-            self.program,
-            self.command,
-            self.scratch.place,
-            script,
-            PROMPT,
-            seconds=self.seconds,
+            self.program, self.command, self.scratch.place, script, PROMPT, seconds=self.seconds
         )
         records = self.taps.records()[before:]
         requests, times = run.requests, run.model.times
@@ -143,34 +117,27 @@ class Driver:
         made: list[Made] = []
         for number, step in enumerate(steps[: len(requests)]):
             result = results[number] if number < len(results) else None
-            made.append(self._made(step, result, finder.records_of(number, records)))
+            of_call = finder.records_of(number, records)
+            made.append(Made(step, result, self._happened(step, result or "", of_call), of_call))
         return ProbeTrial(run, tuple(made), tuple(records), in_subagent)
 
-    def _made(self, step: PlanStep, result: str | None, records: tuple[TapRecord, ...]) -> Made:
-        """Return what happened to a call that the agent has reached, and its runs of hooks."""
-        agent, project = self.scratch.agent, self.scratch.copy.project
-        got_other_arguments = any(
-            has_other_arguments(agent, record, step, project) for record in records
-        )
-        happened = self._happened(step, result or "")
-        if not happened and (step.is_rewritten or got_other_arguments):
-            happened = None  # with other arguments it leaves other traces
-        return Made(step, result, happened, records)
-
-    def _happened(self, step: PlanStep, result: str) -> bool | None:
-        """Return whether a call was carried out; `None` if it leaves no trace."""
+    def _happened(self, step: PlanStep, result: str, records: Sequence[TapRecord]) -> bool | None:
+        """Return whether a call was carried out; `None` if that cannot be observed."""
         sample, project = step.sample, self.scratch.copy.project
+        happened: bool | None = None
         if sample.creates:
-            return _read(project / sample.creates) == str(sample.arguments["content"])
-        if sample.removes:
-            return not (project / sample.removes).exists()
-        if sample.prints:
-            return sample.prints in result
-        return None
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
-        return ""
+            path = project / sample.creates
+            content = ""
+            with suppress(OSError):
+                content = path.read_text(encoding="utf-8")
+            happened = content == sample.arguments["content"]
+        elif sample.removes:
+            happened = not (project / sample.removes).exists()
+        elif sample.prints:
+            happened = sample.prints in result
+        got_other_arguments = any(
+            has_other_arguments(self.scratch.agent, record, step, project) for record in records
+        )
+        if not happened and (step.is_rewritten or got_other_arguments):
+            return None  # with other arguments it leaves other traces
+        return happened

@@ -36,15 +36,8 @@ def run_blocking(
 
     Call it from the main thread. SIGTERM, SIGINT and SIGHUP end the command and then this process.
 
-    Args:
-        argv: Program, looked up on the `PATH` of `env`, and arguments.
-        env: Its whole environment.
-        stdin: What it reads.
-        timeout: Seconds; `None` for no deadline.
-        output_limit: Bytes of each stream that are kept.
-
-    Returns:
-        The result. A command that cannot be started is a result with an `error`.
+    The program is looked up on the `PATH` of `env`, which is the whole environment. The timeout is
+    in seconds. The result of a command that cannot be started has an `error`.
     """
     if os.name != "posix":
         return ProcessResult(error="command hooks run on Linux and macOS; on Windows, use WSL")
@@ -70,15 +63,7 @@ def run_in_thread(
 ) -> ProcessResult:
     """Run a command to its end, from any thread. An exception, like Ctrl-C, kills the command.
 
-    Args:
-        argv: Program and arguments.
-        cwd: Working directory.
-        env: Its whole environment.
-        stdin: What it reads.
-        timeout: Seconds.
-
-    Returns:
-        The result. A command that cannot be started is a result with an `error`.
+    The timeout is in seconds. The result of a command that cannot be started has an `error`.
     """
     if os.name != "posix":
         return ProcessResult(error="commands run on Linux and macOS; on Windows, use WSL")

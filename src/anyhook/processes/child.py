@@ -46,16 +46,8 @@ STATUS_LOST = (
 class Child:
     """A running command in a process group of its own.
 
-    Args:
-        argv: Program and arguments.
-        env: The whole environment.
-        stdin: What the command reads.
-        spawn: Starts it as the leader of a new process group.
-        output_limit: Bytes of each stream that are kept; of a JSON reply, `REPLY_LIMIT`.
-
-    Attributes:
-        exited: Whether the command itself has ended. It is reaped by `close`.
-        was_killed: Whether it was killed before that.
+    `spawn` starts the command as the leader of a new process group. `output_limit` is in bytes of
+    each stream; of a JSON reply, `REPLY_LIMIT` are kept.
 
     Raises:
         OSError: If it cannot be started or watched. Nothing is left then.
@@ -139,8 +131,7 @@ class Child:
     def run(self, timeout: float | None) -> Steps:
         """Move input and output until the command has ended, at most until its deadline.
 
-        Args:
-            timeout: Seconds from the start; `None` for no limit.
+        The timeout counts in seconds from the start; `None` for no limit.
         """
         deadline = float("inf") if timeout is None else self._started + timeout
         has_exited = yield from self._move_until(lambda: self.exited, deadline)
@@ -232,8 +223,7 @@ class Child:
     def _signal_all(self, number: signal.Signals) -> list[int]:
         """Signal every process of the command.
 
-        Returns:
-            The IDs of all processes but the command itself that still ran.
+        Return the IDs of all processes but the command itself that still ran.
         """
         # The tree first: a process whose parent has ended can no longer be found by its parent.
         others = self._tree.send(number)
@@ -300,8 +290,7 @@ def _open_pipes() -> tuple[list[int], list[int]]:
 
     `posix_spawn` would leave an end that is where it belongs close-on-exec.
 
-    Returns:
-        The ends of the child and the ends of this process: input, output, errors.
+    Return the ends of the child and the ends of this process: input, output, errors.
     """
     pipes: list[tuple[int, int]] = []
     standard: list[int] = []

@@ -118,8 +118,7 @@ def reap(pid: int, exit_fd: int) -> int | None:
     `Popen.wait` reports 0 when a handler of SIGCHLD in the host was faster, which would turn a
     denial into an approval.
 
-    Returns:
-        The exit code, minus the number of the signal, or `None` if the status is lost.
+    Return the exit code, minus the number of the signal, or `None` if the status is lost.
     """
     try:
         _, status = os.waitpid(pid, 0)

@@ -25,33 +25,26 @@ SPARE_DESCRIPTORS = 64
 
 
 class ProcessResult(Record):
-    """How a command ended.
-
-    Attributes:
-        exit_code: Exit code; `None` if a signal ended it or it never started.
-        signal: Name of the signal that ended it.
-        stdout_bytes: Standard output up to the limit.
-        stderr_bytes: Standard error up to the limit.
-        stdout_truncated: Standard output was longer than the limit.
-        stderr_truncated: Standard error was longer than the limit.
-        timed_out: It did not end by its deadline.
-        survivors: Process IDs of its processes that could not be killed then.
-        held_open: A child of it kept a stream open, which was closed.
-        duration: Seconds.
-        error: Why it could not be started or watched.
-    """
+    """How a command ended."""
 
     exit_code: int | None = None
+    """`None` if a signal ended it or it never started."""
     signal: str | None = None
+    """Name of the signal that ended it."""
     stdout_bytes: bytes = b""
+    """Standard output up to the limit."""
     stderr_bytes: bytes = b""
     stdout_truncated: bool = False
     stderr_truncated: bool = False
     timed_out: bool = False
     survivors: tuple[int, ...] = ()
+    """Process IDs of its processes that could not be killed at the deadline."""
     held_open: bool = False
+    """A child of it kept a stream open, which was closed."""
     duration: float = 0.0
+    """Seconds."""
     error: str | None = None
+    """Why it could not be started or watched."""
 
     @cached_property
     def stdout(self) -> str:
@@ -69,12 +62,8 @@ def result_of_reply(
 ) -> ProcessResult:
     """Make the result of a hook that answered without a process of its own.
 
-    Args:
-        exit_code: Its exit code.
-        stdout: Its standard output.
-        stderr: Its standard error.
-        output_limit: Bytes of each stream that are kept; of a JSON reply, `REPLY_LIMIT`.
-        duration: Seconds.
+    `output_limit` is in bytes of each stream; of a JSON reply, `REPLY_LIMIT` are kept. The duration
+    is in seconds.
     """
     kept_stdout = KeptOutput(output_limit, REPLY_LIMIT)
     kept_stderr = KeptOutput(output_limit)
@@ -93,9 +82,7 @@ def result_of_reply(
 class KeptOutput:
     """Output that is kept up to a limit.
 
-    Args:
-        limit: Bytes that are kept.
-        reply_limit: Bytes that are kept if the output is a JSON reply.
+    Both limits are in bytes; `reply_limit` is for a JSON reply.
     """
 
     def __init__(self, limit: int, reply_limit: int = 0) -> None:
@@ -142,10 +129,8 @@ def descriptor_budget(
 ) -> int:
     """Return how many things may be open at once under the limit of open files.
 
-    Args:
-        wanted: The upper bound.
-        each: Descriptors of one of them; by default of a command.
-        spare: Descriptors for everything else.
+    `wanted` is the upper bound, `each` the descriptors of one thing (by default of a command), and
+    `spare` the descriptors for everything else.
     """
     if os.name != "posix":
         return wanted

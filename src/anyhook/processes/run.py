@@ -42,17 +42,11 @@ async def run_process(
     time, even if another process still holds the pipe. When the call is cancelled, the processes
     are killed the same way before the cancellation goes on.
 
-    Args:
-        argv: Program and arguments; the program is looked up on the `PATH` of `env`.
-        cwd: Working directory.
-        env: The whole environment.
-        stdin: What the command reads; a command that does not read it is fine.
-        timeout: Seconds from the start; `None` for no limit.
-        grace: Seconds from SIGTERM to SIGKILL.
-        output_limit: Bytes of each stream that are kept; of a JSON reply, `REPLY_LIMIT`.
-
-    Returns:
-        The result. A command that cannot be started is a result with an `error`.
+    The program is looked up on the `PATH` of `env`, which is the whole environment. A command that
+    does not read `stdin` is fine. The timeout counts in seconds from the start; `None` for no
+    limit. `grace` are the seconds from SIGTERM to SIGKILL. `output_limit` is in bytes of each
+    stream; of a JSON reply, `REPLY_LIMIT` are kept. The result of a command that cannot be started
+    has an `error`.
 
     Raises:
         PlatformError: If the platform is not supported.

@@ -45,9 +45,8 @@ class Process:
 class ProcessTree:
     """The processes of one run of a command.
 
-    Attributes:
-        variable: What the environment of the command has to hold.
-        leader: The command itself, as soon as it was started.
+    `variable` is what the environment of the command has to hold; the leader is the command itself,
+    as soon as it was started.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
@@ -64,8 +63,7 @@ class ProcessTree:
     def send(self, number: signal.Signals) -> list[int]:
         """Signal every process but those of the command's group, which `killpg` reaches.
 
-        Returns:
-            The numbers of all processes but the command itself that still ran.
+        Return the numbers of all processes but the command itself that still ran.
         """
         members = self._find()
         for process in members:

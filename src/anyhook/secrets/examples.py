@@ -22,9 +22,9 @@ _OF_PLACES = {
 """Kinds that are recognized by what stands before them."""
 
 
-def _expand(example: str) -> str:
-    return _PIECE.sub(lambda piece: (piece[2] * int(piece[1]))[: int(piece[1])], example)
-
-
-EXAMPLES = {kind.label: _expand(kind.example) for kind in KINDS if kind.example} | _OF_PLACES
+EXAMPLES = {
+    kind.label: _PIECE.sub(lambda piece: (piece[2] * int(piece[1]))[: int(piece[1])], kind.example)
+    for kind in KINDS
+    if kind.example
+} | _OF_PLACES
 """Label of a kind to an example that needs no escape in JSON."""

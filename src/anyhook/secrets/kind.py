@@ -20,23 +20,19 @@ programs seldom have a digit or a capital letter."""
 
 
 class SecretKind(Record, kw_only=False):
-    """One kind of secret.
-
-    Attributes:
-        label: Stands in its place.
-        marks: Texts of which one is in each match.
-        patterns: Match the secret; the group `secret` if only a part is replaced.
-        follows: Pattern of what is behind a mark; the search for marks tries it first.
-        any_case: Whether marks are searched in lower case.
-        before: Characters that a match has before its mark.
-        example: An example, as the rules of gitleaks have it; empty for what is only recognized by
-            what stands before it.
-    """
+    """One kind of secret."""
 
     label: str
+    """Stands in its place."""
     marks: tuple[str, ...]
+    """Texts of which one is in each match."""
     patterns: tuple[str, ...]
+    """Match the secret; the group `secret` if only a part is replaced."""
     example: str = ""
+    """As the rules of gitleaks have it; empty for what is recognized by what stands before it."""
     follows: str = BODY
+    """Pattern of what is behind a mark; the search for marks tries it first."""
     any_case: bool = False
+    """Whether marks are searched in lower case."""
     before: int = 0
+    """Characters that a match has before its mark."""

@@ -39,17 +39,12 @@ LOWER_ANCHORS = "qxbkgpch"
 
 
 class Secret(Record, kw_only=False):
-    """A secret in a text.
-
-    Attributes:
-        start: Index of its first character.
-        end: Index behind its last one.
-        kind: Its label in `anyhook.secrets.kinds.KINDS`.
-    """
+    """A secret in a text: its first character, and that behind its last one."""
 
     start: int
     end: int
     kind: str
+    """Its label in `anyhook.secrets.kinds.KINDS`."""
 
 
 class Redactor:
@@ -60,7 +55,18 @@ class Redactor:
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
-        self._values = _secret_values(os.environ if environ is None else environ)
+        import json
+
+        values: dict[str, str] = {}
+        for name, value in (os.environ if environ is None else environ).items():
+            if len(value) < SHORTEST_VALUE or not has_secret_value(name):
+                continue
+            # As it is, and as JSON holds it.
+            form = value
+            for _ in range(MAX_ESCAPED + 1):
+                values[form] = f"[redacted:${name}]"
+                form = json.dumps(form, ensure_ascii=False)[1:-1]
+        self._values = dict(sorted(values.items(), key=lambda item: -len(item[0])))
 
     def redact(self, text: str, *, is_cut: bool = False) -> tuple[str, int]:
         """Replace the secrets in a JSON text, which stays valid JSON, or in any other text.
@@ -88,14 +94,10 @@ class Redactor:
         return "".join([*parts, text[end:]]), count + len(secrets)
 
     def redact_start(self, text: str, limit: int) -> str:
-        """Return the start of a text without secrets.
+        """Return the start of a text, up to a limit of characters, without secrets.
 
         The start of a secret would not be recognized after a cut through it, so the text is
         searched beyond the cut.
-
-        Args:
-            text: The text.
-            limit: How many characters are kept.
         """
         part = text[: limit + SEARCHED_BEYOND]
         redacted, _ = self.redact(part, is_cut=True)
@@ -137,14 +139,22 @@ def find_secrets(text: str) -> list[Secret]:
     for search in _SEARCHES:
         if search.pattern.search(text):
             matches += _matches(search, text, text)
-    lower = _lower(text)
+    lower = text.lower()
+    if len(lower) != len(text):  # each letter has to keep its position
+        lower = text.replace("İ", "I").lower()
     for search in _LOWER_SEARCHES:
         if search.pattern.search(lower):
             matches += _matches(search, lower, text)
-    if not matches:
-        return []
+    # Matches that overlap are one secret, of the kind that is first in the table.
+    united: list[tuple[int, int, int]] = []
+    for start, end, number in sorted(matches):
+        if united and start < united[-1][1]:
+            first, last, kind = united[-1]
+            united[-1] = (first, max(last, end), min(kind, number))
+        else:
+            united.append((start, end, number))
     secrets: list[Secret] = []
-    for start, end, number in _united(matches):
+    for start, end, number in united:
         first, last = _between_escapes(text, start, end)
         if first < last and not text.startswith("[redacted:", first):
             secrets.append(Secret(first, last, KINDS[number].label))
@@ -152,23 +162,16 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 class _Search(Record, kw_only=False):
-    """A search for the marks that share a letter.
-
-    Attributes:
-        pattern: Finds the letter where it is part of a mark that may begin a secret.
-        marks: The marks, each with the index of the letter in it and the numbers of its kinds.
-    """
+    """A search for the marks that share a letter."""
 
     pattern: re.Pattern[str]
+    """Finds the letter where it is part of a mark that may begin a secret."""
     marks: tuple[tuple[str, int, tuple[int, ...]], ...]
+    """The marks, each with the index of the letter in it and the numbers of its kinds."""
 
 
 def _make_searches(*, any_case: bool) -> tuple[_Search, ...]:
-    """Return the searches for marks.
-
-    Args:
-        any_case: Whether for the marks that are searched in a text in lower case.
-    """
+    """Return the searches for marks, those in a text in lower case if `any_case`."""
     anchors = LOWER_ANCHORS if any_case else ANCHORS
     groups: dict[str, dict[str, list[int]]] = {}
     for number, kind in enumerate(KINDS):
@@ -176,24 +179,22 @@ def _make_searches(*, any_case: bool) -> tuple[_Search, ...]:
             for mark in kind.marks:
                 anchor = next((letter for letter in anchors if letter in mark), mark[0])
                 groups.setdefault(anchor, {}).setdefault(mark, []).append(number)
-    return tuple([_make_search(anchor, marks) for anchor, marks in groups.items()])
-
-
-def _make_search(anchor: str, marks: Mapping[str, list[int]]) -> _Search:
-    # What is behind a letter is tried once for all marks that want the same.
-    alternatives: dict[tuple[str, str], dict[str, None]] = {}
-    for mark, numbers in marks.items():
-        for number in numbers:
-            key = (mark.rpartition(anchor)[2], KINDS[number].follows)
-            alternatives.setdefault(key, {})[mark] = None
-    parts = [
-        f"{re.escape(after)}{_preceded_by(of_alternative, anchor + after, follows)}"
-        for (after, follows), of_alternative in alternatives.items()
-    ]
-    return _Search(
-        expression(f"{re.escape(anchor)}(?:{'|'.join(parts)})"),
-        tuple([(mark, mark.rindex(anchor), tuple(numbers)) for mark, numbers in marks.items()]),
-    )
+    searches: list[_Search] = []
+    for anchor, marks in groups.items():
+        # What is behind a letter is tried once for all marks that want the same.
+        alternatives: dict[tuple[str, str], dict[str, None]] = {}
+        for mark, numbers in marks.items():
+            for number in numbers:
+                key = (mark.rpartition(anchor)[2], KINDS[number].follows)
+                alternatives.setdefault(key, {})[mark] = None
+        parts = [
+            f"{re.escape(after)}{_preceded_by(of_alternative, anchor + after, follows)}"
+            for (after, follows), of_alternative in alternatives.items()
+        ]
+        pattern = expression(f"{re.escape(anchor)}(?:{'|'.join(parts)})")
+        entries = [(mark, mark.rindex(anchor), tuple(marks[mark])) for mark in marks]
+        searches.append(_Search(pattern, tuple(entries)))
+    return tuple(searches)
 
 
 def _preceded_by(marks: Iterable[str], end: str, follows: str) -> str:
@@ -251,26 +252,12 @@ def _match(kind: SecretKind, text: str, mark: int) -> re.Match[str] | None:
 def compiled(pattern: str, before: int = 0) -> re.Pattern[str]:
     """Compile a pattern when the first text needs it: together they take 20 ms.
 
-    Args:
-        pattern: The pattern.
-        before: So many characters further a match may begin.
+    A match may begin so many characters `before` its mark.
     """
     if not before:
         return re.compile(pattern)
     secret = pattern if "(?P<secret>" in pattern else f"(?P<secret>{pattern})"
     return re.compile(rf"(?s:.{{0,{before}}}?){secret}")
-
-
-def _united(matches: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Return matches in order, those that overlap as one of the kind that is first in the table."""
-    united: list[tuple[int, int, int]] = []
-    for start, end, number in sorted(matches):
-        if united and start < united[-1][1]:
-            first, last, kind = united[-1]
-            united[-1] = (first, max(last, end), min(kind, number))
-        else:
-            united.append((start, end, number))
-    return united
 
 
 def _between_escapes(text: str, start: int, end: int) -> tuple[int, int]:
@@ -283,12 +270,6 @@ def _between_escapes(text: str, start: int, end: int) -> tuple[int, int]:
     while end > start and text[end - 1] == "\\":
         end -= 1
     return start, end
-
-
-def _lower(text: str) -> str:
-    """Return a text in lower case, in which each letter keeps its position."""
-    lower = text.lower()
-    return lower if len(lower) == len(text) else text.replace("İ", "I").lower()
 
 
 def _replace_value(text: str, value: str, label: str, *, is_json: bool) -> tuple[str, int]:
@@ -314,18 +295,3 @@ def _replace_value(text: str, value: str, label: str, *, is_json: bool) -> tuple
         parts.append(replaced)
         count += number
     return "".join(parts), count
-
-
-def _secret_values(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the values of variables with a secret name, as they are and as JSON holds them."""
-    import json
-
-    values: dict[str, str] = {}
-    for name, value in environ.items():
-        if len(value) < SHORTEST_VALUE or not has_secret_value(name):
-            continue
-        form = value
-        for _ in range(MAX_ESCAPED + 1):
-            values[form] = f"[redacted:${name}]"
-            form = json.dumps(form, ensure_ascii=False)[1:-1]
-    return dict(sorted(values.items(), key=lambda item: -len(item[0])))

@@ -26,16 +26,12 @@ BACKLOG = 2048
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address that an endpoint listens at.
-
-    Attributes:
-        host: The host as it was passed.
-        address: The IPv4 or IPv6 address that it resolved to.
-        port: The port.
-    """
+    """An address that an endpoint listens at."""
 
     host: str
+    """The host as it was passed."""
     address: str
+    """The IPv4 or IPv6 address that it resolved to."""
     port: int
 
     @property
@@ -89,21 +85,22 @@ class Address:
 
 
 def listen(host: str, port: int, *, is_guarded: bool) -> tuple[socket.socket, Address]:
-    """Listen on a port.
-
-    Args:
-        host: A name or an address of this machine.
-        port: The port; 0 for any that is free.
-        is_guarded: Whether every request needs a token.
-
-    Returns:
-        The listening socket, and its address.
+    """Listen on a port of this machine; 0 takes any that is free.
 
     Raises:
         UsageError: If the port cannot be taken, or others than this machine could reach it
-            without a token.
+            without a token (`is_guarded`).
     """
-    family, address = _resolve(host, port)
+    name = LOCAL_ADDRESSES[0] if normalize_host(host) == LOCALHOST else host.strip("[]")
+    if not name:  # the system would listen on every address
+        raise UsageError("--host is empty; name an address of this machine, like 127.0.0.1")
+    try:
+        infos = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        problem = getattr(error, "strerror", None) or error
+        raise UsageError(f"--host {host!r}: there is no such address here: {problem}") from error
+    family, _, _, _, resolved = infos[0]
+    address: tuple[str, int] = resolved  # type: ignore[assignment]  # too many families
     if not (is_guarded or is_loopback(address[0])):
         raise UsageError(
             f"--host {host}: other machines could fire hooks here; set ANYHOOK_TOKEN to a secret, "
@@ -123,19 +120,6 @@ def listen(host: str, port: int, *, is_guarded: bool) -> tuple[socket.socket, Ad
         message = f"cannot listen on {host} port {port}: {error.strerror}{hint}"
         raise UsageError(message) from error
     return listening, Address(host, address[0].partition("%")[0], listening.getsockname()[1])
-
-
-def _resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
-    name = LOCAL_ADDRESSES[0] if normalize_host(host) == LOCALHOST else host.strip("[]")
-    if not name:  # the system would listen on every address
-        raise UsageError("--host is empty; name an address of this machine, like 127.0.0.1")
-    try:
-        infos = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        problem = getattr(error, "strerror", None) or error
-        raise UsageError(f"--host {host!r}: there is no such address here: {problem}") from error
-    family, _, _, _, address = infos[0]
-    return family, address  # type: ignore[return-value]  # the types know too many families
 
 
 HINTS = {

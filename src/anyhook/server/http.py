@@ -12,7 +12,7 @@ import hmac
 import re
 import secrets
 import signal
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,7 @@ from anyhook.server.address import BACKLOG
 if TYPE_CHECKING:
     import asyncio
     import socket
-    from collections.abc import AsyncIterator, Callable, Collection, Iterator
+    from collections.abc import AsyncIterator, Callable, Collection
 
     from starlette.datastructures import Headers
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -69,14 +69,13 @@ def make_app(
 ) -> Starlette:
     """Make an ASGI application that answers every POST with the decision of the hooks.
 
+    `GET /health` returns whether it runs, and with the token, more about it.
+
     Args:
         responder: Decides; closed when the application ends.
         token: Requests must have the header `Authorization: Bearer TOKEN`; `None` for no token.
         hosts: Values of `Host` that are accepted besides this machine's loopback names, without a
             port; `None` for any.
-
-    Returns:
-        The application. `GET /health` returns whether it runs, and with the token, more about it.
     """
     server_name = secrets.token_hex(8)
 
@@ -95,7 +94,7 @@ def make_app(
         servers = tuple(_SERVER.findall(request.headers.get(SERVERS_HEADER, "")))
         if server_name in servers or len(servers) >= MAX_SERVERS:
             raise HTTPException(508, "a hook of this server leads to it; ask another URL")
-        payload = _parse_payload(await _read_body(request))
+        payload = await _read_payload(request)
         previous = SERVERS.set((*servers, server_name))
         try:
             return await _answer_while_connected(request, responder, payload)
@@ -115,15 +114,12 @@ def make_app(
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """Limits for the clients of a server, with or without a token.
-
-    Attributes:
-        connections: Connections that are open at the same time.
-        request_seconds: Seconds in which a whole request has to arrive; hooks may take longer.
-    """
+    """Limits for the clients of a server, with or without a token."""
 
     connections: int = 256
+    """Connections that are open at the same time."""
     request_seconds: float = 30.0
+    """Seconds in which a whole request has to arrive; hooks may take longer."""
 
 
 def run(
@@ -132,13 +128,7 @@ def run(
     on_ready: Callable[[], None],
     limits: RequestLimits | None = None,
 ) -> None:
-    """Serve an application until SIGINT, SIGTERM or SIGHUP.
-
-    Args:
-        app: The application.
-        listening: The socket.
-        on_ready: Called when requests are answered.
-        limits: Limits for clients.
+    """Serve an application until SIGINT, SIGTERM or SIGHUP, and report when it is ready.
 
     Raises:
         KeyboardInterrupt: When SIGINT has ended it.
@@ -158,22 +148,14 @@ def run(
         timeout_graceful_shutdown=int(GRACE),
     )
     server = _Server(config, on_ready)
-    with _ending_at_hangup(server):
-        server.run(sockets=[listening])
-
-
-@contextmanager
-def _ending_at_hangup(server: uvicorn.Server) -> Iterator[None]:
-    """End a server at SIGHUP, the end of its terminal, as uvicorn does at SIGTERM."""
-    number = getattr(signal, "SIGHUP", None)
-    if number is None:
-        yield
-        return
-    before = signal.signal(number, server.handle_exit)
+    # uvicorn ends at SIGTERM; SIGHUP is the end of the terminal.
+    hangup = getattr(signal, "SIGHUP", None)
+    before = signal.signal(hangup, server.handle_exit) if hangup is not None else None
     try:
-        yield
+        server.run(sockets=[listening])
     finally:
-        signal.signal(number, before)
+        if hangup is not None:
+            signal.signal(hangup, before)
 
 
 class _Config(uvicorn.Config):
@@ -323,7 +305,7 @@ def _check_headers(token: str | None, headers: Headers) -> None:
 # -- one event
 
 
-async def _read_body(request: Request) -> bytes:
+async def _read_payload(request: Request) -> dict[str, Any]:
     too_large = HTTPException(413, f"the event is larger than {LIMIT:,} bytes; send less of it")
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared[:DIGITS]) > LIMIT:
@@ -333,10 +315,6 @@ async def _read_body(request: Request) -> bytes:
         body += chunk
         if len(body) > LIMIT:
             raise too_large
-    return bytes(body)
-
-
-def _parse_payload(body: bytes) -> dict[str, Any]:
     try:
         payload, _ = parse_event(body.decode("utf-8-sig", "replace"))
     except ValueError as error:
@@ -359,18 +337,14 @@ async def _answer_while_connected(
             tasks.cancel_scope.cancel()
 
         tasks.start_soon(cancel_at_disconnect)
-        answer = await _answer(responder, payload)
+        try:
+            answer = Response(await responder.reply(payload), media_type=JSON)
+        except AnyhookError as error:
+            answer = _error(STATUS.get(type(error), 500), str(error))
+        except Exception as error:  # noqa: BLE001 - the last boundary; its text may hold the event
+            answer = _error(500, f"this is a bug of anyhook: {type(error).__name__}")
         tasks.cancel_scope.cancel()
     return answer
-
-
-async def _answer(responder: Responder, payload: dict[str, Any]) -> Response:
-    try:
-        return Response(await responder.reply(payload), media_type=JSON)
-    except AnyhookError as error:
-        return _error(STATUS.get(type(error), 500), str(error))
-    except Exception as error:  # noqa: BLE001 - the last boundary; its text may hold the event
-        return _error(500, f"this is a bug of anyhook: {type(error).__name__}")
 
 
 async def _handle_http_error(_request: Request, error: Exception) -> Response:

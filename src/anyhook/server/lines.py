@@ -33,12 +33,7 @@ REPLY_MARGIN = 10.0
 
 
 class LineServer:
-    """Answers lines with the decisions of an engine. Events are answered at the same time.
-
-    Args:
-        engine: Decides.
-        descriptor: Where answers are written.
-    """
+    """Answers lines with the decisions of an engine. Events are answered at the same time."""
 
     def __init__(self, engine: Engine, descriptor: int) -> None:
         self._engine = engine
@@ -46,12 +41,7 @@ class LineServer:
         self._running = 0
 
     async def serve(self, lines: BinaryIO, idle_timeout: float = IDLE_TIMEOUT) -> None:
-        """Answer lines until there are no more, or none has arrived for a while.
-
-        Args:
-            lines: Standard input.
-            idle_timeout: Seconds.
-        """
+        """Answer lines until there are no more, or none has arrived for some seconds."""
         async with anyio.create_task_group() as tasks:
             while True:
                 line = b""
@@ -114,18 +104,14 @@ class LineServer:
 
 
 class LineRequest:
-    """A line that was read.
-
-    Attributes:
-        identity: The member that answers repeat; empty for a bare payload.
-        payload: The event in the agent's form.
-        has_envelope: Whether the payload was in an envelope with an identity.
-    """
+    """A line that was read."""
 
     def __init__(self) -> None:
         self.identity: dict[str, Any] = {}
+        """The member that answers repeat; empty for a bare payload."""
         self.payload: dict[str, Any] = {}
         self.has_envelope = False
+        """Whether the payload was in an envelope with an identity."""
 
     @classmethod
     def read(cls, line: bytes) -> Self:

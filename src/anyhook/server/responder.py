@@ -21,7 +21,7 @@ from anyhook.files import identity_of
 from anyhook.handlers.services import Services
 from anyhook.handlers.threads import call_in_thread
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
-from anyhook.model.decisions import HandlerResult, Status
+from anyhook.model.decisions import Status
 from anyhook.model.json import dump_json, repair
 from anyhook.model.layers import Layer
 from anyhook.processes.result import OUTPUT_LIMIT
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
+    from anyhook.agents.spec import AgentSpec, RuleSet
     from anyhook.authoring.hooks import Hooks
     from anyhook.engine.observers import Observer
     from anyhook.model.decisions import Decision
@@ -140,13 +140,7 @@ class Responder:
             engine.close()
 
     async def reply(self, payload: Mapping[str, Any]) -> bytes:
-        """Answer an event.
-
-        Args:
-            payload: The payload of an agent.
-
-        Returns:
-            JSON in the agent's own form, or its form of no opinion.
+        """Answer an event in JSON of the agent's own form, or its form of no opinion.
 
         Raises:
             EventError: If the agent cannot be recognized, or has no such event.
@@ -162,9 +156,21 @@ class Responder:
             self._on_message(f"{spec.wire}: {problem.message}")
         decision = await engine.dispatch(event)
         for result in decision.results:
-            self._report(spec, result)
+            if result.status not in PROBLEMS:
+                continue
+            message = f"{spec.wire}: {_describe(result.handler)} {PROBLEMS[result.status]}"
+            # The output of commands may repeat the payload; errors of functions are named by type.
+            if result.handler.layer is Layer.RUNTIME:
+                message += f": {result.error}"
+            self._on_message(message)
         answer = _add_failures(engine.agent, event, decision)
-        return _encode_reply(engine.agent, spec, answer)
+        reply = encode_answer(engine.agent, spec, answer)
+        if not reply:
+            return spec.no_opinion_output.encode()
+        try:
+            return dump_json(reply)
+        except (TypeError, ValueError, RecursionError):
+            return dump_json(repair(reply))
 
     def _find_engine(self, payload: Mapping[str, Any]) -> Engine:
         # Without an environment: this one is the server's, not the agent's.
@@ -176,16 +182,6 @@ class Responder:
                 f"of {', '.join(self.engines)}; start a server for one agent with --agent"
             )
         return self.engines[name]
-
-    def _report(self, spec: EventSpec, result: HandlerResult) -> None:
-        problem = PROBLEMS.get(result.status)
-        if problem is None:
-            return
-        message = f"{spec.wire}: {_describe(result.handler)} {problem}"
-        # The output of commands may repeat the payload; errors of functions are named by type.
-        if result.handler.layer is Layer.RUNTIME:
-            message += f": {result.error}"
-        self._on_message(message)
 
     async def _reload_changed_files(self) -> None:
         if not any(file.has_changed() for file in self._files):
@@ -314,15 +310,15 @@ class _Registration:
 
     def define(self, definition: HookDefinition) -> None:
         """Add a definition."""
-        handlers = tuple(self._wrap_handler(handler) for handler in definition.handlers)
-        self._engine.define(replace(definition, handlers=handlers))
-
-    def _wrap_handler(self, handler: HandlerSpec) -> HandlerSpec:
-        function = handler.function
-        if function is None:
-            return handler
-        timeout = handler.timeout if self._hooks.timeout else handler.timeout * MARGIN
-        return replace(handler, function=self._wrap(function), timeout=timeout)
+        handlers: list[HandlerSpec] = []
+        for handler in definition.handlers:
+            function = handler.function
+            if function is not None:
+                timeout = handler.timeout if self._hooks.timeout else handler.timeout * MARGIN
+                handlers.append(replace(handler, function=self._wrap(function), timeout=timeout))
+            else:
+                handlers.append(handler)
+        self._engine.define(replace(definition, handlers=tuple(handlers)))
 
     def _wrap(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Make a function that fits the answer to the event as it was before the call."""
@@ -385,13 +381,3 @@ def _add_failures(agent: AgentSpec, event: Event, decision: Decision) -> Answer:
 
 def _describe(handler: HandlerSpec) -> str:
     return f"hook {handler.label} ({Path(handler.place.file).name}:{handler.place.line})"
-
-
-def _encode_reply(agent: AgentSpec, spec: EventSpec, answer: Answer) -> bytes:
-    reply = encode_answer(agent, spec, answer)
-    if not reply:
-        return spec.no_opinion_output.encode()
-    try:
-        return dump_json(reply)
-    except (TypeError, ValueError, RecursionError):
-        return dump_json(repair(reply))

@@ -31,7 +31,6 @@ class Before:
     Attributes:
         text: Its text; `None` if it did not exist.
         directories: Directories that did not exist, the innermost first.
-        forgetting: The change that removes the record of it.
     """
 
     text: str | None
@@ -40,22 +39,23 @@ class Before:
 
 
 def note_before(settings: Change, left: str, paths: Iterable[Path]) -> Change | None:
-    """Return the change that records a settings file before hooks are added to it.
+    """Return the change that records a settings file before a change adds hooks to it.
 
-    Args:
-        settings: The change that adds the hooks.
-        left: The text that removing them again leaves.
-        paths: All files that are written for the hooks.
-
-    Returns:
-        The change; `None` if removing the hooks gives back what is there.
+    Removing the hooks again leaves the text `left`. The paths are all files that are written for
+    the hooks. The result is `None` if removing the hooks gives back what is there.
 
     Raises:
         SettingsError: If the record cannot be read.
     """
     record = _record_of(settings.path)
     entries = _read_entries(record)
-    directories = _missing_directories([settings.path, *paths])
+    missing: set[Path] = set()
+    for path in [settings.path, *paths]:
+        for directory in path.parents:
+            if directory.exists():
+                break
+            missing.add(directory)
+    directories = sorted(missing, key=lambda directory: len(directory.parts), reverse=True)
     # Whatever is recorded of a file that is gone is about another one.
     kept = [] if settings.before is None else entries
     if settings.before == left and not directories:
@@ -69,12 +69,8 @@ def note_before(settings: Change, left: str, paths: Iterable[Path]) -> Change | 
 def find_before(path: Path, left: str) -> Before | None:
     """Return what a settings file was like before hooks were added to it.
 
-    Args:
-        path: The file.
-        left: Its text without the hooks that are removed.
-
-    Returns:
-        `None` if nothing is recorded, or the text has changed otherwise since then.
+    Its text without the hooks that are removed is `left`. The result is `None` if nothing is
+    recorded, or the text has changed otherwise since then.
 
     Raises:
         SettingsError: If the record cannot be read.
@@ -94,17 +90,6 @@ def remove_directories(directories: Iterable[Path]) -> None:
     for directory in directories:
         with suppress(OSError):
             directory.rmdir()
-
-
-def _missing_directories(paths: Iterable[Path]) -> list[Path]:
-    """Return the directories of files that do not exist, the innermost first."""
-    missing: set[Path] = set()
-    for path in paths:
-        for directory in path.parents:
-            if directory.exists():
-                break
-            missing.add(directory)
-    return sorted(missing, key=lambda directory: len(directory.parts), reverse=True)
 
 
 def _record_of(path: Path) -> Path:

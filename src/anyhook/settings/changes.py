@@ -41,7 +41,6 @@ class Change(Record, kw_only=False):
     """The change of one file.
 
     Attributes:
-        path: The file.
         before: Its text; `None` if it does not exist.
         after: Its new text; `None` to remove it.
         why: What the change does, for people: `Add guard.py`.
@@ -96,9 +95,7 @@ class WrittenChanges(Record, kw_only=False):
 def write_changes(changes: Iterable[Change], *, backup: bool = False) -> WrittenChanges:
     """Write changes in their order; if one fails, those before it are undone.
 
-    Args:
-        changes: The changes; those without effect are left out.
-        backup: Keep the old text of each file in a file next to it.
+    Changes without effect are left out. A backup is the old text of a file in a file next to it.
 
     Raises:
         SettingsError: If a file changed meanwhile, is locked or cannot be written.
@@ -160,14 +157,9 @@ def exclusive_edits() -> Iterator[None]:
 
 
 def settings_file(agent: AgentSpec, project: Path, scope: str) -> Path:
-    """Return the settings file of an agent for a scope.
+    """Return the settings file of an agent for a scope, a key of `SCOPES`.
 
     If it does not exist, and the hooks are in a file of another format next to it, that one.
-
-    Args:
-        agent: The agent.
-        project: Directory of the project.
-        scope: A key of `SCOPES`.
 
     Raises:
         UsageError: If there is no such scope, or the agent has no file for it.
@@ -228,10 +220,6 @@ def read_text(path: Path) -> str | None:
 
 def read_source(source: Source, project: Path) -> str | None:
     """Return the text of a settings file that was loaded; `None` if it is gone.
-
-    Args:
-        source: The file.
-        project: Directory of the project.
 
     Raises:
         SettingsError: As `read_text`, or if a link of the repository leads out of the project.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from anyhook.errors import SettingsError
 from anyhook.files import read_user_file
 from anyhook.settings.changes import Change, parsed
-from anyhook.settings.jsonc import value_at
+from anyhook.settings.jsonc import dict_at
 from anyhook.settings.sources import SIZE_LIMIT
 from anyhook.settings.write import stay_inside
 
@@ -51,8 +51,6 @@ class InstalledCompanion:
     """A companion of a settings file, as it is on the disk.
 
     Attributes:
-        path: The file.
-        state: What it is like.
         text: Its text; `None` if it is missing or cannot be read.
         command: The command in it that runs the hooks; empty if there is none.
     """
@@ -69,12 +67,7 @@ def companion_path(companion: Companion, settings_file: Path) -> Path:
 
 
 def render(companion: Companion, command: Sequence[str]) -> str:
-    """Return the text of a companion.
-
-    Args:
-        companion: The companion.
-        command: The words of the whole command that runs the hooks.
-    """
+    """Return the text of a companion; the command is all words that run the hooks."""
     text = _template(companion).replace(COMMAND, json.dumps([*command]))
     return text.replace(DIGEST, _checksum(text), 1)
 
@@ -98,11 +91,9 @@ def find_companion(companion: Companion, settings_file: Path) -> InstalledCompan
 
 
 def program_words(scope: str, python: str | None = None) -> tuple[str, ...]:
-    """Return the words that start anyhook in a companion.
+    """Return the words that start anyhook in a companion of settings of a scope (`SCOPES`).
 
-    Args:
-        scope: Whose settings: a key of `SCOPES`.
-        python: The interpreter that the user names.
+    The user may name the interpreter.
     """
     if scope == "project" and python is None:
         return SHARED_PROGRAM
@@ -114,21 +105,16 @@ def companion_changes(
 ) -> list[Change]:
     """Return the changes that write or remove the companions of a changed settings file.
 
-    They are written if the settings have hooks, and removed with the last one.
-
-    Args:
-        agent: The agent.
-        settings: The change of the settings.
-        project: Directory of the project.
-        scope: Whose settings: a key of `SCOPES`.
-        program: The words that start anyhook.
+    They are written if the settings have hooks, and removed with the last one. The scope is a key
+    of `SCOPES`, and the program the words that start anyhook.
 
     Raises:
         SettingsError: If a companion was edited by hand and is to be removed, or if a link of the
             repository leads out of the project.
     """
     changes: list[Change] = []
-    has_hooks = _has_hooks(agent, settings.after or "", settings.path)
+    events = dict_at(parsed(settings.after or "", settings.path), agent.hooks_path)
+    has_hooks = any(events[name] for name in events.keys() - agent.non_event_keys)
     for companion in agent.companions:
         installed = find_companion(companion, settings.path)
         path, before = installed.path, installed.text
@@ -144,13 +130,6 @@ def companion_changes(
         elif installed.state is not State.MISSING:
             changes.append(Change(path, before, None, "No hook needs it any more", agent))
     return changes
-
-
-def _has_hooks(agent: AgentSpec, text: str, path: Path) -> bool:
-    events = value_at(parsed(text, path), agent.hooks_path)
-    if not isinstance(events, dict):
-        return False
-    return any(events[name] for name in events.keys() - agent.non_event_keys)
 
 
 def _template(companion: Companion) -> str:

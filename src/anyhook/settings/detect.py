@@ -15,14 +15,13 @@ from anyhook.model.layers import Layer
 from anyhook.model.record import Record
 from anyhook.settings.directories import is_pattern, list_files
 from anyhook.settings.hookset import load_hooks
-from anyhook.settings.jsonc import value_at
+from anyhook.settings.jsonc import dict_at
 from anyhook.settings.sources import Location, config_dir, own_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.settings.reader import LoadedFile
 
 DEFAULT_AGENT = CODING_AGENTS[0]
 """The agent whose rules are used where no settings show which one is meant: the first one of the
@@ -38,9 +37,6 @@ class AgentSettings(Record, kw_only=False):
     """The settings files of one agent that hold hooks, or cannot be read.
 
     Attributes:
-        agent: Name of the agent.
-        title: Its name for people.
-        project_files: Files of the project.
         user_files: Files in the user's home, those of extensions and plugins among them.
     """
 
@@ -59,7 +55,6 @@ class AgentChoice(Record, kw_only=False):
     """The agent whose settings an engine loads.
 
     Attributes:
-        agent: Name of the agent.
         diagnostics: Settings of other agents that are not loaded, and whether the agent is a mere
             default.
     """
@@ -72,33 +67,24 @@ def find_project(start: str | os.PathLike[str], home: str | os.PathLike[str] | N
     """Return the project that a directory belongs to.
 
     That is the nearest directory, upwards, that has settings of an agent; else the root of the
-    repository; else the directory itself. The user's home is not a project: its settings belong to
-    the user.
-
-    Args:
-        start: A directory.
-        home: The user's home; by default the one of this process.
+    repository; else the directory itself. The user's home, by default the one of this process, is
+    not a project: its settings belong to the user.
     """
     first = Path(os.path.abspath(start))  # noqa: PTH100 - links stay as the user wrote them
     user_home = Path(os.path.realpath(home or os.environ.get("HOME") or Path.home()))
     for directory in (first, *first.parents):
         if Path(os.path.realpath(directory)) == user_home:
             break
-        if any(path.exists() for path in project_files(directory)) or _is_repository(directory):
+        has_settings = any(path.exists() for path in project_files(directory))
+        if has_settings or any((directory / name).exists() for name in REPOSITORY_MARKERS):
             return directory
     return first
-
-
-def _is_repository(directory: Path) -> bool:
-    return any((directory / marker).exists() for marker in REPOSITORY_MARKERS)
 
 
 def trust_command(agent: str, project: Path) -> str:
     """Return the command line with which a user reviews hooks and trusts them.
 
-    Args:
-        agent: Name of the agent.
-        project: Directory of the project; it is named if it is not the current one.
+    It names the project if that is not the current one.
     """
     command = f"anyhook trust --agent {agent}"
     try:
@@ -132,12 +118,8 @@ def agents_with_hooks(
 ) -> tuple[AgentSettings, ...]:
     """Return every agent that has hooks in the project or in the user's home.
 
-    A file that cannot be read counts, as it may hold hooks.
-
-    Args:
-        project: Directory of the project.
-        home: The user's home; by default the one of the environment.
-        environ: Environment; by default this process's.
+    A file that cannot be read counts, as it may hold hooks. The home is by default the one of the
+    environment, and the environment that of this process.
     """
     agents: list[AgentSettings] = []
     for name in AGENTS:
@@ -163,18 +145,15 @@ def _may_have_hooks(agent: AgentSpec, location: Location) -> bool:
         template = packages.directory if isinstance(packages, Extensions) else packages.record
         config = config_dir(agent, location)
         paths.append(Path(template.format(home=location.home, config=config)))
-    return any(map(_may_exist, paths))
-
-
-def _may_exist(path: Path) -> bool:
-    """Return whether a path exists; one that cannot be looked at counts, as it may hold hooks."""
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (OSError, ValueError):
+    for path in paths:
+        try:
+            os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, ValueError):
+            pass  # one that cannot be looked at counts, as it may hold hooks
         return True
-    return True
+    return False
 
 
 def _find_settings(agent: AgentSpec, location: Location) -> AgentSettings:
@@ -182,27 +161,17 @@ def _find_settings(agent: AgentSpec, location: Location) -> AgentSettings:
     project_paths: list[Path] = []
     user_paths: list[Path] = []
     for file in load_hooks(agent, location).files:
-        if file.source.is_foreign or not _may_hold_hooks(agent, file):
+        is_unclear = file.exists and not file.values
+        is_faulty = any(problem.severity is Severity.ERROR for problem in file.diagnostics)
+        events = dict_at(file.values, file.source.hooks_path or agent.hooks_path)
+        has_hooks = not events.keys() <= agent.non_event_keys
+        if file.source.is_foreign or not (is_unclear or is_faulty or has_hooks):
             continue
         if file.source.layer in PROJECT_LAYERS:
             project_paths.append(file.source.path)
         elif file.source.layer in USER_LAYERS:
             user_paths.append(file.source.path)
-    return AgentSettings(
-        agent=agent.name,
-        title=agent.title,
-        project_files=tuple(project_paths),
-        user_files=tuple(user_paths),
-    )
-
-
-def _may_hold_hooks(agent: AgentSpec, file: LoadedFile) -> bool:
-    if file.exists and not file.values:
-        return True
-    if any(problem.severity is Severity.ERROR for problem in file.diagnostics):
-        return True
-    events = value_at(file.values, file.source.hooks_path or agent.hooks_path)
-    return isinstance(events, dict) and not events.keys() <= agent.non_event_keys
+    return AgentSettings(agent.name, agent.title, tuple(project_paths), tuple(user_paths))
 
 
 def detected(agents: tuple[AgentSettings, ...]) -> tuple[AgentSettings, ...]:
@@ -212,11 +181,7 @@ def detected(agents: tuple[AgentSettings, ...]) -> tuple[AgentSettings, ...]:
 
 
 def choose_agent(agents: tuple[AgentSettings, ...], wanted: str | None) -> AgentChoice:
-    """Choose the one agent whose settings are loaded.
-
-    Args:
-        agents: The agents that have hooks: see `agents_with_hooks`.
-        wanted: Name of the agent; `None` to choose the one that has hooks.
+    """Choose the one agent whose settings are loaded; `None` stands for the one that has hooks.
 
     Raises:
         UsageError: If none is named and several agents have hooks.

@@ -31,10 +31,8 @@ def base_directory(pattern: Path) -> Path:
 def list_files(pattern: Path, *, descending: bool = False) -> list[Path]:
     """Return the files of a pattern, those of a directory before those of its subdirectories.
 
-    Args:
-        pattern: `DIRECTORY/*.json`, or `DIRECTORY/**/*.json` for a directory and all below it;
-            the latter ignores names that start with a dot.
-        descending: Whether the last name in byte order comes first.
+    The pattern is `DIRECTORY/*.json`, or `DIRECTORY/**/*.json` for a directory and all below it;
+    the latter ignores names that start with a dot. Names are in byte order.
     """
     if pattern.parent.name != ANY_DEPTH:
         return _sort_by_name(pattern.parent.glob(pattern.name), descending=descending)
@@ -47,13 +45,9 @@ def list_files(pattern: Path, *, descending: bool = False) -> list[Path]:
 
 
 def list_directories(pattern: Path, *, descending: bool = False) -> list[Path]:
-    """Return the directories that a pattern searches, each before those below it.
+    """Return the directories that a pattern searches, each before those below it: see `list_files`.
 
     A directory that several links lead to is searched once.
-
-    Args:
-        pattern: See `list_files`.
-        descending: Whether the last name in byte order comes first.
     """
     base = base_directory(pattern)
     if pattern.parent.name != ANY_DEPTH:

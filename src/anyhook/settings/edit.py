@@ -55,14 +55,8 @@ def read_settings(text: str, file: str) -> SettingsDocument:
 def add_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
     """Append a value to the list at a path; missing lists and objects on the way are created.
 
-    Args:
-        text: A settings file.
-        path: Keys to the list, and indexes of existing items.
-        value: JSON.
-        file: Path of the file, for its format and error messages.
-
-    Returns:
-        The new text; the same text if the list has the value already.
+    The text stays as it is if the list has the value already. The file is its path, for its format
+    and error messages.
 
     Raises:
         SettingsError: If the file has not the format of its name, or a value on the way has the
@@ -76,15 +70,6 @@ def add_items(text: str, path: JsonPath, values: Sequence[Any], *, file: str = "
 
     Every edit parses the file twice, so many values must not be added one by one.
 
-    Args:
-        text: A settings file.
-        path: Keys to the list, and indexes of existing items.
-        values: JSON; those that the list has already are left out.
-        file: Path of the file, for its format and error messages.
-
-    Returns:
-        The new text; the same text if the list has all values already.
-
     Raises:
         SettingsError: As `add_item`.
     """
@@ -94,8 +79,7 @@ def add_items(text: str, path: JsonPath, values: Sequence[Any], *, file: str = "
 def set_member(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
     """Set a member that does not exist yet; missing objects on the way are created.
 
-    Returns:
-        The new text; the same text if the member has the value already.
+    The text stays as it is if the member has the value already.
 
     Raises:
         SettingsError: If the file has not the format of its name, the member has another value, or
@@ -105,10 +89,7 @@ def set_member(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -
 
 
 def remove_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
-    """Remove every occurrence of a value from the list at a path.
-
-    Returns:
-        The new text; the same text if the list does not exist or lacks the value.
+    """Remove every occurrence of a value from the list at a path, if there is such a list.
 
     Raises:
         SettingsError: If the file has not the format of its name.
@@ -117,10 +98,7 @@ def remove_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") 
 
 
 def remove_member(text: str, path: JsonPath, *, file: str = "<text>") -> str:
-    """Remove the member at a path.
-
-    Returns:
-        The new text; the same text if there is no such member.
+    """Remove the member at a path, if there is one.
 
     Raises:
         SettingsError: If the file has not the format of its name.

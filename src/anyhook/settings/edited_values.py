@@ -59,8 +59,7 @@ def append_new(items: list[Any], values: Iterable[Any]) -> list[Any]:
 def with_member(document: SettingsDocument, path: JsonPath, value: Any) -> Any:
     """Return a copy of the value of a file in which a member is set that does not exist yet.
 
-    Returns:
-        The copy; `None` if the member has the value already.
+    The result is `None` if the member has the value already.
 
     Raises:
         SettingsError: If the member has another value, or a value on the way is not an object.
@@ -69,7 +68,12 @@ def with_member(document: SettingsDocument, path: JsonPath, value: Any) -> Any:
     intended = copy_value(document)
     parent: Any = intended
     for step in path[:-1]:
-        parent = _member_or_item(parent, step)
+        # A missing member is created; `None` is a dead end.
+        if isinstance(step, int):
+            is_item = isinstance(parent, list) and 0 <= step < len(parent)
+            parent = parent[step] if is_item else None
+        else:
+            parent = parent.setdefault(step, {}) if isinstance(parent, dict) else None
     if not isinstance(parent, dict):
         raise SettingsError(f"{shown} is inside a value that is not an object", path=document.file)
     key = path[-1]
@@ -83,14 +87,6 @@ def with_member(document: SettingsDocument, path: JsonPath, value: Any) -> Any:
         path=document.file,
         line=document.place(path).line,
     )
-
-
-def _member_or_item(parent: Any, step: str | int) -> Any:
-    """Return a value one step further; a missing member is created, `None` is a dead end."""
-    if isinstance(step, int):
-        is_item = isinstance(parent, list) and 0 <= step < len(parent)
-        return parent[step] if is_item else None
-    return parent.setdefault(step, {}) if isinstance(parent, dict) else None
 
 
 def _wrong_type(document: SettingsDocument, path: JsonPath, expected: str) -> SettingsError:

@@ -22,17 +22,11 @@ def add_definitions(
     file: str,
     definitions: Mapping[str, Sequence[Mapping[str, Any]]],
 ) -> str:
-    """Return the text of a settings file with more definitions.
+    """Return the text of a settings file with more definitions; it is empty if there is no file.
 
     What the agent needs to run hooks is set, too: members that every file has, and the switch of
-    agents that run no hooks without it.
-
-    Args:
-        agent: The agent whose settings the file holds.
-        text: The text; empty if there is no file.
-        file: Path of the file.
-        definitions: The agent's name of an event to its definitions, in the usual layout. One that
-            is there already is not added again.
+    agents that run no hooks without it. The definitions are by the agent's names of events, in the
+    usual layout; one that is there already is not added again.
 
     Raises:
         SettingsError: If the file has not the format of its name, a value on the way to the hooks
@@ -73,12 +67,6 @@ def remove_handlers(
     is_removed: Callable[[WrittenDefinition, WrittenHandler], bool],
 ) -> str:
     """Return the text of a settings file without some handlers, and without what becomes empty.
-
-    Args:
-        agent: The agent whose settings the file holds.
-        text: The text.
-        file: Path of the file.
-        is_removed: Decides about a handler.
 
     Raises:
         SettingsError: If the file cannot be edited.

@@ -18,7 +18,6 @@ class FileStamp(Record, kw_only=False):
     """The identity of a file at one time.
 
     Attributes:
-        path: The file; it need not exist.
         identity: Device, inode, size and times of the file; `None` if it does not exist.
         taken_at: When the identity was taken, in nanoseconds since the epoch.
     """

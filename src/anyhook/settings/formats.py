@@ -31,7 +31,6 @@ class Rejected(NamedTuple):
 
     Attributes:
         what: What it is, for a message.
-        place: Where it is.
     """
 
     what: str
@@ -70,12 +69,9 @@ def is_toml(file: str) -> bool:
 
 
 def parse_settings(text: str, file: str, *, strict_json: bool = False) -> SettingsDocument:
-    """Parse a settings file: TOML, or JSON with comments.
+    """Parse a settings file: TOML, or JSON with comments, by the name of the file.
 
-    Args:
-        text: The text.
-        file: Its path, for the format and for places.
-        strict_json: Whether JSON may have no comments, trailing commas and byte order mark.
+    Strict JSON has no comments, trailing commas and byte order mark.
 
     Raises:
         SettingsSyntaxError: If it is anything else.
@@ -83,7 +79,10 @@ def parse_settings(text: str, file: str, *, strict_json: bool = False) -> Settin
     if not is_toml(file):
         document = parse(text, file)
         if strict_json and document.plain != text:
-            raise _find_addition(text, document.plain)
+            pairs = enumerate(zip(text, document.plain, strict=True))
+            offset = next(index for index, (written, kept) in pairs if written != kept)
+            addition = ADDITIONS[{"/": "comment", ",": "comma"}.get(text[offset], "mark")]
+            raise SettingsSyntaxError(f"{addition} is not allowed in this file", text, offset)
         return document
     from anyhook.settings.toml import parse_toml
 
@@ -93,9 +92,7 @@ def parse_settings(text: str, file: str, *, strict_json: bool = False) -> Settin
 def find_rejected(document: SettingsDocument, rejected: frozenset[str]) -> Rejected | None:
     """Return the first thing in a file that JSON does not have and its agent does not accept.
 
-    Args:
-        document: The file; one of TOML has none.
-        rejected: Names of `ADDITIONS`.
+    The rejected things are names of `ADDITIONS`; a file of TOML has none.
     """
     if not rejected or not isinstance(document, Document) or document.plain == document.text:
         return None
@@ -105,15 +102,6 @@ def find_rejected(document: SettingsDocument, rejected: frozenset[str]) -> Rejec
         if match.lastgroup in rejected:
             return Rejected(ADDITIONS[match.lastgroup], document.place_at(match.start()))
     return None
-
-
-def _find_addition(text: str, plain: str) -> SettingsSyntaxError:
-    """Return the error for the first thing in a text that plain JSON does not have."""
-    pairs = enumerate(zip(text, plain, strict=True))
-    offset = next(index for index, (written, kept) in pairs if written != kept)
-    name = {"/": "comment", ",": "comma"}.get(text[offset], "mark")
-    found = ADDITIONS[name]
-    return SettingsSyntaxError(f"{found} is not allowed in this file", text, offset)
 
 
 def is_blank(text: str, file: str) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from anyhook.agents.spec import MIN_TIMEOUT
 from anyhook.model.definitions import HandlerSpec
@@ -40,11 +41,7 @@ FIELD_KINDS: dict[str, tuple[type | tuple[type, ...], type, str]] = {
 class HandlerReader:
     """Reads the handlers of one settings file and reports their problems.
 
-    Args:
-        agent: The agent whose settings the file holds.
-        source: The file.
-        reporter: Collects the problems.
-        is_flat: Whether handlers have a matcher of their own.
+    Flat handlers have a matcher of their own.
     """
 
     def __init__(
@@ -326,8 +323,9 @@ class HandlerReader:
                 timeout, self.agent.timeout_unit, default, self._at(path, "timeout")
             )
         elif timeout is not None:
-            if handler_type.numeric_strings:
-                timeout = _read_number(timeout)
+            if handler_type.numeric_strings and isinstance(timeout, str):
+                with suppress(ValueError):
+                    timeout = float(timeout)
             unit = self.agent.timeout_unit
             if _is_duration(timeout):
                 unit = handler_type.timeout_unit(timeout, unit)
@@ -427,17 +425,7 @@ def _is_valid_argument(value: object) -> bool:
     return "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
 
 
-def _read_number(value: Any) -> Any:
-    """Return the number that a string contains; any other value as it is."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return float(value)
-    except ValueError:
-        return value
-
-
-def _is_duration(value: object) -> bool:
+def _is_duration(value: object) -> TypeGuard[float]:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     try:

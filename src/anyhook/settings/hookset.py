@@ -19,7 +19,7 @@ from anyhook.settings.plugins import find_plugin_sources
 from anyhook.settings.sources import find_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec, RuleSet
@@ -38,7 +38,6 @@ class HookSet:
     """The settings of all layers of one agent.
 
     Attributes:
-        agent: The agent.
         files: Every file that was looked for, in the order of a plan.
         stamps: Stamps of all paths whose change may change the settings.
         diagnostics: Problems of the files.
@@ -87,9 +86,13 @@ class HookSet:
         A layer that switches off its own hooks does so even if others switch hooks on.
         """
         files = self._files_by_authority
-        switched_off = self._switched_off_by_own_layer(files, rules, handler)
-        if switched_off is not None:
-            return switched_off
+        for file in files:
+            if file.source.layer is not handler.layer or file.enabled is None:
+                continue
+            if self._switches(file, handler, rules):
+                if not file.enabled:
+                    return str(file.enabled_at)
+                break
         needed = self.agent.authority[handler.layer]
         is_enabled = False
         for file in files:
@@ -107,17 +110,6 @@ class HookSet:
             return None
         return AGENT_DEFAULT
 
-    def _switched_off_by_own_layer(
-        self, files: Sequence[LoadedFile], rules: RuleSet, handler: HandlerSpec
-    ) -> str | None:
-        """Return where the first of the files that switches the handler's layer is off."""
-        for file in files:
-            if file.source.layer is not handler.layer or file.enabled is None:
-                continue
-            if self._switches(file, handler, rules):
-                return None if file.enabled else str(file.enabled_at)
-        return None
-
     @cached_property
     def _switching_files(self) -> list[LoadedFile]:
         """The files with a switch, in the order of a plan; every hook asks all of them."""
@@ -131,31 +123,24 @@ class HookSet:
     def _files_by_authority(self) -> list[LoadedFile]:
         # Of two files of a layer the later one counts, so it comes first.
         files = list(reversed(self._switching_files))
-        files.sort(key=self._rank, reverse=True)
+        files.sort(key=lambda file: (self._authority(file), self._precedence(file)), reverse=True)
         return files
-
-    def _rank(self, file: LoadedFile) -> tuple[int, int]:
-        return self._authority(file), self._precedence(file)
 
     def _switched_off_by_precedence(self, rules: RuleSet, handler: HandlerSpec) -> str | None:
         """Ask the switch with the highest precedence; any file can name hooks that are off."""
         for file in self._switching_files:
             if handler.identifier in file.disabled:
                 return str(file.disabled[handler.identifier])
-        switch = self._switch_with_precedence()
+        switches = [file for file in self._switching_files if file.enabled is not None]
+        ranked = [file for file in switches if file.source.layer in self.agent.precedence]
+        # Of two files of a layer the later one counts: `max` returns the first of equal ones.
+        ranked.reverse()
+        switch = max(ranked, key=self._precedence, default=None)
         if switch is None:
             return None if rules.enabled_by_default else AGENT_DEFAULT
         if switch.enabled or self._is_protected(handler, switch):
             return None
         return str(switch.enabled_at)
-
-    def _switch_with_precedence(self) -> LoadedFile | None:
-        """Return the file whose switch has the highest precedence; `None` if no file has one."""
-        switches = [file for file in self._switching_files if file.enabled is not None]
-        ranked = [file for file in switches if file.source.layer in self.agent.precedence]
-        # Of two files of a layer the later one counts: `max` returns the first of equal ones.
-        ranked.reverse()
-        return max(ranked, key=self._precedence, default=None)
 
     def _switched_off_by_any(self, rules: RuleSet, handler: HandlerSpec) -> str | None:
         """Return the first switch that is off; no layer switches hooks on again."""
@@ -271,31 +256,30 @@ class HookSet:
 
 
 def load_hooks(agent: AgentSpec, location: Location, previous: HookSet | None = None) -> HookSet:
-    """Read the settings of every layer.
+    """Read the settings of every layer; never raises because of the content of files.
 
-    Args:
-        agent: The agent.
-        location: The project, home, environment and platform.
-        previous: The settings as they were before. Files that cannot be read now stay as they
-            were.
-
-    Returns:
-        The hooks and the problems of the files. Never raises because of the content of files.
+    Files that cannot be read now stay as they were in the previous settings.
     """
     objects: dict[Path, dict[str, Any]] = dict(previous.objects) if previous else {}
-    loader = _Loader(agent, previous.files if previous else ())
+    before = {_source_key(file.source): file for file in previous.files} if previous else {}
+
+    def load(search: SourceSearch) -> Iterator[LoadedFile]:
+        for source in search.sources:
+            # One that cannot be read now keeps its last content.
+            yield keep_last_good(load_file(agent, source), before.get(_source_key(source)))
+
     search = find_sources(agent, location, objects)
     stamps = _take_stamps(search)
-    files = loader.load(search)
+    files = list(load(search))
     diagnostics = search.diagnostics
     if isinstance(agent.packages, Plugins):
         # The first search finds the records and manifests to watch, the second one reads them.
         search = find_plugin_sources(agent, agent.packages, location, files, objects)
         stamps += _take_stamps(search)
         search = find_plugin_sources(agent, agent.packages, location, files, objects)
-        files += loader.load(search)
+        files += load(search)
         diagnostics += search.diagnostics
-        files.sort(key=lambda file: agent.layer_rank(file.source.layer))
+        files.sort(key=lambda file: agent.layer_ranks[file.source.layer])
     files = _limit_hooks(files)
     for file in files:
         diagnostics += file.diagnostics
@@ -307,11 +291,7 @@ def load_hooks(agent: AgentSpec, location: Location, previous: HookSet | None = 
 def _limit_hooks(files: Sequence[LoadedFile]) -> list[LoadedFile]:
     """Leave out the hooks of a layer that are more than anyhook reads.
 
-    Args:
-        files: The files of all layers, in order.
-
-    Returns:
-        The files; the first one of a layer with hooks that are left out has a diagnostic.
+    The first file of a layer with hooks that are left out gets a diagnostic.
     """
     counts: dict[Layer, int] = {}
     for file in files:
@@ -333,34 +313,16 @@ def _limit_hooks(files: Sequence[LoadedFile]) -> list[LoadedFile]:
         if len(definitions) < len(file.definitions):
             if layer not in reported:
                 reported.add(layer)
-                diagnostics += (_too_many_hooks(file, layer, counts[layer]),)
+                message = (
+                    f"{counts[layer]:,} hooks in the files of the {layer} layer are more than "
+                    f"anyhook reads ({MAX_ITEMS:,}); those from here on are left out; remove hooks "
+                    "that are not needed"
+                )
+                place = Place(str(file.source.path))
+                diagnostics += (diagnose("too-many-hooks", message, place),)
             file = replace(file, definitions=tuple(definitions), diagnostics=diagnostics)  # noqa: PLW2901
         limited.append(file)
     return limited
-
-
-def _too_many_hooks(file: LoadedFile, layer: Layer, count: int) -> Diagnostic:
-    message = (
-        f"{count:,} hooks in the files of the {layer} layer are more than anyhook reads "
-        f"({MAX_ITEMS:,}); those from here on are left out; remove hooks that are not needed"
-    )
-    return diagnose("too-many-hooks", message, Place(str(file.source.path)))
-
-
-class _Loader:
-    """Reads files, or keeps the last content of those that cannot be read now."""
-
-    def __init__(self, agent: AgentSpec, previous: Sequence[LoadedFile]) -> None:
-        self._agent = agent
-        self._previous = {_source_key(file.source): file for file in previous}
-
-    def load(self, search: SourceSearch) -> list[LoadedFile]:
-        """Read the files that a search found."""
-        return [self._load_file(source) for source in search.sources]
-
-    def _load_file(self, source: Source) -> LoadedFile:
-        previous = self._previous.get(_source_key(source))
-        return keep_last_good(load_file(self._agent, source), previous)
 
 
 def _take_stamps(search: SourceSearch) -> list[FileStamp]:
@@ -387,29 +349,27 @@ def _check_enabled(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iterator[Di
     with_hooks = [file for file in files if file.definitions]
     if not with_hooks:
         return
+    member = "true"
+    for key in reversed(toggles[0].path):
+        member = f'{{"{key}": {member}}}'
+    member = member[1:-1]  # the outer braces are those of the file
     yield diagnose(
         "switch-missing",
         f"{agent.title} itself ({observed.release}) runs no hooks unless a settings file holds "
-        f"{_true_member(toggles[0].path)}",
+        f"{member}",
         Place(str(with_hooks[0].source.path)),
     )
-
-
-def _true_member(path: Sequence[str]) -> str:
-    """Return how a member is set to true in a file, for example `"hooks": {"enabled": true}`."""
-    text = "true"
-    for key in reversed(path):
-        text = f'{{"{key}": {text}}}'
-    return text[1:-1]  # the outer braces are those of the file
 
 
 def _check_disabled_names(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iterator[Diagnostic]:
     """Report disabled names that no hook has, and hooks that the file cannot switch off."""
     layers: dict[str, set[Layer]] = {}
     shown_names: set[str] = set()
-    for handler in _handlers_of(files):
-        layers.setdefault(handler.identifier, set()).add(handler.layer)
-        shown_names.add(handler.shown_identifier)
+    for file in files:
+        for definition in file.definitions:
+            for handler in definition.handlers:
+                layers.setdefault(handler.identifier, set()).add(handler.layer)
+                shown_names.add(handler.shown_identifier)
     suggestions_left = MAX_SUGGESTIONS
     for file in files:
         authority = agent.authority[file.source.layer]
@@ -428,12 +388,6 @@ def _check_disabled_names(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iter
                     "cannot switch off; it still runs",
                     place,
                 )
-
-
-def _handlers_of(files: Iterable[LoadedFile]) -> Iterator[HandlerSpec]:
-    for file in files:
-        for definition in file.definitions:
-            yield from definition.handlers
 
 
 def _strings(values: Sequence[Any]) -> list[str]:

@@ -114,22 +114,17 @@ def prune(text: str, path: JsonPath, *, file: str) -> str:
             return text
         text = remove_member(text, path, file=file)
         path = path[:-1]
-        text = _collapse_empty_object(text, path, file)
+        # Write an object that holds nothing, not even a comment, as `{}`.
+        document = read_settings(text, file)
+        container, _ = document.locate(path)
+        if document.plain[container] == "{" and _is_blank_inside(document, container):
+            text = text[: container + 1] + text[_closing_bracket(document, container) :]
     return text
 
 
 def _is_blank_inside(document: Document, container: int) -> bool:
     """Return whether a list or object holds nothing, not even a comment."""
     return not document.text[container + 1 : _closing_bracket(document, container)].strip()
-
-
-def _collapse_empty_object(text: str, path: JsonPath, file: str) -> str:
-    """Write an object that holds nothing, not even a comment, as `{}`."""
-    document = read_settings(text, file)
-    container, _ = document.locate(path)
-    if document.plain[container] != "{" or not _is_blank_inside(document, container):
-        return text
-    return text[: container + 1] + text[_closing_bracket(document, container) :]
 
 
 # -- the intended value
@@ -156,11 +151,7 @@ def _insert(
 ) -> str:
     """Return the text with values at the end of the list or object that starts at an offset.
 
-    Args:
-        document: The parsed text.
-        container: Offset of the list or object.
-        values: The values; one if the container is an object.
-        key: The key of the value; `None` in a list.
+    In an object there is one value, with a key; in a list the key is `None`.
     """
     text = document.text
     spans = document.children(container)

@@ -86,7 +86,6 @@ class Span(Record, kw_only=False):
     """Offsets of a member of an object or of an item of a list.
 
     Attributes:
-        step: Its key or index.
         key: Offset of its key; of its value if it has none.
         start: Offset of its value.
         end: Offset after its value.
@@ -104,12 +103,7 @@ class Span(Record, kw_only=False):
 
 @dataclass(frozen=True)
 class SourceText:
-    """The text of a settings file.
-
-    Attributes:
-        file: Its path, for places.
-        text: The text as it is.
-    """
+    """The text of a settings file, with its path for places."""
 
     file: str
     text: str
@@ -130,7 +124,6 @@ class Document(SourceText):
 
     Attributes:
         plain: The text without comments and trailing commas, every offset unchanged.
-        value: The parsed value.
         repeated: Whether an object has the same key twice.
     """
 
@@ -150,22 +143,18 @@ class Document(SourceText):
     def locate(self, path: JsonPath) -> tuple[int, JsonPath]:
         """Follow a path as far as it exists; of repeated keys the last one counts.
 
-        Returns:
-            The offset of the last value on the path, and the steps that are missing.
+        Returns the offset of the last value on the path, and the steps that are missing.
         """
         offset = _skip_space(self.plain, 0)
         for depth, step in enumerate(path):
-            start = self._starts_in(offset).get(step)
+            if offset not in self._starts:
+                starts = {span.step: span.start for span in self.children(offset)}
+                self._starts[offset] = starts
+            start = self._starts[offset].get(step)
             if start is None:
                 return offset, path[depth:]
             offset = start
         return offset, ()
-
-    def _starts_in(self, container: int) -> dict[str | int, int]:
-        if container not in self._starts:
-            starts = {span.step: span.start for span in self.children(container)}
-            self._starts[container] = starts
-        return self._starts[container]
 
     def children(self, container: int) -> list[Span]:
         """Return the members or items of the value that starts at an offset."""
@@ -190,10 +179,6 @@ class Document(SourceText):
 
 def parse(text: str, file: str = "<text>") -> Document:
     """Parse JSON with comments and trailing commas; a byte order mark is allowed.
-
-    Args:
-        text: The text.
-        file: Its path, for places.
 
     Raises:
         JsonSyntaxError: If it is anything else.

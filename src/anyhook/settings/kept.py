@@ -44,7 +44,6 @@ class KeptHook(Record, kw_only=False):
     """One hook that was taken out of a settings file.
 
     Attributes:
-        source: The settings file.
         record: The file that keeps the hook.
         entry: The hook as it is recorded.
         definition: Its definition, with this handler alone.
@@ -154,15 +153,7 @@ def _record_change(record: Path, entries: list[dict[str, Any]], why: str) -> Cha
 
 
 def take_out(agent: AgentSpec, text: str, handler: HandlerSpec) -> tuple[str, dict[str, Any]]:
-    """Take a hook out of the text of its settings file.
-
-    Args:
-        agent: The agent whose settings the file holds.
-        text: The file.
-        handler: The hook, with its place in the file.
-
-    Returns:
-        The new text, and the entry for `keep`.
+    """Take a hook out of its settings file; return the new text and an entry for `keep`.
 
     Raises:
         SettingsError: If the hook is no longer there.

@@ -25,13 +25,7 @@ MATCHER = "matcher"
 
 
 class WrittenHandler(Record, kw_only=False):
-    """A handler in a settings file.
-
-    Attributes:
-        path: Its place in the file.
-        written: The handler as it is written.
-        value: The handler in the usual layout.
-    """
+    """A handler in a settings file: its place, as it is written, and in the usual layout."""
 
     path: JsonPath
     written: dict[str, Any]
@@ -39,14 +33,9 @@ class WrittenHandler(Record, kw_only=False):
 
 
 class WrittenDefinition(Record, kw_only=False):
-    """An item in the list of an event.
+    """An item in the list of an event: its place, as it is written, and in the usual layout.
 
-    Attributes:
-        path: Its place in the file.
-        written: The item as it is written.
-        value: The definition in the usual layout.
-        handlers: Its handlers.
-        is_flat: Whether the item is a handler itself.
+    A flat one is a handler itself.
     """
 
     path: JsonPath
@@ -66,10 +55,7 @@ def iter_definitions(
 ) -> Iterator[WrittenDefinition]:
     """Yield the definitions of a settings file that have a list of handlers, or are a handler.
 
-    Args:
-        agent: The agent whose settings the file holds.
-        settings: The parsed file.
-        hooks_path: Keys to the hooks, where they are not at the agent's usual place.
+    The keys to the hooks are given where they are not at the agent's usual place.
     """
     path = hooks_path or agent.hooks_path
     events = dict_at(settings, path)
@@ -134,17 +120,14 @@ def usual_members(agent: AgentSpec, handler: Mapping[str, Any]) -> dict[str, Any
 
 def own_entries(agent: AgentSpec, definition: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return a definition of the usual layout as the items that the agent's list has for it."""
-    handlers = [_own_members(agent, handler) for handler in definition["hooks"]]
+    handlers: list[dict[str, Any]] = []
+    for handler in definition["hooks"]:
+        own: dict[str, Any] = {}
+        for name, value in handler.items():
+            names = agent.member_names.get(name, (name,))
+            own[names[0]] = value
+        handlers.append(own)
     if agent.entries[0] == DEFINITION:
         return [{**definition, "hooks": handlers}]
     shared = {name: value for name, value in definition.items() if name != "hooks"}
     return [{**shared, **handler} for handler in handlers]
-
-
-def _own_members(agent: AgentSpec, handler: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a handler with the agent's names of members, in the same order."""
-    own: dict[str, Any] = {}
-    for name, value in handler.items():
-        names = agent.member_names.get(name, (name,))
-        own[names[0]] = value
-    return own

@@ -26,11 +26,9 @@ MAX_TOTAL_SIZE = 4 * 1024 * 1024
 
 
 def limit_files(paths: Sequence[Path], directory: Path) -> tuple[list[Path], list[Diagnostic]]:
-    """Return the first files of a pattern, and a diagnostic if some are left out.
+    """Return the first files of a pattern that searches a directory.
 
-    Args:
-        paths: The files of the pattern, in order.
-        directory: The directory that the pattern searches.
+    There is a diagnostic if some are left out.
     """
     kept: list[Path] = []
     total_size = 0

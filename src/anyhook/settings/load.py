@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 
 class _CacheEntry(Record, kw_only=False):
-    """A file as it was last read.
-
-    Attributes:
-        stamp: Its stamp before it was read.
-        content: Its bytes, or why they could not be read.
-        file: The result.
-    """
+    """A file as it was last read: its stamp before that, its bytes or their problem, the result."""
 
     stamp: FileStamp
     content: bytes | Diagnostic | None
@@ -42,13 +36,8 @@ MAX_CACHE_ENTRIES = 2048
 def load_file(agent: AgentSpec, source: Source) -> LoadedFile:
     """Read a file; one with the same content as last time is not parsed again.
 
-    Args:
-        agent: The agent whose settings the file holds.
-        source: The file and its layer.
-
-    Returns:
-        Its hooks and switches; the same object as last time if nothing changed. Never raises
-        because of the content of a file.
+    The result is the same object as last time if nothing changed. Never raises because of the
+    content of a file.
     """
     key = (
         agent.name,
@@ -83,10 +72,6 @@ def keep_last_good(file: LoadedFile, before: LoadedFile | None) -> LoadedFile:
 
     Editors and agents rewrite files in place: a reader may see them empty or half-written. A file
     that is deleted has no hooks.
-
-    Args:
-        file: The file as it is now.
-        before: The file as it was before; `None` if it was not loaded.
     """
     if before is None or not before.exists or before.is_broken:
         return file

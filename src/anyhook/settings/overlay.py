@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError
 from anyhook.settings.edit import remove_member, set_member
+from anyhook.settings.edited_values import nest
 from anyhook.settings.jsonc import Document, SettingsSyntaxError, parse
 
 if TYPE_CHECKING:
@@ -49,12 +50,7 @@ def _rewrite(written: str, value: Any, *, is_ascii: bool) -> str:
     r"""Return the JSON text of a value in place of a former one.
 
     What is wrapped or unwrapped keeps its form: `ü` stays `ü`, `\u00fc` and `\/` stay escapes, and
-    the items of a list stay on their lines.
-
-    Args:
-        written: The JSON text of the former value.
-        value: The value.
-        is_ascii: Whether the file has no other characters; new ones are escapes then.
+    the items of a list stay on their lines. In a file of ASCII alone, new characters are escapes.
     """
     changed = None
     if isinstance(value, str) and written.startswith('"'):
@@ -119,10 +115,8 @@ def _replace_in_toml(document: SettingsDocument, changes: Mapping[JsonPath, Any]
 def lay_over(text: str, members: Mapping[str, Any], *, only_existing: bool = False) -> str:
     """Return the text of a settings file with other members.
 
-    Args:
-        text: The file; one that holds no object stays as it is.
-        members: The members; of objects on both sides only the inner members are set.
-        only_existing: Leave out members that the file does not have.
+    Of objects on both sides only the inner members are set. A text without an object stays as it
+    is.
     """
     for path, value in _leaves(members):
         try:
@@ -151,8 +145,6 @@ def _insert(document: Document, container: int, missing: JsonPath, value: Any) -
     """Return the text with a new first member of the object at an offset."""
     if document.plain[container] != "{":
         return document.text  # the file has another value there, which its agent complains about
-    for name in reversed(missing[1:]):
-        value = {name: value}
     comma = ", " if document.children(container) else ""
-    member = f"{json.dumps(missing[0])}: {json.dumps(value)}{comma}"
+    member = f"{json.dumps(missing[0])}: {json.dumps(nest(value, missing[1:]))}{comma}"
     return document.text[: container + 1] + member + document.text[container + 1 :]

@@ -28,16 +28,10 @@ def find_plugin_sources(
     files: Sequence[LoadedFile],
     objects: dict[Path, dict[str, Any]],
 ) -> SourceSearch:
-    """Find the hook files of the plugins that are installed and enabled.
+    """Find the hook files of the plugins that are installed and enabled by the settings files.
 
-    A plugin that the administrator enables belongs to the administrator's layer.
-
-    Args:
-        agent: The agent.
-        spec: Where plugins are recorded and what they look like.
-        location: The project, home, environment and platform.
-        files: The settings, which enable plugins.
-        objects: Manifests and records as they were last read; updated.
+    A plugin that the administrator enables belongs to the administrator's layer. The objects are
+    manifests and records as they were last read; they are updated.
     """
     search = SourceSearch(agent, location, objects)
     record = Path(spec.record.format(config=config_dir(agent, location)))
@@ -135,8 +129,7 @@ def _hook_files(
 ) -> Iterator[tuple[Path, tuple[str, ...] | None]]:
     """Yield the usual file of hooks, and the files that the manifest names or the manifest itself.
 
-    Yields:
-        The file, and the keys to its hooks where they are not at the usual place.
+    Keys to the hooks are yielded where they are not at the usual place.
     """
     usual = root / spec.hooks
     yield usual, None

@@ -47,8 +47,6 @@ class LoadedFile:
     """The validated content of one settings file.
 
     Attributes:
-        source: The file.
-        exists: Whether it exists.
         is_broken: Whether it exists and none of it could be used.
         definitions: Its hooks, in file order.
         enabled: Whether it switches all hooks on or off; `None` if it does not.
@@ -58,7 +56,6 @@ class LoadedFile:
         allowed_layers_at: Place of that switch.
         values: The whole file; empty if it is broken.
         redaction: Its settings for secrets in the environment.
-        diagnostics: Its problems.
     """
 
     source: Source
@@ -76,13 +73,7 @@ class LoadedFile:
 
 
 def read_document(agent: AgentSpec, source: Source, document: SettingsDocument) -> LoadedFile:
-    """Validate a parsed file.
-
-    Args:
-        agent: The agent whose settings the file holds.
-        source: The file and its layer.
-        document: Its content.
-    """
+    """Validate a parsed file."""
     return _FileReader(agent, source, document).read()
 
 
@@ -120,9 +111,15 @@ class _FileReader(Reporter):
             return LoadedFile(
                 self.source, exists=True, is_broken=True, diagnostics=tuple(self.diagnostics)
             )
-        self._check_additions()
+        # What reads the files of plugins is not known.
+        if self.source.file is not None and not self.source.is_foreign:
+            rejected = find_rejected(self.document, self.agent.rejected_json)
+            if rejected is not None:
+                # The hooks stay: a guard must not be lost in a program that reads them with
+                # anyhook.
+                message = rejected_message(self.agent, rejected)
+                self.diagnostics.append(diagnose("not-plain-json", message, rejected.place))
         self._check_required_members()
-        self._check_expected_members()
         self._check_members()
         self._check_misplaced()
         definitions = self._read_events()
@@ -150,18 +147,6 @@ class _FileReader(Reporter):
             diagnostics=tuple(self.diagnostics),
         )
 
-    def _check_additions(self) -> None:
-        """Report what the agent's own parser does not accept.
-
-        The hooks stay: a guard must not be lost in a program that reads them with anyhook.
-        """
-        if self.source.file is None or self.source.is_foreign:
-            return  # what reads the files of plugins is not known
-        rejected = find_rejected(self.document, self.agent.rejected_json)
-        if rejected is not None:
-            message = rejected_message(self.agent, rejected)
-            self.diagnostics.append(diagnose("not-plain-json", message, rejected.place))
-
     def _is_dropped(self) -> bool:
         """Return whether the agent drops the whole file because of its problems; report that."""
         fatal_codes = self.source.file.fatal_codes if self.source.file is not None else frozenset()
@@ -179,14 +164,25 @@ class _FileReader(Reporter):
         return bool(faults)
 
     def _check_members(self) -> None:
-        """Report members of the root that the file may not have."""
-        members = self.source.file.members if self.source.file is not None else None
-        if members is None:
+        """Report members of the root that the file may not have, or with a value that is wrong."""
+        file = self.source.file
+        if file is None:
             return
-        if "description" in members:
+        for name, expected in file.expected_members.items():
+            is_missing = name not in self.document.value
+            value = self.document.value.get(name)
+            remedy = f'write "{name}": {json.dumps(expected)}'
+            if is_missing and name in file.required_members:
+                self.report("required-member", f"{name!r} is missing; {remedy}", ())
+            elif not is_missing and (isinstance(value, bool) or value != expected):
+                problem = f"{self.agent.title} does not know this {name}; {remedy}"
+                self.report("required-member", problem, (name,))
+        if file.members is None:
+            return
+        if "description" in file.members:
             self.typed_member(self.document.value, "description", str, "a string", ())
-        known = " and ".join(map(repr, sorted(members)))
-        others = [key for key in self.document.value if key not in members]
+        known = " and ".join(map(repr, sorted(file.members)))
+        others = [key for key in self.document.value if key not in file.members]
         for key in others[:MAX_REPORTED_KEYS]:
             message = f"{key!r} is not allowed here; the file holds {known}"
             self.report("unknown-member", message, (key,))
@@ -200,19 +196,6 @@ class _FileReader(Reporter):
         """Report a problem, unless it is a thing of another agent that this one never reads."""
         if not (self.source.is_foreign and code in UNREAD_CODES):
             super().report(code, message, path, severity=severity)
-
-    def _check_expected_members(self) -> None:
-        """Report members at the root with a value that the agent does not accept."""
-        file = self.source.file
-        for name, expected in file.expected_members.items() if file is not None else ():
-            is_missing = name not in self.document.value
-            value = self.document.value.get(name)
-            remedy = f'write "{name}": {json.dumps(expected)}'
-            if is_missing and file is not None and name in file.required_members:
-                self.report("required-member", f"{name!r} is missing; {remedy}", ())
-            elif not is_missing and (isinstance(value, bool) or value != expected):
-                problem = f"{self.agent.title} does not know this {name}; {remedy}"
-                self.report("required-member", problem, (name,))
 
     def _check_required_members(self) -> None:
         """Report members that a file with hooks needs and lacks, or that have another value."""
@@ -234,15 +217,13 @@ class _FileReader(Reporter):
         for key, value in dict_at(self.document.value, parents).items():
             if key == name or not isinstance(value, list | dict):
                 continue
+            has_events = isinstance(value, dict) and not value.keys().isdisjoint(self.events)
             if key in self.events:
                 message = f"{key} stands beside {name!r} and is ignored; move it into {name!r}"
                 self.report("misplaced-hooks", message, (*parents, key))
-            elif self._holds_events(value) and closest(key, (name,)):
+            elif has_events and closest(key, (name,)):
                 message = f"{key!r} is ignored; did you mean {name!r}?"
                 self.report("misplaced-hooks", message, (*parents, key))
-
-    def _holds_events(self, value: object) -> bool:
-        return isinstance(value, dict) and not value.keys().isdisjoint(self.events)
 
     def _read_events(self) -> list[HookDefinition]:
         path = self.hooks_path
@@ -302,7 +283,11 @@ class _FileReader(Reporter):
         else:
             hooks = value.get("hooks")
             if DEFINITION not in agent.entries:
-                self._report_nested(path)
+                message = (
+                    f"{self.agent.title} has no lists of hooks inside the list of an event; "
+                    "write each hook there itself, with its matcher"
+                )
+                self.report("wrong-type", message, path)
                 return None
             self._check_definition_fields(agent, value, path)
             if not isinstance(hooks, list):
@@ -363,8 +348,7 @@ class _FileReader(Reporter):
     def _is_flawed(self, before: int) -> bool:
         """Return whether the agent leaves out a handler for what was reported since; report it.
 
-        Args:
-            before: Number of diagnostics before the handler was read.
+        There were `before` diagnostics before the handler was read.
         """
         if not self.agent.drops_flawed_entries:
             return False
@@ -391,13 +375,6 @@ class _FileReader(Reporter):
         for key in sorted((value.keys() & EXTRA_DEFINITION_FIELDS) - known):
             message = f"{self.agent.title} itself does not know {key!r}; anyhook does"
             self.report("anyhook-only", message, (*path, key))
-
-    def _report_nested(self, path: JsonPath) -> None:
-        message = (
-            f"{self.agent.title} has no lists of hooks inside the list of an event; "
-            "write each hook there itself, with its matcher"
-        )
-        self.report("wrong-type", message, path)
 
     def _report_no_hooks(self, value: dict[str, Any], path: JsonPath) -> None:
         if "hooks" in value:

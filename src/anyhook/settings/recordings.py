@@ -20,12 +20,7 @@ _EVENT_KEYS = frozenset(agent.event_key for agent in AGENTS.values())
 def read_payloads(text: str, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Read recorded payloads, also those that a recorder wraps (`{"stdin": "PAYLOAD", …}`).
 
-    Args:
-        text: The file.
-        name: Name of the file, for messages.
-
-    Yields:
-        `NAME:LINE` (or the number in a list), and the payload.
+    Yields `NAME:LINE` (or the number in a list), and the payload.
 
     Raises:
         EventError: If a payload is not a JSON object.

@@ -22,12 +22,7 @@ MAX_REPORTED_KEYS = 50
 
 
 class Reporter:
-    """Collects the diagnostics of one parsed settings file, each with its place.
-
-    Attributes:
-        document: The parsed file.
-        diagnostics: What was reported so far.
-    """
+    """Collects the diagnostics of one parsed settings file, each with its place."""
 
     def __init__(self, document: SettingsDocument) -> None:
         self.document = document
@@ -48,14 +43,7 @@ class Reporter:
         *,
         of_hooks: Collection[str] = (),
     ) -> None:
-        """Report the members of an object that do not belong there.
-
-        Args:
-            value: The object.
-            known: Names of the members that it may have.
-            path: Path of the object.
-            of_hooks: Names of members that belong to the hooks inside it.
-        """
+        """Report members of an object that do not belong there, or belong to the hooks in it."""
         unknown = sorted([key for key in value if key not in known])
         for key in unknown[:MAX_REPORTED_KEYS]:
             is_of_hook = key in of_hooks

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,6 @@ class Location:
 
     Attributes:
         project: Directory of the project.
-        home: Home directory of the user.
         environ: Environment of the host.
         platform: As `sys.platform`.
     """
@@ -67,11 +67,7 @@ class Location:
     ) -> Location:
         """Take from this process what is not given.
 
-        Args:
-            project: Directory of the project.
-            home: Home directory of the user.
-            environ: Environment of the host.
-            home_variable: Environment variable of an agent that names another home directory.
+        The environment variable `home_variable` of an agent names another home directory.
         """
         environ = os.environ if environ is None else environ
         if home is None and home_variable:
@@ -85,7 +81,6 @@ class Source:
     """A file that may hold hooks.
 
     Attributes:
-        layer: Its layer.
         path: The file; it need not exist.
         origin: Name of the extension or plugin that it belongs to.
         path_variables: Paths that commands in it may use like variables.
@@ -130,8 +125,6 @@ class SourceSearch:
     """A search for the files of an agent, and its results.
 
     Attributes:
-        agent: The agent.
-        location: The project, home, environment and platform.
         objects: Manifests and records as they were last read.
         sources: The files, whether they exist or not.
         diagnostics: Problems of extensions and plugins.
@@ -150,11 +143,9 @@ class SourceSearch:
         self.diagnostics.append(diagnose("extension-unreadable", message, Place(str(path))))
 
     def read_object(self, path: Path) -> dict[str, Any] | None:
-        """Read a JSON object.
+        """Read a JSON object; `None` if there is no such file, or it could never be read.
 
-        Returns:
-            The object; `None` if there is no such file, or it could never be read. A file that
-            cannot be read now keeps its former content, as it may be half-written.
+        A file that cannot be read now keeps its former content, as it may be half-written.
         """
         try:
             value = json.loads(read_user_file(path, SIZE_LIMIT).decode())
@@ -179,10 +170,7 @@ def find_sources(
 ) -> SourceSearch:
     """Find the files of every layer, in the order of a plan; plugins are not included.
 
-    Args:
-        agent: The agent.
-        location: The project, home, environment and platform.
-        objects: Manifests and records as they were last read; updated.
+    The objects are manifests and records as they were last read; they are updated.
     """
     search = SourceSearch(agent, location, {} if objects is None else objects)
     # A file that belongs to two layers counts for the one with more authority.
@@ -191,7 +179,10 @@ def find_sources(
     by_authority = sorted(places_found, key=lambda place: -agent.authority[place.file.layer])
     real_paths: set[str] = set()
     root = str(find_root(location.project)) if "root" in agent.hook_directories.values() else ""
+    working_directories = {"project": str(location.project), "root": root}
     for place in by_authority:
+        kind = agent.hook_directories.get(place.file.layer, "")
+        working_directories["file"] = str(place.path.parent)
         real_path = os.path.realpath(place.path)
         if real_path not in real_paths:
             real_paths.add(real_path)
@@ -199,7 +190,7 @@ def find_sources(
                 place.file.layer,
                 place.path,
                 file=place.file,
-                directory=_working_directory(agent, location, place, root),
+                directory=working_directories.get(kind, ""),
                 project=str(location.project),
                 owner=ROOT_USER if place.file.is_protected and not place.is_overridden else None,
             )
@@ -209,7 +200,7 @@ def find_sources(
             search.watched += list_directories(place.path)
     if isinstance(agent.packages, Extensions):
         _find_extensions(search, agent.packages)
-    search.sources.sort(key=lambda source: agent.layer_rank(source.layer))
+    search.sources.sort(key=lambda source: agent.layer_ranks[source.layer])
     return search
 
 
@@ -250,7 +241,6 @@ class _SettingsPlace(Record, kw_only=False):
 
     Attributes:
         file: Its entry in the agent's tables.
-        path: The file or pattern.
         is_overridden: Whether an environment variable names it.
         is_above: Whether it belongs to a directory above the project.
     """
@@ -266,9 +256,7 @@ def _settings_places(
 ) -> list[_SettingsPlace]:
     """List the settings files of every layer, whether they exist or not.
 
-    Args:
-        patterns: The places, of which some stand for many files.
-        diagnostics: Gets a diagnostic for each pattern with more files than are read.
+    There is a diagnostic for each pattern with more files than are read.
     """
     files: list[_SettingsPlace] = []
     for place in patterns:
@@ -308,9 +296,16 @@ def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[_SettingsP
         template = _template(file, location)
         if DIRECTORY in template:
             # The files of one directory come together: those of the same layer with the same mark.
-            group = _same_directories(agent, location, index)
+            group = [
+                position
+                for position, other in enumerate(agent.settings)
+                if other.layer is file.layer and DIRECTORY in _template(other, location)
+            ]
             done.update(group)
-            yield from _places_of_directories(agent, location, group)
+            for directory, position in product(directories_down_to(location.project), group):
+                other = agent.settings[position]
+                path = Path(_template(other, location).format(directory=directory))
+                yield _SettingsPlace(other, path, is_above=directory != location.project)
             continue
         if "{root}" in template and "root" not in fields:
             fields["root"] = str(find_root(location.project))
@@ -320,43 +315,8 @@ def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[_SettingsP
         yield _SettingsPlace(file, path, bool(override))
 
 
-def _working_directory(
-    agent: AgentSpec, location: Location, place: _SettingsPlace, root: str
-) -> str:
-    match agent.hook_directories.get(place.file.layer):
-        case "file":
-            return str(place.path.parent)
-        case "project":
-            return str(location.project)
-        case "root":
-            return root
-        case _:
-            return ""
-
-
 def _template(file: SettingsFile, location: Location) -> str:
     return file.paths.get(location.platform) or file.paths["*"]
-
-
-def _same_directories(agent: AgentSpec, location: Location, first: int) -> list[int]:
-    """Return the indexes of the files of a layer that every directory of the project can have."""
-    layer = agent.settings[first].layer
-    return [
-        index
-        for index, file in enumerate(agent.settings)
-        if file.layer is layer and DIRECTORY in _template(file, location)
-    ]
-
-
-def _places_of_directories(
-    agent: AgentSpec, location: Location, indexes: list[int]
-) -> Iterator[_SettingsPlace]:
-    """Yield the files of every directory from the repository down to the project."""
-    for directory in directories_down_to(location.project):
-        for index in indexes:
-            file = agent.settings[index]
-            path = Path(_template(file, location).format(directory=directory))
-            yield _SettingsPlace(file, path, is_above=directory != location.project)
 
 
 def _find_extensions(search: SourceSearch, spec: Extensions) -> None:

@@ -20,13 +20,7 @@ SHARED_OBJECTS = frozenset({"tools", "features"})
 
 
 class SwitchReader:
-    """Reads the switches of one settings file and reports their problems.
-
-    Args:
-        agent: The agent whose settings the file holds.
-        source: The file.
-        reporter: Has the parsed file, and collects the problems.
-    """
+    """Reads the switches of one settings file and reports their problems."""
 
     def __init__(self, agent: AgentSpec, source: Source, reporter: Reporter) -> None:
         self.agent = agent
@@ -117,21 +111,20 @@ class SwitchReader:
         allowed: frozenset[Layer] | None = None
         place = None
         for toggle, value in self._toggles("only"):
-            if not self._restricts_layers(toggle, value):
+            if toggle.value is not None:
+                is_listed = isinstance(value, list) and toggle.value in value
+                restricts = is_listed or (toggle.or_true and value is True)
+            else:
+                if not isinstance(value, bool):
+                    self._report_type(toggle.path, "true or false; read as true")
+                restricts = value is not False
+            if not restricts:
                 continue
             before = allowed
             allowed = toggle.keeps if allowed is None else allowed & toggle.keeps
             if allowed != before:
                 place = self.reporter.document.place(toggle.path)
         return allowed, place
-
-    def _restricts_layers(self, toggle: HookToggle, value: object) -> bool:
-        if toggle.value is not None:
-            is_listed = isinstance(value, list) and toggle.value in value
-            return is_listed or (toggle.or_true and value is True)
-        if not isinstance(value, bool):
-            self._report_type(toggle.path, "true or false; read as true")
-        return value is not False
 
     # -- redaction
 

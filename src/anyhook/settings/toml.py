@@ -63,7 +63,6 @@ class TomlSection:
     """A header with the members below it.
 
     Attributes:
-        path: Path of the table.
         start: Offset of the header.
         end: Offset after the last member; after the header if it has none.
     """
@@ -117,10 +116,6 @@ class TomlDocument(SourceText):
 
 def parse_toml(text: str, file: str = "<text>") -> TomlDocument:
     """Parse TOML.
-
-    Args:
-        text: The text.
-        file: Its path, for places.
 
     Raises:
         TomlSyntaxError: If it is anything else.
@@ -199,7 +194,9 @@ class _Scanner:
         self.at += 2 if is_item else 1
         path: JsonPath = ()
         for key in keys[:-1]:
-            path = self._last_item((*path, key))
+            path = (*path, key)
+            if path in self.lengths:  # of a list of tables, the last one
+                path = (*path, self.lengths[path] - 1)
         path = (*path, keys[-1])
         if is_item:
             index = self.lengths.get(path, 0)
@@ -210,11 +207,6 @@ class _Scanner:
         self.sections.append(TomlSection(path, start, self.at))
         self._extend(path)
         return path
-
-    def _last_item(self, path: JsonPath) -> JsonPath:
-        """Return the path of the last table of a list; the path itself if it is no such list."""
-        length = self.lengths.get(path)
-        return path if length is None else (*path, length - 1)
 
     def _extend(self, path: JsonPath) -> None:
         """Let the section, and the tables that contain it, end after what was scanned last."""
@@ -236,7 +228,10 @@ class _Scanner:
             if match is None:
                 return keys
             self.at = match.end()
-            keys.append(match[0] if bare else _unquote(match[0]))
+            if bare:
+                keys.append(match[0])
+            else:
+                keys += tomllib.loads(f"{match[0]} = 0")
             self._skip(_SPACES)
             if not self.text.startswith(".", self.at):
                 return keys
@@ -256,39 +251,27 @@ class _Scanner:
         # Set before the values inside, so that the order is that of the text.
         span = self.spans[path] = TomlSpan(key, start, start)
         if opening == "[":
-            self._scan_items(path)
+            self.at += 1
+            index = 0
+            self._skip(_BLANK)
+            while not self.text.startswith("]", self.at):
+                self._scan_value((*path, index), self.at)
+                index += 1
+                self._skip_comma()
+            self.at += 1
         elif opening == "{":
-            self._scan_members(path)
+            self.at += 1
+            self._skip(_BLANK)
+            while not self.text.startswith("}", self.at):
+                self._scan_member(path)
+                self._skip_comma()
+            self.at += 1
         else:
             self._skip(_STRING if opening in ('"', "'") else _SCALAR)
         span.end = self.at = start + len(self.text[start : self.at].rstrip())
-
-    def _scan_items(self, path: JsonPath) -> None:
-        self.at += 1
-        index = 0
-        self._skip(_BLANK)
-        while not self.text.startswith("]", self.at):
-            self._scan_value((*path, index), self.at)
-            index += 1
-            self._skip_comma()
-        self.at += 1
-
-    def _scan_members(self, path: JsonPath) -> None:
-        self.at += 1
-        self._skip(_BLANK)
-        while not self.text.startswith("}", self.at):
-            self._scan_member(path)
-            self._skip_comma()
-        self.at += 1
 
     def _skip_comma(self) -> None:
         self._skip(_BLANK)
         if self.text.startswith(",", self.at):
             self.at += 1
             self._skip(_BLANK)
-
-
-def _unquote(key: str) -> str:
-    """Return the key that a quoted key is."""
-    (name,) = tomllib.loads(f"{key} = 0")
-    return str(name)

@@ -224,9 +224,11 @@ def _insert_tables(document: TomlDocument, path: JsonPath, values: Sequence[dict
     # A nested list must follow its table, before the next table of that list begins.
     anchors = (path, path[:-1]) if any(isinstance(step, int) for step in path) else (path,)
     for anchor in anchors:
-        span = document.spans.get(anchor)
-        if span is not None:
-            at = _end_of_line(text, _end_of_tables(document, anchor))
+        if anchor in document.spans:
+            # After the last member of the table, or of the list of tables.
+            spans = document.spans.items()
+            end = max(span.end for key, span in spans if key[: len(anchor)] == anchor)
+            at = _end_of_line(text, end)
             break
     before, after = text[:at], text[at:]
     separator = newline if before and not before.endswith("\n") else ""
@@ -236,11 +238,6 @@ def _insert_tables(document: TomlDocument, path: JsonPath, values: Sequence[dict
     if after and not after.startswith(("\n", "\r")):
         block += newline
     return before + separator + block + after
-
-
-def _end_of_tables(document: TomlDocument, path: JsonPath) -> int:
-    """Return the offset after the last member of a table or of a list of tables."""
-    return max(span.end for key, span in document.spans.items() if key[: len(path)] == path)
 
 
 def _table_lines(keys: list[str], value: dict[str, Any]) -> list[str]:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.diagnostics import Place
-    from anyhook.settings.formats import SettingsDocument
     from anyhook.settings.jsonc import JsonPath
 
 FOREIGN_SHELLS = frozenset({"powershell", "pwsh"})
@@ -67,13 +66,8 @@ def wrap_commands(
 ) -> str:
     """Return the text of a settings file with wrapped commands.
 
-    Args:
-        agent: The agent whose settings the file holds.
-        text: The text; one that cannot be parsed stays as it is.
-        file: Path of the file.
-        hooks_path: Keys to the hooks.
-        wrapper: Returns the wrapper of the hook at a path; `None` to leave it alone.
-        rewrite: Changes the texts of a command.
+    A text that cannot be parsed stays as it is. `wrapper` returns the wrapper of the hook at a
+    path, or `None` to leave it alone; `rewrite` changes the texts of a command.
     """
     try:
         document = parse_settings(text, file)
@@ -89,7 +83,15 @@ def wrap_commands(
             changes[*path, key] = value
             if isinstance(value, str):
                 identifiers.setdefault(handler[key], []).append(value)
-    changes |= _with_identifiers(agent, document, identifiers)
+    # Lists of disabled hooks name the commands as they are now, too.
+    for toggle in agent.hook_toggles:
+        items = list_at(document.value, toggle.path)
+        if toggle.kind != "disabled" or not any(str(item) in identifiers for item in items):
+            continue
+        named: list[Any] = []
+        for item in items:
+            named += [item, *identifiers.get(str(item), ())]
+        changes[toggle.path] = named
     return replace_values(document, changes)
 
 
@@ -114,41 +116,16 @@ def line_keys(agent: AgentSpec, handler: Mapping[str, Any]) -> list[str]:
     if handler.get("shell") in FOREIGN_SHELLS:
         return []
     names = agent.member_names.get("command", ("command",))
-    lines = [key for key in names if key not in FOREIGN_SHELLS]
-    return [key for key in lines if _is_line(handler.get(key))]
-
-
-def _is_line(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _with_identifiers(
-    agent: AgentSpec, document: SettingsDocument, identifiers: Mapping[str, list[str]]
-) -> dict[JsonPath, Any]:
-    """Let lists of disabled hooks name the commands as they are now."""
-    changes: dict[JsonPath, Any] = {}
-    for toggle in agent.hook_toggles:
-        items = list_at(document.value, toggle.path)
-        if toggle.kind != "disabled" or not any(str(item) in identifiers for item in items):
-            continue
-        named: list[Any] = []
-        for item in items:
-            named += [item, *identifiers.get(str(item), ())]
-        changes[toggle.path] = named
-    return changes
+    lines = {key: handler.get(key) for key in names if key not in FOREIGN_SHELLS}
+    return [key for key, line in lines.items() if isinstance(line, str) and line.strip()]
 
 
 def unwrap_commands(
     agent: AgentSpec, text: str, file: str, hooks_path: tuple[str, ...], sinks: frozenset[str]
 ) -> str:
-    """Return the text of a settings file whose commands are not recorded any more.
+    """Return the text of a settings file whose commands are not recorded any more in some sinks.
 
-    Args:
-        agent: The agent whose settings the file holds.
-        text: The text; one that cannot be parsed stays as it is.
-        file: Path of the file.
-        hooks_path: Keys to the hooks.
-        sinks: The sinks whose recorders are removed.
+    A text that cannot be parsed stays as it is.
     """
     try:
         document = parse_settings(text, file)
@@ -183,12 +160,7 @@ def change_commands(
 ) -> str:
     """Return the text of a settings file with other commands.
 
-    Args:
-        agent: The agent whose settings the file holds.
-        text: The text.
-        file: Path of the file.
-        hooks_path: Keys to the hooks.
-        new_members: Returns the members of a hook at a place that change.
+    `new_members` returns the members of a hook at a place that change.
 
     Raises:
         SettingsError: If the file has not the format of its name.
@@ -206,12 +178,7 @@ def change_commands(
 
 
 def read_tapped(handler: Mapping[str, Any], key: str = "command") -> TappedCommand | None:
-    """Return the command of a hook that is recorded; `None` if it is not.
-
-    Args:
-        handler: The hook as its settings file holds it.
-        key: The member with the command line.
-    """
+    """Return the command of a hook that is recorded; `None` if it is not."""
     line, arguments = handler.get(key), handler.get("args")
     if not isinstance(line, str):
         return None

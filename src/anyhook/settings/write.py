@@ -45,15 +45,10 @@ def write_atomically(
 ) -> Path | None:
     """Replace a file's content in one step, keeping its mode and following links.
 
-    Args:
-        path: The file; its directory is created if it is missing.
-        text: The new content, written as UTF-8; `None` removes the file.
-        expected: The present content, or `None` if the file must not exist yet.
-        backup: Keep the present content in a file next to it (`NAME.bak`, `NAME.bak1`, …).
-        is_private: Let only the user read the file, and its directory if that is created.
-
-    Returns:
-        The backup; `None` if there is none.
+    A missing directory is created. The text `None` removes the file, and the expected content
+    `None` stands for a file that does not exist yet. A backup keeps the present content in a file
+    next to it (`NAME.bak`, `NAME.bak1`, …), whose path is returned. A private file, and its
+    directory if that is created, only the user can read.
 
     Raises:
         SettingsError: If the file has another content by now, another process of anyhook or an
@@ -108,10 +103,9 @@ def _replace_with_backup(path: Path, before: bytes, after: bytes) -> Path:
 
 
 def _back_up(path: Path, content: bytes) -> tuple[Path, bool]:
-    """Copy a file to an unused name next to it.
+    """Copy a file to an unused name next to it; return whether the copy is new, too.
 
-    Returns:
-        The copy, and whether it is new: an older one with the same content is used again.
+    An older copy with the same content is used again.
     """
     status = path.stat()
     temporary = temporary_beside(path)

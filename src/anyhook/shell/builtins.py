@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anyhook.shell.expansions import LITERAL, VAGUE, Value
+from anyhook.shell.paths import join_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anyhook.shell.reader import ExpandedCall, Reader
+    from anyhook.shell.scope import Scope
 
 PIPED_FILE = "/dev/fd/63"
 """What `<(…)` becomes."""
@@ -17,6 +19,18 @@ OPEN_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"})
 _DECLARES = frozenset({"export", "declare", "local", "typeset", "readonly"})
 _SETS_UNKNOWN = frozenset("read let unset getopts mapfile readarray printf vared integer".split())
 _OPTIONS_OF_CD = frozenset({"--", "-L", "-P", "-e"})
+
+
+def change_directory(scope: Scope, target: Value | None) -> None:
+    """Follow a `cd`; `None` goes home."""
+    if target is None:
+        scope.directory = scope.home if scope.home is not None else "~"
+    elif target.kind != LITERAL or target.text == "-" or scope.directory is None:
+        is_absolute = target.kind == LITERAL and target.text[:1] == "/"
+        scope.directory = join_path("", target.text) if is_absolute else None
+    else:
+        scope.directory = join_path(scope.directory, target.text)
+    scope.other_directories = ()
 
 
 def _run_eval(reader: Reader, call: ExpandedCall) -> None:
@@ -66,13 +80,13 @@ def _run_alias(reader: Reader, call: ExpandedCall) -> None:
             reader.read_value(value._replace(text=text), scope, (*call.wrappers, own))
 
 
-def _change_directory(reader: Reader, call: ExpandedCall) -> None:
+def _run_cd(reader: Reader, call: ExpandedCall) -> None:
     """Follow `cd`, `pushd` and `popd`."""
     reader.add(call)
     operands = [value for value in call.values[1:] if value.text not in _OPTIONS_OF_CD]
     if call.name in {"popd", "pushd"} and not operands:
         operands = [Value("-")]
-    call.scope.change_directory(operands[0] if operands else None)
+    change_directory(call.scope, operands[0] if operands else None)
 
 
 def _declare(reader: Reader, call: ExpandedCall) -> None:
@@ -115,7 +129,7 @@ BUILTIN_HANDLERS: dict[str, Callable[[Reader, ExpandedCall], None]] = {
     ".": _run_source,
     "trap": _run_trap,
     "alias": _run_alias,
-    **dict.fromkeys(("cd", "chdir", "pushd", "popd"), _change_directory),
+    **dict.fromkeys(("cd", "chdir", "pushd", "popd"), _run_cd),
     **dict.fromkeys(_DECLARES, _declare),
     **dict.fromkeys(_SETS_UNKNOWN, _forget),
     **dict.fromkeys(("set", "shift"), _set),

@@ -47,17 +47,12 @@ _AWK_PIPE = expression(r'\|&?\s*"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|&?\s
 
 
 class Calls(NamedTuple):
-    """What code runs.
-
-    Attributes:
-        texts: Command lines.
-        words: Commands as lists of words.
-        is_certain: Whether it runs nothing else, as far as its text shows.
-    """
+    """What code runs: command lines, and commands as lists of words."""
 
     texts: list[str]
     words: list[list[str]]
     is_certain: bool
+    """Whether it runs nothing else, as far as its text shows."""
 
 
 def find_calls(code: str) -> Calls:

@@ -138,9 +138,7 @@ ALWAYS_RECURSIVE = frozenset(
 def row_of(subject: Subject, program: str) -> str:
     """Return the row of a command, as its options change it; empty if it has none.
 
-    Args:
-        subject: The command.
-        program: Its program, by the one name that the rows use.
+    `program` is the one name that the rows use.
     """
     row = ROWS.get(program, "W.." if program.startswith("mkfs.") else "")
     change = _CHANGES.get(program)
@@ -177,10 +175,6 @@ def _change_tar(subject: Subject, _row: str) -> str:
     return f"{operands} --file=W --files-from=R --exclude-from=R"
 
 
-def _change_code(subject: Subject, _row: str) -> str:
-    return "_.." if subject.has("-c", "-e", "-E", "-m", "-r", "--eval") else "R"
-
-
 def _change_git(subject: Subject, _row: str) -> str:
     operands = subject.read.operands
     subcommand = operands[0].text if operands else ""
@@ -204,7 +198,10 @@ _CHANGES: dict[str, Callable[[Subject, str], str]] = {
     "sed": _change_sed,
     "tar": _change_tar,
     "yq": _change_yq,
-    **dict.fromkeys(("python", "perl", "ruby", "node", "php", "lua"), _change_code),
+    **dict.fromkeys(
+        ("python", "perl", "ruby", "node", "php", "lua"),
+        lambda subject, _row: "_.." if subject.has("-c", "-e", "-E", "-m", "-r", "--eval") else "R",
+    ),
     "zip": lambda subject, row: "W D.." if subject.has("--move") else row,
     **dict.fromkeys(
         ("gzip", "gunzip"),

@@ -45,6 +45,8 @@ def find_effects(subject: Subject) -> Iterator[Effect]:
     further = _FURTHER.get(program)
     if further is not None:
         yield from further(finder)
+    else:
+        yield from _by_options(finder, program)
 
 
 class _Finder:
@@ -131,7 +133,14 @@ class _Finder:
         for value, letter in _assign(letters, operands):
             yield from self._operand(letter, value, recursive)
         if program in _INTO_DIRECTORY and len(operands) > 1:
-            yield from self._into_directory(operands[:-1], operands[-1])
+            # The last operand may be a directory.
+            *sources, target = operands
+            is_likely = len(sources) == 1 and target.text[-1:] != "/"
+            for source in sources:
+                name = source.text.rstrip("/").rpartition("/")[2]
+                if name not in {"", ".", ".."}:
+                    value = Value(target.text, max(source.kind, target.kind))
+                    yield from self.path("writes", value, inside=name, is_likely=is_likely)
         for word in words:
             option, separator, letter = word.rpartition("=")
             if separator:
@@ -157,26 +166,13 @@ class _Finder:
             if file and (not name or name.endswith("=")):
                 yield from self.path("reads", value._replace(text=file.partition(";")[0]))
         elif letter in {"S", "T"}:
-            yield from self._remote(value, "reads" if letter == "S" else "writes", recursive)
-
-    def _remote(self, value: Value, kind: str, recursive: bool | None) -> Iterator[Effect]:
-        if _is_remote(value.text):
-            yield from self.host(value)
-            return
-        if kind == "writes" and self.subject.has("--dry-run"):
-            return
-        yield from self.path(kind, value, is_recursive=recursive)
-        if kind == "writes":
-            yield from self.path(kind, value, is_recursive=True, is_likely=True)
-
-    def _into_directory(self, sources: Sequence[Value], target: Value) -> Iterator[Effect]:
-        """Yield what is written if the last operand is a directory."""
-        for source in sources:
-            name = source.text.rstrip("/").rpartition("/")[2]
-            if name not in {"", ".", ".."}:
-                value = Value(target.text, max(source.kind, target.kind))
-                is_likely = len(sources) == 1 and target.text[-1:] != "/"
-                yield from self.path("writes", value, inside=name, is_likely=is_likely)
+            if _is_remote(value.text):
+                yield from self.host(value)
+            elif letter == "S":
+                yield from self.path("reads", value, is_recursive=recursive)
+            elif not self.subject.has("--dry-run"):
+                yield from self.path("writes", value, is_recursive=recursive)
+                yield from self.path("writes", value, is_recursive=True, is_likely=True)
 
     def enter(self, value: Value) -> None:
         """Go to a directory that an option names."""
@@ -188,11 +184,6 @@ class _Finder:
 
 
 # --- effects that no row describes ---------------------------------------------------------------
-
-
-def _dd(finder: _Finder) -> Iterator[Effect]:
-    """Yield what `dd $@` may write."""
-    yield from finder.paths("writes", [word for word in finder.read.operands if word.kind == VAGUE])
 
 
 def _find(finder: _Finder) -> Iterator[Effect]:
@@ -249,16 +240,6 @@ def _git(finder: _Finder) -> Iterator[Effect]:
             yield from finder.host(value)
 
 
-def _curl(finder: _Finder) -> Iterator[Effect]:
-    if finder.subject.has("--remote-name", "--remote-name-all"):
-        yield from _downloads(finder, finder.subject.values("--output-dir"))
-
-
-def _wget(finder: _Finder) -> Iterator[Effect]:
-    if not finder.subject.has("--output-document", "--spider"):
-        yield from _downloads(finder, finder.subject.values("--directory-prefix"))
-
-
 def _downloads(finder: _Finder, directories: Sequence[Value]) -> Iterator[Effect]:
     directory = directories[-1] if directories else _HERE
     for value in finder.read.operands:
@@ -281,27 +262,6 @@ def _rsync(finder: _Finder) -> Iterator[Effect]:
         yield from finder.paths("deletes", operands[:-1], is_recursive=True)
 
 
-def _shred(finder: _Finder) -> Iterator[Effect]:
-    if finder.subject.has("--remove", "-u"):
-        yield from finder.paths("deletes", finder.read.operands)
-
-
-def _gzip(finder: _Finder) -> Iterator[Effect]:
-    if not finder.subject.has("--keep", "--stdout", "--list", "--test"):
-        recursive = finder.is_recursive("gzip")
-        yield from finder.paths("deletes", finder.read.operands, is_recursive=recursive)
-
-
-def _tar(finder: _Finder) -> Iterator[Effect]:
-    if finder.subject.has("--extract"):
-        yield from _unpack(finder, finder.subject.values("--directory"))
-
-
-def _unzip(finder: _Finder) -> Iterator[Effect]:
-    if not finder.subject.has("-l", "-t", "-p", "-Z"):
-        yield from _unpack(finder, finder.subject.values("-d"))
-
-
 def _unpack(finder: _Finder, directories: Sequence[Value]) -> Iterator[Effect]:
     targets = directories or [_HERE]
     yield from finder.paths("writes", targets, is_recursive=True, is_likely=True)
@@ -311,12 +271,6 @@ def _sed(finder: _Finder) -> Iterator[Effect]:
     for script in finder.subject.values("--expression") or finder.read.operands[:1]:
         names = [Value(name.strip()) for name in _SED_WRITES.findall(script.text)]
         yield from finder.paths("writes", names)
-
-
-def _search(finder: _Finder) -> Iterator[Effect]:
-    program = canonical_program(finder.subject.program)
-    if finder.is_recursive(program) and len(finder.read.operands) < 2:
-        yield from finder.path("reads", _HERE, is_recursive=True)
 
 
 def _code(finder: _Finder) -> Iterator[Effect]:
@@ -332,20 +286,34 @@ def _code(finder: _Finder) -> Iterator[Effect]:
                 yield from finder.path(kind, value, is_recursive=kind == "deletes")
 
 
+def _by_options(finder: _Finder, program: str) -> Iterator[Effect]:
+    """Yield what programs do as some of their options say."""
+    subject, operands = finder.subject, finder.read.operands
+    match program:
+        case "dd":  # `dd $@`
+            yield from finder.paths("writes", [word for word in operands if word.kind == VAGUE])
+        case "shred" if subject.has("--remove", "-u"):
+            yield from finder.paths("deletes", operands)
+        case "gzip" | "gunzip" if not subject.has("--keep", "--stdout", "--list", "--test"):
+            recursive = finder.is_recursive("gzip")
+            yield from finder.paths("deletes", operands, is_recursive=recursive)
+        case "curl" if subject.has("--remote-name", "--remote-name-all"):
+            yield from _downloads(finder, subject.values("--output-dir"))
+        case "wget" if not subject.has("--output-document", "--spider"):
+            yield from _downloads(finder, subject.values("--directory-prefix"))
+        case "tar" if subject.has("--extract"):
+            yield from _unpack(finder, subject.values("--directory"))
+        case "unzip" if not subject.has("-l", "-t", "-p", "-Z"):
+            yield from _unpack(finder, subject.values("-d"))
+        case "grep" | "rg" | "ag" | "ack" if finder.is_recursive(program) and len(operands) < 2:
+            yield from finder.path("reads", _HERE, is_recursive=True)
+
+
 _FURTHER: dict[str, Callable[[_Finder], Iterator[Effect]]] = {
-    "dd": _dd,
     "find": _find,
     "git": _git,
-    "curl": _curl,
-    "wget": _wget,
     "rsync": _rsync,
-    "shred": _shred,
-    "gzip": _gzip,
-    "gunzip": _gzip,
-    "tar": _tar,
-    "unzip": _unzip,
     "sed": _sed,
-    **dict.fromkeys(("grep", "rg", "ag", "ack"), _search),
     **dict.fromkeys(("python", "perl", "ruby", "node", "php", "lua"), _code),
 }
 """Program to the function that yields what its row cannot say."""

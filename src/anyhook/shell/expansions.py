@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from anyhook.expressions import expression
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from anyhook.shell.parser import Word
+    from anyhook.shell.scope import Scope
 
 LITERAL, PATTERN, VAGUE = 0, 1, 2
 """Kinds of values: a text, a pattern that the shell replaces by names of files, and unknown."""
@@ -29,17 +30,14 @@ _MAX_BRACES = 12
 
 
 class Value(NamedTuple):
-    """A word of a command after the expansions.
-
-    Attributes:
-        text: The word; an expansion that is not known as it is written.
-        kind: `LITERAL`, `PATTERN` or `VAGUE`.
-        may_split: Whether it may become several words or none.
-    """
+    """A word of a command after the expansions."""
 
     text: str
+    """The word; an expansion that is not known as it is written."""
     kind: int = LITERAL
+    """`LITERAL`, `PATTERN` or `VAGUE`."""
     may_split: bool = False
+    """Whether it may become several words or none."""
 
 
 _PLAIN, _QUOTED, _KNOWN, _UNKNOWN, _UNKNOWN_SPLIT = range(5)
@@ -86,21 +84,13 @@ def _ansi_character(match: re.Match[str]) -> str:
     return chr(code) if code < 0x110000 else ""
 
 
-def expand(
-    word: Word, variables: Mapping[str, str | None], home: str | None, directory: str | None
-) -> list[Value]:
-    """Return what a word of a command becomes.
-
-    Args:
-        word: The word.
-        variables: Values of variables; `None` for one that the line changes in an unknown way.
-        home: Directory that `~` stands for; `None` leaves `~`.
-        directory: The working directory, or `None`.
-    """
+def expand(word: Word, scope: Scope) -> list[Value]:
+    """Return what a word of a command becomes."""
+    home = scope.home
     source = word.source
     if not word.is_vague:
         return [_with_home(Value(word.text), source, home)]
-    parts = list(_parts(word, variables, home, directory))
+    parts = list(_parts(word, scope))
     if "{" in source:
         alternatives = _expand_braces(parts)
         if alternatives is None:
@@ -116,32 +106,27 @@ def expand(
     return values
 
 
-def expand_assignment(
-    word: Word, variables: Mapping[str, str | None], home: str | None, directory: str | None
-) -> tuple[str, str | None]:
+def expand_assignment(word: Word, scope: Scope) -> tuple[str, str | None]:
     """Return the name that an assignment sets and its value; `None` if it is not known."""
     source = word.source
     name, _, _ = source.partition("=")
     start = len(name) + 1
     if name.endswith(("+", "]")) or source[start : start + 1] == "(":
         return name.rstrip("+").partition("[")[0], None
-    parts = _parts(word, variables, home, directory, start)
     text = ""
-    for part, kind in parts:
+    for part, kind in _parts(word, scope, start):
         if kind >= _UNKNOWN:
             return name, None
         text += part
     if len(text) > _MAX_LENGTH:
         return name, None
-    return name, _expand_home(text, home) if source[start : start + 1] == "~" else text
+    return name, _expand_home(text, scope.home) if source[start : start + 1] == "~" else text
 
 
-def expand_text(
-    word: Word, variables: Mapping[str, str | None], home: str | None, directory: str | None
-) -> str | None:
+def expand_text(word: Word, scope: Scope) -> str | None:
     """Return the text of a word that is not split, such as a here-string; `None` if unknown."""
     text = ""
-    for part, kind in _parts(word, variables, home, directory):
+    for part, kind in _parts(word, scope):
         if kind >= _UNKNOWN:
             return None
         text += part
@@ -151,10 +136,8 @@ def expand_text(
 def _with_home(value: Value, plain: str, home: str | None) -> Value:
     """Return a word with the directory that `~` in front of it stands for.
 
-    Args:
-        value: The word.
-        plain: How it begins, as far as that is not quoted.
-        home: The directory of the user; that of another one (`~root`) is not known.
+    `plain` is how it begins, as far as that is not quoted. The home of another user (`~root`) is
+    not known.
     """
     if _OTHER_HOME.match(plain):
         return value._replace(kind=VAGUE)
@@ -166,13 +149,7 @@ def _expand_home(text: str, home: str | None) -> str:
     return home + text[1:] if is_own and home is not None else text
 
 
-def _parts(
-    word: Word,
-    variables: Mapping[str, str | None],
-    home: str | None,
-    directory: str | None,
-    start: int = 0,
-) -> Iterator[Part]:
+def _parts(word: Word, scope: Scope, start: int = 0) -> Iterator[Part]:
     """Yield the parts of a word."""
     source = word.source
     position = start
@@ -198,21 +175,21 @@ def _parts(
                 yield piece[kind or "plain"], _QUOTED
         position = max(position, end)
         if first < end:
-            yield from _expansion(source[first:end], is_quoted, variables, home, directory)
+            yield from _expansion(source[first:end], is_quoted, scope)
 
 
-def _expansion(
-    source: str,
-    is_quoted: bool,
-    variables: Mapping[str, str | None],
-    home: str | None,
-    directory: str | None,
-) -> Iterator[Part]:
+def _expansion(source: str, is_quoted: bool, scope: Scope) -> Iterator[Part]:
+    variables, home, directory = scope.variables, scope.home, scope.directory
     variable = _VARIABLE.fullmatch(source)
     text: str | None = None
     if variable:
         name = variable["bare"] or variable["braced"]
-        text = _value_of(name, variables, home, directory)
+        defaults = {
+            "HOME": "~" if home is None else home,
+            "PWD": directory or None,
+            "IFS": SEPARATORS,
+        }
+        text = variables[name] if name in variables else defaults.get(name)
         if not is_quoted and variables.get("IFS", SEPARATORS) != SEPARATORS:
             text = None
         if name == "@":
@@ -229,23 +206,6 @@ def _expansion(
         yield source, _UNKNOWN if is_quoted else _UNKNOWN_SPLIT
     else:
         yield text, _QUOTED if is_quoted else _KNOWN
-
-
-def _value_of(
-    name: str, variables: Mapping[str, str | None], home: str | None, directory: str | None
-) -> str | None:
-    """Return the value of a variable, if it is known."""
-    if name in variables:
-        return variables[name]
-    match name:
-        case "HOME":
-            return home if home is not None else "~"
-        case "PWD":
-            return directory or None
-        case "IFS":
-            return SEPARATORS
-        case _:
-            return None
 
 
 def _printed_text(source: str, directory: str | None) -> str | None:

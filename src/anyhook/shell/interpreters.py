@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from anyhook.shell.command import Command
     from anyhook.shell.reader import ExpandedCall, Reader
-    from anyhook.shell.scope import Scope
 
 _OWN_SYNTAX = frozenset("fish csh tcsh pwsh powershell nu elvish xonsh posh cmd".split())
 """Shells whose texts the parser does not read."""
@@ -56,7 +55,14 @@ def _run_shell(reader: Reader, call: ExpandedCall) -> None:
             reader.add_uncertain(source, call.scope, wrappers)
     elif arguments.has_text and operands and not arguments.is_vague:
         inner = call.scope.copy()
-        _set_positional(inner, operands[1:])
+        # The words behind the text are `$0`, `$1` and so on.
+        for index, value in enumerate(operands[1 : _MAX_POSITIONAL + 1]):
+            inner.variables[str(index)] = value.text if value.kind != VAGUE else None
+        rest = operands[2:]
+        is_known = all(value.kind != VAGUE and " " not in value.text for value in rest)
+        for name in "@*":
+            joined = " ".join([value.text for value in rest])
+            inner.variables[name] = joined if is_known else None
         reader.read_value(operands[0], inner, wrappers)
     elif arguments.is_vague or script == PIPED_FILE:
         reader.add_uncertain(call.source, call.scope, wrappers)
@@ -100,16 +106,6 @@ class _ShellArguments:
         self.operands = values[index:]
         prints = not _PRINTS.isdisjoint([value.text for value in values[1:]])
         self.reads_input = (reads_input or not self.operands) and not prints
-
-
-def _set_positional(scope: Scope, values: Sequence[Value]) -> None:
-    """Set `$0`, `$1` and so on to the words behind the text of `sh -c`."""
-    for index, value in enumerate(values[:_MAX_POSITIONAL]):
-        scope.variables[str(index)] = value.text if value.kind != VAGUE else None
-    rest = values[1:]
-    is_known = all(value.kind != VAGUE and " " not in value.text for value in rest)
-    for name in "@*":
-        scope.variables[name] = " ".join([value.text for value in rest]) if is_known else None
 
 
 def _run_interpreter(reader: Reader, call: ExpandedCall) -> None:

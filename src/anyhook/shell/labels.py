@@ -55,9 +55,12 @@ def words_label(words: Sequence[str]) -> str:
     That is the base name of the first script that it names, or the module that an interpreter runs,
     or else its program.
     """
-    inner = _inner_label(words)
-    if inner is not None:
-        return inner
+    if "shim" in words[:3] and "--" in words:
+        inner = words[words.index("--") + 1 :]
+        # A single word is a command line of its own.
+        return command_label(inner[0]) if len(inner) == 1 else words_label(inner)
+    if len(words) == 3 and base_name(words[0]) in SHELLS and words[1] == "-c":
+        return command_label(words[2])
     for word in words:
         if word.lower().endswith(SCRIPT_SUFFIXES) and not word.startswith("-"):
             return base_name(word)
@@ -69,17 +72,6 @@ def words_label(words: Sequence[str]) -> str:
 
 def _first_name(words: Sequence[str]) -> str:
     return base_name(words[0]) if words else ""
-
-
-def _inner_label(words: Sequence[str]) -> str | None:
-    """Return the label of the command that `anyhook shim` or a shell runs."""
-    if "shim" in words[:3] and "--" in words:
-        inner = words[words.index("--") + 1 :]
-        # A single word is a command line of its own.
-        return command_label(inner[0]) if len(inner) == 1 else words_label(inner)
-    if len(words) == 3 and base_name(words[0]) in SHELLS and words[1] == "-c":
-        return command_label(words[2])
-    return None
 
 
 def _program_label(words: Sequence[str]) -> str | None:

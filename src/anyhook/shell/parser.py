@@ -27,83 +27,62 @@ class UnreadableError(Exception):
 
 
 class Word(NamedTuple):
-    """A word of a simple command.
-
-    Attributes:
-        text: The word without its quotes; expansions as they are written.
-        is_vague: Whether the shell may replace it: it holds an expansion or a file pattern.
-        source: As it is written.
-        expansions: Where its expansions begin and end in `source`; not those inside of others.
-    """
+    """A word of a simple command."""
 
     text: str
+    """The word without its quotes; expansions as they are written."""
     is_vague: bool
+    """Whether the shell may replace it: it holds an expansion or a file pattern."""
     source: str = ""
     expansions: tuple[tuple[int, int], ...] = ()
+    """Where its expansions begin and end in `source`; not those inside of others."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """A program with its arguments.
-
-    Attributes:
-        words: Its words, the program first; without assignments and redirections.
-        source: As it is written, from the program's name.
-        full_source: As it is written, with the assignments and redirections in front.
-    """
+    """A program with its arguments; `words` has neither assignments nor redirections."""
 
     words: list[Word]
     source: str
     full_source: str
+    """With the assignments and redirections in front."""
 
 
 class Step(NamedTuple):
-    """A part of a command line in the order of its text; `shell.structure` puts them together.
-
-    Attributes:
-        kind: `command`, `keyword`, `assignment`, `function`, `test`, `redirection`, `body` (of a
-            here-document), `pattern` (of a case), `end`, or `open` and `close` around what is
-            inside a substitution.
-        text: The keyword, the name of the function, the operator with its descriptor, or the body.
-        position: Where it stands.
-        words: The words of a command, the target of a redirection, or the assignment.
-        source: Of a command: as it is written, from the program's name.
-    """
+    """A part of a command line in the order of its text; `shell.structure` puts them together."""
 
     kind: str
+    """`command`, `keyword`, `assignment`, `function`, `test`, `redirection`, `body` (of a
+    here-document), `pattern` (of a case), `end`, or `open` and `close` around what is inside a
+    substitution."""
     text: str
+    """The keyword, the name of the function, the operator with its descriptor, or the body."""
     position: int
     words: tuple[Word, ...] = ()
+    """The words of a command, the target of a redirection, or the assignment."""
     source: str = ""
+    """Of a command: as it is written, from the program's name."""
 
 
 @dataclass(slots=True)
 class CommandLine:
-    """What a command line runs.
-
-    Attributes:
-        commands: Its simple commands, also those inside substitutions.
-        expansions: The number of expansions in it.
-        steps: All of it in order. What is inside the substitutions of a command precedes it.
-    """
+    """What a command line runs; also what is inside substitutions."""
 
     commands: list[SimpleCommand] = field(default_factory=list)
     expansions: int = 0
     steps: list[Step] = field(default_factory=list)
+    """All of it in order. What is inside the substitutions of a command precedes it."""
 
 
 @dataclass(slots=True)
 class _OpenCommand:
-    """A simple command that is being read; `start`, `name_start` and `end` are positions.
-
-    Attributes:
-        is_timed: Whether `time` precedes it, so that a word with a dash is an option of that.
-        has_prefix: Whether an assignment or a redirection precedes it.
-    """
+    """A simple command that is being read; `start`, `name_start` and `end` are positions."""
 
     start: int
     is_timed: bool = False
+    """Whether `time` precedes it, so that a word with a dash is an option of that."""
     has_prefix: bool = False
+    """Whether an assignment or a redirection precedes it."""
     name_start: int = 0
     end: int = 0
     words: list[Word] = field(default_factory=list)
@@ -262,39 +241,29 @@ class _Parser:
         while True:
             self._skip(_SPACE_OR_COMMENT)
             end = None
-            match self._next_kind():
-                case "word":
+            operator = _OPERATOR.match(self.text, self.position)
+            match operator and operator.lastgroup:
+                case None if self.position < len(self.text):
                     end = self._parse_argument(command, closer)
                 case "open":
                     end = self._parse_parenthesis(command)
-                case "here_document":
-                    command.has_prefix = True
-                    self._parse_here_document()
-                case "redirection":
+                case "here_document" | "redirection":
                     command.has_prefix = True
                     self._parse_redirection()
                 case "joined":
                     raise UnreadableError
                 case _:
-                    self._add(command)
-                    return self._parse_end()
+                    break
             command.end = self.position
             if end is not None:
                 return end
-
-    def _next_kind(self) -> str | None:
-        operator = _OPERATOR.match(self.text, self.position)
-        if operator is not None:
-            return operator.lastgroup
-        return "word" if self.position < len(self.text) else "end"
-
-    def _parse_end(self) -> str:
+        self._add(command)
         start = self.position
-        operator = self._skip(_OPERATOR)
-        self._record("end", operator, start)
-        if operator == "\n":
+        text = self._skip(_OPERATOR)
+        self._record("end", text, start)
+        if text == "\n":
             self._parse_here_document_bodies()
-        return ";;" if operator in _CASE_ENDS else operator
+        return ";;" if text in _CASE_ENDS else text
 
     def _parse_argument(self, command: _OpenCommand, closer: str) -> str | None:
         """Parse a word, or what a keyword begins; return the operator that this amounts to."""
@@ -340,7 +309,11 @@ class _Parser:
             self._parse_case()
         elif keyword == "[[":
             self._record("test", keyword, start)
-            self._parse_test()
+            while (word := self._parse_inner_word()) != "]]":
+                if not word:
+                    if self.text[self.position : self.position + 1] not in _TEST_OPERATORS:
+                        raise UnreadableError
+                    self.position += 1
         elif keyword == "function":
             self._skip_blank_lines()
             name = self._parse_word()
@@ -417,14 +390,6 @@ class _Parser:
                     raise UnreadableError
             self._expect_closing()
 
-    def _parse_test(self) -> None:
-        """Parse up to `]]`."""
-        while (word := self._parse_inner_word()) != "]]":
-            if not word:
-                if self.text[self.position : self.position + 1] not in _TEST_OPERATORS:
-                    raise UnreadableError
-                self.position += 1
-
     def _parse_inner_word(self) -> str:
         """Parse a word where `#` may or may not begin a comment, and return its source."""
         self._skip_blank_lines(_SPACE)
@@ -437,53 +402,40 @@ class _Parser:
     # --- redirections ------------------------------------------------------------------------
 
     def _parse_redirection(self) -> None:
-        operator = self._take_descriptor() + self._skip(_OPERATOR)
-        self._skip(_SPACE)
-        start = self.position
-        target = self._parse_word()
-        if self.position == start:
-            raise UnreadableError
-        self._record("redirection", operator, start, [target])
-
-    def _take_descriptor(self) -> str:
-        """Return the descriptor in front of a redirection; empty for the usual one."""
         descriptor, self.descriptor = self.descriptor, ""
-        return descriptor
-
-    def _parse_here_document(self) -> None:
-        self._take_descriptor()
         operator = self._skip(_OPERATOR)
         self._skip(_SPACE)
         start = self.position
         word = self._parse_word()
-        self._record("redirection", operator, start, [word])
         source = self.text[start : self.position]
-        if not source or not {"$", "`", "\n"}.isdisjoint(source):
+        if not source:
             raise UnreadableError
-        is_literal = not {"\\", "'", '"'}.isdisjoint(source)
-        self.here_documents.append(_HereDocument(word.text, is_literal, operator == "<<-"))
+        if operator in {"<<", "<<-"}:
+            if not {"$", "`", "\n"}.isdisjoint(source):
+                raise UnreadableError
+            is_literal = not {"\\", "'", '"'}.isdisjoint(source)
+            self.here_documents.append(_HereDocument(word.text, is_literal, operator == "<<-"))
+            descriptor = ""
+        self._record("redirection", descriptor + operator, start, [word])
 
     def _parse_here_document_bodies(self) -> None:
         for document in self.here_documents:
             start = self.position
-            end = self._skip_here_document(document)
+            end = len(self.text)
+            while self.position < len(self.text):
+                line_start = self.position
+                line = self._read_line(document)
+                if line == document.delimiter:
+                    end = line_start
+                    break
+                # Some shells end a document at its delimiter's line even if a `)` stands there too.
+                if self.depth > 1 and line.startswith(document.delimiter) and ")" in line:
+                    raise UnreadableError
             self._record("body", self.text[start:end], start)
             if not document.is_literal:
                 body = _Parser(self.text[start:end], self.result, self.depth)
                 body.parse_quoted("")
         self.here_documents.clear()
-
-    def _skip_here_document(self, document: _HereDocument) -> int:
-        """Go behind a here-document and return where its body ends."""
-        while self.position < len(self.text):
-            start = self.position
-            line = self._read_line(document)
-            if line == document.delimiter:
-                return start
-            # Some shells end a document at its delimiter's line even if a `)` stands there too.
-            if self.depth > 1 and line.startswith(document.delimiter) and ")" in line:
-                raise UnreadableError
-        return len(self.text)
 
     def _read_line(self, document: _HereDocument) -> str:
         """Read one line of a here-document, with continued lines joined."""
@@ -512,11 +464,17 @@ class _Parser:
         texts: list[str] = []
         is_pattern = False
         while piece := _WORD_PIECE.match(self.text, self.position):
-            if piece.lastgroup == "paren" and not self._continues_word(start):
+            kind = piece.lastgroup
+            if kind == "paren" and not self._continues_word(start):
                 break
             self.position = piece.end()
             texts.append(self._parse_piece(piece))
-            is_pattern = is_pattern or _is_pattern(piece)
+            if kind == "plain":
+                is_pattern = is_pattern or _FILE_PATTERN.search(piece[0]) is not None
+            elif kind == "ansi_c":
+                is_pattern = is_pattern or "\\" in piece[0]
+            else:
+                is_pattern = is_pattern or kind == "paren"
         text = "".join(texts)
         if _ARRAY_INDEX.match(self._source(start)) or _EVALUATED_INDEX.search(text):
             raise UnreadableError
@@ -567,38 +525,32 @@ class _Parser:
         start = self.position - len(beginning)
         outer_count = len(self.expansions)
         if beginning in {"$(", "<(", ">("}:
-            self._parse_substitution()
+            # Shells do not agree on where the body of a document begins that is open out here.
+            if self.here_documents:
+                raise UnreadableError
+            self._record("open", "", self.position)
+            self.parse_list(")")
+            self._record("close", "", self.position)
+            if self.here_documents:
+                raise UnreadableError
         elif beginning == "$((":
             self._parse_arithmetic()
         elif beginning == "${":
             self.parse_quoted("}", is_quoted=is_quoted)
         elif beginning == "`":
-            self._parse_backticks(is_quoted=is_quoted)
+            match = _BACKTICKS.match(self.text, self.position)
+            # Inside double quotes, shells disagree about `\"`.
+            if match is None or (is_quoted and '\\"' in match[1]):
+                raise UnreadableError
+            self.position = match.end()
+            inner = _ESCAPE_IN_BACKTICKS.sub(r"\1", match[1])
+            self._record("open", "", self.position)
+            _Parser(inner, self.result, self.depth).parse_list("")
+            self._record("close", "", self.position)
         # `$[`, `${ command; }` of some shells, and `$` in front of a joined line.
         elif beginning[1] in "\\([{":
             raise UnreadableError
         self.expansions[outer_count:] = [(start, self.position)]
-
-    def _parse_substitution(self) -> None:
-        # Shells do not agree on where the body of a document begins that is open out here.
-        if self.here_documents:
-            raise UnreadableError
-        self._record("open", "", self.position)
-        self.parse_list(")")
-        self._record("close", "", self.position)
-        if self.here_documents:
-            raise UnreadableError
-
-    def _parse_backticks(self, *, is_quoted: bool) -> None:
-        match = _BACKTICKS.match(self.text, self.position)
-        # Inside double quotes, shells disagree about `\"`.
-        if match is None or (is_quoted and '\\"' in match[1]):
-            raise UnreadableError
-        self.position = match.end()
-        inner = _ESCAPE_IN_BACKTICKS.sub(r"\1", match[1])
-        self._record("open", "", self.position)
-        _Parser(inner, self.result, self.depth).parse_list("")
-        self._record("close", "", self.position)
 
     def parse_quoted(self, closer: str, *, is_quoted: bool = False) -> None:
         """Parse the expansions up to `"`, up to `}`, or up to the end of a here-document."""
@@ -651,14 +603,3 @@ class _Parser:
                 else:
                     break
             raise UnreadableError
-
-
-def _is_pattern(piece: re.Match[str]) -> bool:
-    """Return whether a piece of a word may stand for several texts without being an expansion."""
-    match piece.lastgroup:
-        case "plain":
-            return _FILE_PATTERN.search(piece[0]) is not None
-        case "ansi_c":
-            return "\\" in piece[0]
-        case kind:
-            return kind == "paren"

@@ -34,18 +34,13 @@ _ONE_WORD = {"": '"${{{}}}"', '"': "${{{}}}", "'": "'\"${{{}}}\"'"}
 
 
 class VariableUse(NamedTuple):
-    """A place in a command line where a variable is named.
-
-    Attributes:
-        name: The variable.
-        source: `$name` or `${name}`.
-        quote: The quotes around it: none, `"` or `'`.
-        start: Its position in the line.
-    """
+    """A place in a command line where a variable is named."""
 
     name: str
     source: str
+    """`$name` or `${name}`."""
     quote: str
+    """The quotes around it: none, `"` or `'`."""
     start: int
 
 
@@ -75,12 +70,7 @@ def find_variables(command: str) -> Iterator[VariableUse]:
 
 
 def replace_variables(command: str, replace: Callable[[VariableUse], str | None]) -> str:
-    """Replace uses of variables in a command line.
-
-    Args:
-        command: The command line.
-        replace: Returns what a use becomes; `None` leaves it as it is.
-    """
+    """Replace uses of variables in a command line; `None` leaves one as it is."""
     pieces = []
     position = 0
     for use in find_variables(command):
@@ -92,12 +82,7 @@ def replace_variables(command: str, replace: Callable[[VariableUse], str | None]
 
 
 def quote_path_variables(command: str, names: Collection[str]) -> str:
-    """Rewrite `${name}` for a POSIX shell so that its value is a part of one word everywhere.
-
-    Args:
-        command: A command line.
-        names: The variables that hold paths; others are left as they are.
-    """
+    """Rewrite `${name}` for a POSIX shell so that its value is a part of one word everywhere."""
     if not any(f"${{{name}}}" in command for name in names):
         return command
 
@@ -109,11 +94,6 @@ def quote_path_variables(command: str, names: Collection[str]) -> str:
 
 
 def unquoted_variables(command: str, names: Collection[str]) -> list[str]:
-    """List the variables that stand outside quotes, where the shell splits their value.
-
-    Args:
-        command: A command line.
-        names: The variables to look for, as `$name` or `${name}`.
-    """
+    """List the variables of some that stand outside quotes, where the shell splits their value."""
     uses = find_variables(command)
     return [use.name for use in uses if not use.quote and use.name in names]

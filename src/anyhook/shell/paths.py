@@ -42,11 +42,7 @@ def is_anywhere(pattern: str) -> bool:
 
 
 class PathPattern:
-    """A pattern of paths.
-
-    Attributes:
-        text: As it was written.
-    """
+    """A pattern of paths; `text` is as it was written."""
 
     __slots__ = ("_fixed", "_segments", "text")
 
@@ -76,12 +72,8 @@ class PathPattern:
     def matches(self, path: str, *, is_recursive: bool = False) -> bool | None:
         """Return whether the pattern matches a path, which may be a pattern of the shell.
 
-        Args:
-            path: An absolute path, or one from the same directory.
-            is_recursive: Whether all that is in the path counts too.
-
-        Returns:
-            `True`, `False`, or `None` if it depends on the files that exist.
+        The path is absolute or from the same directory; with `is_recursive` all that is in it
+        counts, too. `None` if it depends on the files that exist.
         """
         segments = _split(path)
         if len(segments) > _MAX_SEGMENTS:
@@ -90,29 +82,23 @@ class PathPattern:
             is_literal = not any(_WILDCARD.search(segment) for segment in segments)
             # `.git/HEA?` is `.git/HEAD` too; what `find` sets aside of `**` is not known.
             is_one_file = self._fixed == len(self._segments) and ANYWHERE not in segments
-            return True if is_literal or is_one_file or self._covers_text(segments) else None
+            # `src/**` matches whatever the pattern of the shell becomes.
+            end = len(self._segments) - 1
+            covers = self._segments[-1] == ANYWHERE and segments[:end] == self._segments[:end]
+            return True if is_literal or is_one_file or covers else None
         if is_recursive and _overlaps(self._segments, (*segments, ANYWHERE)):
             # `rm -rf src` certainly deletes what is in `src/**`, and perhaps some `**/*.py`.
-            is_above = len(segments) <= self._fixed and _names_overlap(
-                segments, self._segments[: len(segments)]
+            is_above = len(segments) <= self._fixed and all(
+                map(_name_overlaps, segments, self._segments)
             )
             return True if is_above else None
         return False
-
-    def _covers_text(self, segments: tuple[str, ...]) -> bool:
-        """Return whether the pattern matches whatever the pattern of the shell becomes."""
-        end = len(self._segments) - 1
-        return self._segments[-1] == ANYWHERE and segments[:end] == self._segments[:end]
 
 
 @lru_cache(maxsize=1024)
 def _split(path: str) -> tuple[str, ...]:
     segments = [segment for segment in path.lower().split("/") if segment not in {"", "."}]
     return ("/", *segments) if path[:1] == "/" else tuple(segments)
-
-
-def _names_overlap(names: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    return len(names) == len(others) and all(map(_name_overlaps, names, others))
 
 
 @lru_cache(maxsize=4096)

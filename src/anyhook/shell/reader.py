@@ -48,21 +48,15 @@ _SSH_RUNS = expression(
 
 
 class ExpandedCall(NamedTuple):
-    """A simple command after the expansions, before its wrappers are taken off.
-
-    Attributes:
-        name: The program without its directory.
-        values: All words, the program first.
-        scope: What the shell knows there.
-        wrappers: The commands that run it, the outermost first.
-        source: As it is written.
-        redirects: Its redirections.
-    """
+    """A simple command after the expansions, before its wrappers are taken off."""
 
     name: str
+    """The program without its directory."""
     values: Sequence[Value]
+    """All words, the program first."""
     scope: Scope
     wrappers: tuple[Command, ...]
+    """The commands that run it, the outermost first."""
     source: str
     redirects: tuple[Redirect, ...] = ()
 
@@ -70,17 +64,7 @@ class ExpandedCall(NamedTuple):
 class Reader:
     """Collects commands.
 
-    Args:
-        length: Characters of the whole text.
-        walk: Adds the commands of the steps of a text.
-        handlers: Program to the function that adds what it runs.
-        reads_zsh: Whether the shell may be zsh.
-
-    Attributes:
-        commands: The commands so far.
-        doubts: How many texts are being read that may hold other commands as well.
-        remotes: How many texts are being read that another machine or a container runs.
-        waiting_shells: How many shells had no input so far; a compound may still give them one.
+    `walk` adds the commands of the steps of a text, a handler what its program runs.
     """
 
     def __init__(
@@ -93,8 +77,11 @@ class Reader:
     ) -> None:
         self.commands: list[Command] = []
         self.doubts = 0
+        """How many texts are being read that may hold other commands as well."""
         self.remotes = 0
+        """How many texts are being read that another machine or a container runs."""
         self.waiting_shells = 0
+        """How many shells had no input so far; a compound may still give them one."""
         self._walk = walk
         self._handlers = handlers
         self._reads_zsh = reads_zsh
@@ -160,13 +147,7 @@ class Reader:
     def make(
         self, call: ExpandedCall, values: Sequence[Value] | None = None, *, certain: bool = True
     ) -> Command:
-        """Return the command of a call.
-
-        Args:
-            call: The call.
-            values: Its arguments, if they are not all words behind the first.
-            certain: Whether it is certain that the call runs.
-        """
+        """Return the command of a call; `values` are its arguments, if not all words but one."""
         scope = call.scope
         return Command(
             call.name,
@@ -228,13 +209,7 @@ class Reader:
     def read_options(
         self, command: Command, scope: Scope, options: Mapping[str, Sequence[Value]] | None = None
     ) -> None:
-        """Add the command lines that options of a command hold.
-
-        Args:
-            command: The command.
-            scope: What the shell knows there.
-            options: Its options, if they are not those that its table reads.
-        """
+        """Add the command lines that options of a command hold, by default those that it read."""
         program = canonical_program(command.program)
         if program not in PROGRAMS_WITH_TEXTS:
             return

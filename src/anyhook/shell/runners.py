@@ -8,22 +8,19 @@ WORDS, TEXT = "words", "text"
 
 
 class Runner(NamedTuple):
-    """How a program runs another one.
-
-    Attributes:
-        kind: `WORDS` if the words behind its operands are a command; `TEXT` if they are joined and
-            handed to a shell.
-        operands: The number of its own operands in front of the command.
-        assigns: Whether `NAME=value` may precede the command.
-        is_shown: Whether it does something of its own, so that it is a command too.
-        is_remote: Whether the command runs on another machine or in a container.
-    """
+    """How a program runs another one."""
 
     kind: str = WORDS
+    """`WORDS` if the words behind its operands are a command; `TEXT` if they are joined and handed
+    to a shell."""
     operands: int = 0
+    """The number of its own operands in front of the command."""
     assigns: bool = False
+    """Whether `NAME=value` may precede the command."""
     is_shown: bool = False
+    """Whether it does something of its own, so that it is a command too."""
     is_remote: bool = False
+    """Whether the command runs on another machine or in a container."""
 
 
 _PLAIN = Runner()

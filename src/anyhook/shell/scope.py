@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.shell.expansions import LITERAL, expand, expand_assignment, expand_text
-from anyhook.shell.paths import join_path
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from anyhook.shell.expansions import Value
-    from anyhook.shell.parser import Word
 
 _MAX_DIRECTORIES = 4
 
@@ -19,9 +13,7 @@ _MAX_DIRECTORIES = 4
 class Input:
     """The standard input of a command: nothing, a known text, or an unknown one.
 
-    Attributes:
-        text: The text, if it is known.
-        is_certain: Whether it is that text, and no expansion changes it.
+    If it is not certain, an expansion may change the text.
     """
 
     __slots__ = ("is_certain", "text")
@@ -130,26 +122,3 @@ class Scope:
         if len(others) > _MAX_DIRECTORIES:
             self.directory, others = None, {}
         self.other_directories = tuple(others)
-
-    def change_directory(self, target: Value | None) -> None:
-        """Follow a `cd`; `None` goes home."""
-        if target is None:
-            self.directory = self.home if self.home is not None else "~"
-        elif target.kind != LITERAL or target.text == "-" or self.directory is None:
-            is_absolute = target.kind == LITERAL and target.text[:1] == "/"
-            self.directory = join_path("", target.text) if is_absolute else None
-        else:
-            self.directory = join_path(self.directory, target.text)
-        self.other_directories = ()
-
-    def expand(self, word: Word) -> list[Value]:
-        """Return what a word becomes here."""
-        return expand(word, self.variables, self.home, self.directory)
-
-    def expand_text(self, word: Word) -> str | None:
-        """Return the text of a word that is not split; `None` if it is not known."""
-        return expand_text(word, self.variables, self.home, self.directory)
-
-    def assignment(self, word: Word) -> tuple[str, str | None]:
-        """Return the name that an assignment sets and its value; `None` if it is not known."""
-        return expand_assignment(word, self.variables, self.home, self.directory)

@@ -9,48 +9,32 @@ from anyhook.shell.parser import Step, UnreadableError, Word, parse_command_line
 
 @dataclass(slots=True)
 class Redirection:
-    """A redirection.
-
-    Attributes:
-        operator: Its operator, with a descriptor in front if there is one.
-        target: The word behind it; the text of a here-document.
-    """
+    """A redirection."""
 
     operator: str
+    """With a descriptor in front if there is one."""
     target: str
+    """The word behind it; the text of a here-document."""
 
 
 @dataclass(slots=True)
 class Element:
-    """A part of a pipeline.
-
-    Attributes:
-        kind: `command`, `branch` (of `if` and `case`), `loop`, `group`, `subshell`, `function`, or
-            `test`.
-        position: Where it begins in the text.
-        words: The words of a command.
-        name: The name of a function.
-        blocks: The statements inside. A branch has one block for each choice, and an empty one if
-            none may be taken; a loop has one.
-        redirections: Its redirections.
-    """
+    """A part of a pipeline."""
 
     kind: str
+    """`command`, `branch` (`if` and `case`), `loop`, `group`, `subshell`, `function` or `test`."""
     position: int
     words: tuple[Word, ...] = ()
     name: str = ""
     blocks: list[Block] = field(default_factory=list)
+    """The statements inside. A branch has one block for each choice, and an empty one if none may
+    be taken; a loop has one."""
     redirections: list[Redirection] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Pipeline:
-    """Elements that are joined with `|`.
-
-    Attributes:
-        elements: The elements.
-        operator: The operator behind the last one.
-    """
+    """Elements that are joined with `|`, and the operator behind the last one."""
 
     elements: list[Element]
     operator: str
@@ -65,25 +49,20 @@ def parse_script(text: str) -> Block:
     Raises:
         UnreadableError: If it is not certain what a shell reads.
     """
-    reader = _StepReader(_outer_steps(parse_command_line(text).steps))
-    block = reader.read_block(frozenset())
-    if not reader.is_at_end():
-        raise UnreadableError
-    return block
-
-
-def _outer_steps(steps: list[Step]) -> list[Step]:
-    """Return the steps that are not inside substitutions, without assignments."""
     outer: list[Step] = []
     depth = 0
-    for step in steps:
+    for step in parse_command_line(text).steps:
         if step.kind == "open":
             depth += 1
         elif step.kind == "close":
             depth -= 1
         elif not depth and step.kind != "assignment":
             outer.append(step)
-    return outer
+    reader = _StepReader(outer)
+    block = reader.read_block(frozenset())
+    if not reader.is_at_end():
+        raise UnreadableError
+    return block
 
 
 _PIPES = frozenset({"|", "|&"})

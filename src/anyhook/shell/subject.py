@@ -47,20 +47,13 @@ class Effect(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """What a command's effects follow from.
-
-    Attributes:
-        program: The program.
-        read: Its arguments.
-        redirects: Its redirections.
-        directories: Where it may run, the likeliest first.
-        home: The user's home, or `None`.
-    """
+    """What a command's effects follow from."""
 
     program: str
     read: Arguments
     redirects: tuple[Redirect, ...]
     directories: tuple[str | None, ...]
+    """Where it may run, the likeliest first."""
     home: str | None
 
     def has(self, *options: str) -> bool:

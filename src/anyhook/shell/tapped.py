@@ -37,15 +37,10 @@ _LINE = re.compile(
 
 
 class TappedCommand(NamedTuple):
-    """A command that is recorded.
-
-    Attributes:
-        sink: `history`, `shadow`, `tapped-shadow` or `files`.
-        words: The words of a program with its arguments; empty for a command line.
-        line: The command line; empty for a program.
-    """
+    """A command that is recorded: a program with its arguments, or a command line."""
 
     sink: str
+    """`history`, `shadow`, `tapped-shadow` or `files`."""
     words: tuple[str, ...] = ()
     line: str = ""
 
@@ -56,22 +51,12 @@ class TappedCommand(NamedTuple):
 
 
 def tap_words(*sink: str) -> tuple[str, ...]:
-    """Return the words that start the program which records.
-
-    Args:
-        sink: The words that name where it records.
-    """
+    """Return the words that start the program which records in a sink."""
     return (sys.executable, *OPTIONS, TAP, *sink)
 
 
 def write_tapped(start: Sequence[str], line: str, mark: str) -> str:
-    """Return the command line that records another one.
-
-    Args:
-        start: The words that start the program that records.
-        line: The command line.
-        mark: Ends the here-document; no line of the command.
-    """
+    """Return the command line that records another one; no line of that may be the mark."""
     return f"exec {shlex.join(start)} \"$0\" 9<<'{mark}'\n{line}\n{mark}\n"
 
 
@@ -108,11 +93,7 @@ def _sink(words: Sequence[str]) -> str | None:
 def read_recorded(
     command: str | tuple[str, ...] | None,
 ) -> tuple[str | tuple[str, ...] | None, bool]:
-    """Return the command of a hook without what records it, and whether it is a shadow.
-
-    Args:
-        command: A command line, or a program with its arguments.
-    """
+    """Return the command of a hook without what records it, and whether it is a shadow."""
     if isinstance(command, str):
         tapped = read_tapped_line(command)
         line = command if tapped is None else tapped.line

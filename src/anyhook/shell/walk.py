@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.shell.builtins import SHARED
-from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
+from anyhook.shell.expansions import (
+    LITERAL,
+    PATTERN,
+    VAGUE,
+    Value,
+    expand,
+    expand_assignment,
+    expand_text,
+)
 from anyhook.shell.reader import ExpandedCall, Reader
 from anyhook.shell.scope import UNKNOWN_INPUT, Input, Scope
 from anyhook.shell.subject import Redirect
@@ -33,19 +41,14 @@ Directories = tuple[str | None, ...]
 
 
 class _Frame(NamedTuple):
-    """A compound command or a substitution that is being walked through.
-
-    Attributes:
-        keyword: What opened it.
-        entry: The scope in front of it.
-        is_function: Whether it is the body of a function.
-        line: The state of the list in which it stands.
-    """
+    """A compound command or a substitution that is being walked through."""
 
     keyword: str
     entry: Scope
+    """The scope in front of it."""
     is_function: bool
     line: _Line
+    """The state of the list in which it stands."""
 
 
 class _Line:
@@ -103,8 +106,15 @@ class _Walk:
         self.is_function = False
         self.precedes_time = False
         self.skips_word = False
-        self.bodies = _bodies(steps)
         self.moves_in_loop = False
+        self.bodies: dict[int, str] = {}
+        """Bodies of here-documents by the identity of the step of their redirection."""
+        waiting: list[Step] = []
+        for step in steps:
+            if step.kind == "redirection" and step.text.endswith(("<<", "<<-")):
+                waiting.append(step)
+            elif step.kind == "body" and waiting:
+                self.bodies[id(waiting.pop(0))] = step.text
 
     def walk(self) -> None:
         """Add the commands of all steps to the reader."""
@@ -223,11 +233,11 @@ class _Walk:
             line.redirects.append(Redirect(operator, text, is_certain))
             return
         if kind == "<<<":
-            known = self.scope.expand_text(word)
+            known = expand_text(word, self.scope)
             line.input = Input(known)
             line.redirects.append(Redirect(operator, known or word.text, known is not None))
             return
-        values = self.scope.expand(word)
+        values = expand(word, self.scope)
         value = values[0] if len(values) == 1 else Value(word.text, VAGUE)
         if kind in _DUPLICATES and (value.text.isdigit() or value.text == "-"):
             return
@@ -259,7 +269,7 @@ class _Walk:
         values: list[Value] = []
         for word in words:
             if word.is_vague or word.source[:1] == "~":
-                values += scope.expand(word)
+                values += expand(word, scope)
             else:
                 values.append(Value(word.text))
         if self.skips_word:
@@ -273,7 +283,7 @@ class _Walk:
         if received is not None or assignments:
             inner = scope.copy()
             inner.input = received or scope.input
-            inner.variables.update([scope.assignment(word) for word in assignments])
+            inner.variables.update([expand_assignment(word, scope) for word in assignments])
         if program in SHARED and inner is not scope:
             scope.input = inner.input
             inner = scope
@@ -289,7 +299,13 @@ class _Walk:
     def on_end(self, step: Step) -> None:
         operator, line = step.text, self.line
         if line.assignments:
-            self._assign(line.assignments)
+            # One behind an operator may not be reached.
+            is_conditional = line.operator in {"&&", "||", "|", "|&"}
+            for word in line.assignments:
+                name, text = expand_assignment(word, self.scope)
+                is_unknown = is_conditional or name in self.scope.fixed
+                self.scope.variables[name] = None if is_unknown else text
+            line.last_program = ""
             line.assignments = []
         self._flush_redirects()
         if operator in {"|", "|&"}:
@@ -302,15 +318,6 @@ class _Walk:
             self._pop({_SUBSHELL})
         else:
             line.operator = operator
-
-    def _assign(self, words: Sequence[Word]) -> None:
-        """Set variables; one behind an operator may not be reached."""
-        scope = self.scope
-        is_conditional = self.line.operator in {"&&", "||", "|", "|&"}
-        for word in words:
-            name, text = scope.assignment(word)
-            scope.variables[name] = None if is_conditional or name in scope.fixed else text
-        self.line.last_program = ""
 
     def _end_pipeline(self, operator: str) -> None:
         scope, line = self.scope, self.line
@@ -346,18 +353,6 @@ _HANDLERS = {
     "pattern": _Walk.on_branch,
 }
 """Kind of a step to the method that handles it."""
-
-
-def _bodies(steps: Sequence[Step]) -> dict[int, str]:
-    """Return the bodies of here-documents by the identity of the step of their redirection."""
-    waiting: list[Step] = []
-    bodies: dict[int, str] = {}
-    for step in steps:
-        if step.kind == "redirection" and step.text.endswith(("<<", "<<-")):
-            waiting.append(step)
-        elif step.kind == "body" and waiting:
-            bodies[id(waiting.pop(0))] = step.text
-    return bodies
 
 
 def _output(values: Sequence[Value], received: Input | None) -> Input:

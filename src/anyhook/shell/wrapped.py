@@ -10,6 +10,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from anyhook.shell.builtins import change_directory
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
 from anyhook.shell.options import (
     FIND_WITHOUT_TESTS,
@@ -83,23 +84,9 @@ def _run_inner(
     """Add the command behind the options and operands of a wrapper."""
     values = call.values
     read = read_arguments(table or NO_OPTIONS, values, start, runner.operands)
-    split = read.options.get(_SPLIT_OPTION)
-    rest = read.rest
-    while split and read_arguments(table, values[: rest - 1], start).options.get(_SPLIT_OPTION):
-        rest -= 1
-    if split and rest < len(values):
-        # `env -S rm -f x` puts the words behind the option behind those of its value.
-        text = shlex.join([value.text for value in values[rest:]])
-        is_known = all(value.kind == LITERAL for value in values[rest:])
-        joined = split[-1]._replace(text=f"{split[-1].text} {text}")
-        paths = read.options.get("--chdir", ())
-        values = [
-            *values[:1],
-            *[word for path in paths for word in (Value("--chdir"), path)],
-            Value(_SPLIT_OPTION),
-            joined if is_known else joined._replace(kind=VAGUE),
-        ]
-        _run_inner(reader, call._replace(values=values), runner, table, start)
+    split = _split_values(call, read, table, start)
+    if split is not None:
+        _run_inner(reader, call._replace(values=split), runner, table, start)
         return
     index = read.rest
     while runner.assigns and index < len(values) and ASSIGNMENT.match(values[index].text):
@@ -115,8 +102,11 @@ def _run_inner(
         scope.input = call.scope.input
     elif read.options.get("--chdir"):
         scope = scope.copy()
-        scope.change_directory(read.options["--chdir"][-1])
-    is_doubtful = _is_doubtful(read, values[start:index]) or _has_no_input(read, scope)
+        change_directory(scope, read.options["--chdir"][-1])
+    may_split = any(value.may_split for value in values[start:index] if value.kind == VAGUE)
+    is_input_empty = scope.input is not NO_INPUT and scope.input.text == ""
+    runs_nothing = is_input_empty and "--no-run-if-empty" in read.options
+    is_doubtful = read.may_have_more or read.is_doubtful or may_split or runs_nothing
     reader.doubts += is_doubtful
     reader.remotes += runner.is_remote
     reader.read_options(own, scope, read.options)
@@ -152,16 +142,27 @@ def _with_environment(scope: Scope, read: Arguments, assignments: Sequence[Value
     return scope
 
 
-def _has_no_input(read: Arguments, scope: Scope) -> bool:
-    """Return whether `xargs -r` is given an empty text, and so runs nothing."""
-    is_given = scope.input is not NO_INPUT and scope.input.text is not None
-    return is_given and not scope.input.text and "--no-run-if-empty" in read.options
-
-
-def _is_doubtful(read: Arguments, values: Sequence[Value]) -> bool:
-    """Return whether it is not certain where the command of a wrapper begins."""
-    may_split = any(value.may_split for value in values if value.kind == VAGUE)
-    return read.may_have_more or read.is_doubtful or may_split
+def _split_values(
+    call: ExpandedCall, read: Arguments, table: Table | None, start: int
+) -> list[Value] | None:
+    """Return the words of `env -S 'rm -f' x` with `x` behind the words of the option's value."""
+    values = call.values
+    split = read.options.get(_SPLIT_OPTION)
+    rest = read.rest
+    while split and read_arguments(table, values[: rest - 1], start).options.get(_SPLIT_OPTION):
+        rest -= 1
+    if not split or rest >= len(values):
+        return None
+    text = shlex.join([value.text for value in values[rest:]])
+    is_known = all(value.kind == LITERAL for value in values[rest:])
+    joined = split[-1]._replace(text=f"{split[-1].text} {text}")
+    paths = read.options.get("--chdir", ())
+    return [
+        *values[:1],
+        *[word for path in paths for word in (Value("--chdir"), path)],
+        Value(_SPLIT_OPTION),
+        joined if is_known else joined._replace(kind=VAGUE),
+    ]
 
 
 def _run_without_command(

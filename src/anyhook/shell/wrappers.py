@@ -71,10 +71,7 @@ def unwrap(words: list[Word]) -> list[Word]:
 def _inner_start(name: str, words: list[Word], start: int) -> int | None:
     """Return where the command of a wrapper begins; `None` if the wrapper only prints its path.
 
-    Args:
-        name: The wrapper.
-        words: The whole command.
-        start: Index of the first argument of the wrapper.
+    `start` is the index of the first argument of the wrapper in the whole command.
     """
     lacks_operand = name in OPERAND_WRAPPERS
     index = start
@@ -120,9 +117,7 @@ def _runs_rest_as_text(wrapper: str, word: str) -> bool:
 def _option_width(word: str, valued: str) -> int:
     """Return how many words an option, assignment or duration takes; 0 if it is none of them.
 
-    Args:
-        word: The word.
-        valued: Letters of the options that take a value.
+    `valued` has the letters of the options that take a value.
     """
     is_long = word.startswith("--") and len(word) > 2
     # There is no table of long options that take the next word.
@@ -138,11 +133,7 @@ def _option_width(word: str, valued: str) -> int:
 
 
 def runs_text(words: Sequence[Word]) -> bool:
-    """Return whether a command runs a text or a program that only the running shell knows.
-
-    Args:
-        words: A command without wrappers.
-    """
+    """Return whether a command without wrappers runs a text or a program that is not known."""
     if not words:
         return False
     name = _program_name(words[0])

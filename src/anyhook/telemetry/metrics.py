@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from opentelemetry.metrics import Observation
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from anyhook.telemetry.attributes import Attributes
     from anyhook.telemetry.sessions import TracedSessions
 
+DecisionKey = tuple[str, str, str, bool]
+"""The agent's title, the event, the outcome, and whether a hook ends the agent."""
 NOT_RUN = frozenset({Status.WITHHELD, Status.SKIPPED})
 """Status of hooks that have no duration."""
 
@@ -34,7 +37,9 @@ class Metrics:
     """
 
     def __init__(self, meter: Meter, sessions: TracedSessions) -> None:
-        self._decisions = _counter(meter, names.DECISIONS)
+        # A counter of the SDK takes 10 µs, and most decisions are on events without hooks.
+        self._decisions: dict[DecisionKey, int] = {}
+        self._lock = threading.Lock()
         self._event_duration = _histogram(meter, names.EVENT_DURATION)
         self._hook_duration = _histogram(meter, names.HOOK_DURATION)
         self._hook_failures = _counter(meter, names.HOOK_FAILURES)
@@ -46,6 +51,23 @@ class Metrics:
             for title, count in sessions.count().items():
                 yield Observation(count, {names.AGENT_NAME: title})
 
+        def count_decisions(_options: CallbackOptions) -> Iterable[Observation]:
+            with self._lock:
+                decisions = dict(self._decisions)
+            for (title, event, outcome, is_stop), count in decisions.items():
+                attributes: Attributes = {
+                    names.AGENT_NAME: title,
+                    names.EVENT: event,
+                    names.OUTCOME: outcome,
+                }
+                if is_stop:
+                    attributes[names.STOP] = True
+                yield Observation(count, attributes)
+
+        metric = names.DECISIONS
+        meter.create_observable_counter(
+            metric.name, [count_decisions], unit=metric.unit, description=metric.text
+        )
         metric = names.ACTIVE_SESSIONS
         meter.create_observable_up_down_counter(
             metric.name, [count_sessions], unit=metric.unit, description=metric.text
@@ -67,12 +89,17 @@ class Metrics:
             self._event_duration.record(duration, {**common, names.ERROR_TYPE: names.CANCELED})
             return
         self._event_duration.record(duration, common)
-        verdict: Attributes = {**common, names.OUTCOME: str(decision.outcome)}
-        if decision.stop:
-            verdict[names.STOP] = True
-        self._decisions.add(1, verdict)
+        self._count((agent.title, event.name, str(decision.outcome), decision.stop))
         for result in decision.results:
             self._record_hook(common, result)
+
+    def count_unmatched(self, agent: AgentSpec, event: Event) -> None:
+        """Count the decision on an event on which no hook runs."""
+        self._count((agent.title, event.name, "none", False))
+
+    def _count(self, key: DecisionKey) -> None:
+        with self._lock:
+            self._decisions[key] = self._decisions.get(key, 0) + 1
 
     def _record_hook(self, common: dict[str, str], result: HandlerResult) -> None:
         if result.status in NOT_RUN:

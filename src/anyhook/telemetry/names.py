@@ -81,7 +81,7 @@ SPANS = (
     SpanName(
         "session",
         "invoke_agent {gen_ai.agent.name}",
-        "from the first event of a session to its end",
+        "from the first event of a session with a hook to its end",
     ),
     SpanName("event", "{anyhook.event} {gen_ai.tool.name}", "from the dispatch to the decision"),
     SpanName(
@@ -116,7 +116,7 @@ ATTRIBUTES = (
     Attribute(CONVERSATION_ID, _ALL, "identifier of the session, if the agent sends one"),
     Attribute(AGENT_NAME, _ALL, "name of the agent, as it writes it itself"),
     Attribute(AGENT, _ALL, "its name in anyhook, as in `--agent`"),
-    Attribute(SESSION_EVENTS, ("session",), "number of events"),
+    Attribute(SESSION_EVENTS, ("session",), "number of events since its span began"),
     Attribute(SESSION_DENIALS, ("session",), "number of events that were denied or stopped"),
     Attribute(
         SESSION_END,
@@ -196,7 +196,7 @@ EVENT_DURATION = Metric(
     "anyhook.event.duration",
     "histogram",
     "s",
-    "Duration of an event, from dispatch to decision.",
+    "Duration of an event on which hooks run, from dispatch to decision.",
     (AGENT_NAME, EVENT, ERROR_TYPE),
 )
 HOOK_DURATION = Metric(

@@ -38,12 +38,14 @@ SCOPE = "anyhook"
 
 
 class Telemetry:
-    """An observer that makes a span of every session, event and hook, and metrics of them.
+    """An observer that makes spans of sessions, events and hooks, and metrics of them.
 
     ```python
     async with Engine.load(".", observers=[Telemetry()]) as engine:
         ...
     ```
+
+    An event on which no hook runs is counted, and has no span unless `every_event` is set.
 
     One observer may be shared by any number of engines, event loops and threads. The span of an
     event is a child of the span in which the host dispatches it, if there is one, and else of the
@@ -60,6 +62,7 @@ class Telemetry:
         contents: Export the arguments and results of tools, prompts, reasons and the output of
             hooks, with known forms of secrets replaced, 8,192 characters of each. By default none
             of them is exported.
+        every_event: Make spans of events on which no hook runs, too: 50 µs for each of them.
         environ: The variables that name the trace of the process; by default this process's.
         idle_timeout: Seconds without events after which the span of a session ends.
         max_sessions: Sessions whose spans are open at once.
@@ -74,6 +77,7 @@ class Telemetry:
         meter_provider: MeterProvider | None = None,
         *,
         contents: bool = False,
+        every_event: bool = False,
         environ: Mapping[str, str] | None = None,
         idle_timeout: float = IDLE_TIMEOUT,
         max_sessions: int = MAX_SESSIONS,
@@ -88,9 +92,9 @@ class Telemetry:
         self._sessions = TracedSessions(
             tracer, parent, idle_timeout=idle_timeout, max_sessions=max_sessions
         )
-        self._instruments = Instruments(
-            tracer, Metrics(meter, self._sessions), self._sessions, parent, contents
-        )
+        self._metrics = Metrics(meter, self._sessions)
+        self._instruments = Instruments(tracer, self._metrics, self._sessions, parent, contents)
+        self._every_event = every_event
         self._providers: Providers | None = None
         # The sessions end, too, if the host drops the observer without closing it.
         weakref.finalize(self, self._sessions.shutdown).atexit = False
@@ -128,6 +132,14 @@ class Telemetry:
         )
         telemetry._providers = providers
         return telemetry
+
+    def observe_unmatched(self, agent: AgentSpec, event: Event) -> bool:
+        """Count an event on which no hook runs; see `anyhook.engine.observers.Observer`."""
+        if self._every_event:
+            return True
+        self._metrics.count_unmatched(agent, event)
+        self._sessions.count_unmatched(agent, event)
+        return False
 
     def observe(self, agent: AgentSpec, event: Event) -> EventSpan:
         """Start the span of an event; see `anyhook.engine.observers.Observer`."""

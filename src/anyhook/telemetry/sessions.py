@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from opentelemetry import trace
 
 from anyhook.telemetry import names
+from anyhook.telemetry.attributes import clean, session_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, SpanContext, Tracer
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.model.events import Event
 
 Key = tuple[str, str]
 """Name of the agent and identifier of the session."""
@@ -120,6 +122,19 @@ class TracedSessions:
             session.denials += is_denied
             session.last_active, session.last_time = time.monotonic(), now
             if has_ended and self._open.get(session.key) is session:
+                self._end(session, "session_end")
+
+    def count_unmatched(self, agent: AgentSpec, event: Event) -> None:
+        """Count an event on which no hook runs, if the span of its session is open."""
+        key = (agent.name, clean(session_of(event)))
+        with self._lock:
+            session = self._open.get(key)
+            if session is None:
+                return
+            session.events += 1
+            session.last_active, session.last_time = time.monotonic(), time.time_ns()
+            self._open.move_to_end(key)
+            if event.name == "session_end":
                 self._end(session, "session_end")
 
     def count(self) -> dict[str, int]:

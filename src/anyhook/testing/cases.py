@@ -27,7 +27,7 @@ from anyhook.errors import EventError, MissingLibraryError, UnknownNameError, Us
 from anyhook.model.events import ToolEvent, event_class
 from anyhook.model.suggest import did_you_mean
 from anyhook.model.tools import MCP_PREFIX, TOOLS
-from anyhook.testing.events import make_payload
+from anyhook.testing.events import make_payload, missing_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,71 +56,53 @@ MEMBERS: dict[str, tuple[type, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An event, and what the configured hooks must answer.
-
-    Attributes:
-        name: Its name in the results.
-        place: Where it is written, `file:line`.
-        expect: A word of `anyhook.authoring.hooks.EXPECTATIONS`.
-        says: Text that must be in the reason or in a message.
-        agents: Names of the agents; empty for all that have hooks.
-        event: Canonical name of the event; empty for a whole payload.
-        tool: Tool of a tool event.
-        input: Arguments of the tool; of other events, fields.
-        fields: Further fields of the event.
-        payload: The whole payload, instead of event, tool, input and fields.
-    """
+    """An event, and what the configured hooks must answer."""
 
     name: str
     place: str
+    """Where it is written, `file:line`."""
     expect: str
+    """A word of `anyhook.authoring.hooks.EXPECTATIONS`."""
     says: str = ""
+    """Text that must be in the reason or in a message."""
     agents: tuple[str, ...] = ()
+    """Names of the agents; empty for all that have hooks."""
     event: str = ""
+    """Canonical name; empty for a whole payload."""
     tool: str | None = None
     input: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the tool; of other events, fields."""
     fields: Mapping[str, Any] = field(default_factory=dict)
     payload: Mapping[str, Any] | None = None
+    """The whole payload, instead of event, tool, input and fields."""
 
     def missing_in(self, agent: AgentSpec) -> str | None:
         """Return what an agent lacks for the case, like `no event before_model`."""
-        if self.payload is not None:
-            return None
-        if self.event not in agent.by_canonical:
-            return f"no event {self.event}"
-        if self.tool in TOOLS and agent.vocabulary.name(self.tool) is None:
-            return f"no tool {self.tool}"
-        return None
+        return None if self.payload is not None else missing_in(agent, self.event, self.tool)
 
     def make_event(self, agent: AgentSpec, cwd: str) -> Event:
-        """Return the event as an agent sends it.
-
-        Args:
-            agent: The agent.
-            cwd: Working directory, unless the case has one.
+        """Return the event as an agent sends it, in a working directory unless the case has one.
 
         Raises:
             UsageError: If the agent has no such event or field; with the place of the case.
         """
-        try:
-            payload = self._payload(agent, cwd)
-        except (EventError, UnknownNameError) as error:
-            raise UsageError(f"{self.place}: {error}") from error
+        if self.payload is not None:
+            payload = {"cwd": cwd, **self.payload}
+        else:
+            fields = {"cwd": cwd, **self.fields}
+            if _is_tool_event(self.event):
+                fields |= {"tool": self.tool, "input": self.input}
+            else:
+                fields |= self.input
+            try:
+                payload = make_payload(self.event, agent=agent.name, **fields)
+            except (EventError, UnknownNameError) as error:
+                raise UsageError(f"{self.place}: {error}") from error
         event, diagnostics = decode_any_form(agent, payload)
         for diagnostic in diagnostics:
             if diagnostic.code == "payload-event":
                 raise UsageError(f"{self.place}: {diagnostic.message}")
         return event
-
-    def _payload(self, agent: AgentSpec, cwd: str) -> Mapping[str, Any]:
-        if self.payload is not None:
-            return {"cwd": cwd, **self.payload}
-        fields = {"cwd": cwd, **self.fields}
-        if _is_tool_event(self.event):
-            fields |= {"tool": self.tool, "input": self.input}
-        else:
-            fields |= self.input
-        return make_payload(self.event, agent=agent.name, **fields)
 
 
 def is_case_file(path: Path) -> bool:
@@ -270,8 +252,20 @@ class _CaseReader:
         Raises:
             UsageError: If it is malformed.
         """
-        self._check_members(entry)
-        self._check_expectation(entry.get("expect"))
+        for name, value in entry.items():
+            if name not in MEMBERS:
+                hint = did_you_mean(str(name), MEMBERS) or f"a case has {', '.join(MEMBERS)}"
+                raise self.error(name, f"unknown member {name!r}; {hint}")
+            expected_type, description = MEMBERS[name]
+            if not isinstance(value, expected_type):
+                raise self.error(name, f"{name} must be {description}")
+        expect = entry.get("expect")
+        choices = f"one of {', '.join(EXPECTATIONS)}"
+        if expect is None:
+            raise self.error(None, f'the case has no expect; write expect = "deny", or {choices}')
+        if expect not in EXPECTATIONS:
+            hint = did_you_mean(expect, EXPECTATIONS) or choices
+            raise self.error("expect", f"expect = {expect!r}: {hint}")
         agents = self._read_agents(entry)
         parts = {"event", "tool", "input", "fields"} & entry.keys()
         has_payload = "payload" in entry
@@ -279,17 +273,20 @@ class _CaseReader:
             text = "a case has an event (with tool, input, fields) or a payload, and one only"
             raise self.error(None, text)
         event = ""
-        # Without an agent, a payload would be sent to agents that do not have its event.
-        if has_payload:
-            agents = agents or self._recognize_agent(entry["payload"])
-        else:
+        if not has_payload:
             event = self._canonical_event(entry["event"], agents)
-        self._check_tool(event, entry.get("tool"))
-        self._check_arguments(entry.get("tool"), entry.get("input", {}))
+        elif not agents:
+            # Without an agent, a payload would be sent to agents that do not have its event.
+            agent_name = recognize(entry["payload"], {})
+            if agent_name is None:
+                text = 'the payload does not show its agent; add agent = "claude"'
+                raise self.error("payload", text)
+            agents = (agent_name,)
+        self._check_tool(event, entry.get("tool"), entry.get("input", {}))
         return Case(
             name=entry.get("name") or f"case {self.number + 1}",
             place=self._place(),
-            expect=entry["expect"],
+            expect=expect,
             says=entry.get("says", ""),
             agents=agents,
             event=event,
@@ -298,23 +295,6 @@ class _CaseReader:
             fields=entry.get("fields", {}),
             payload=entry.get("payload"),
         )
-
-    def _check_members(self, entry: dict[str, Any]) -> None:
-        for name, value in entry.items():
-            if name not in MEMBERS:
-                hint = did_you_mean(str(name), MEMBERS) or f"a case has {', '.join(MEMBERS)}"
-                raise self.error(name, f"unknown member {name!r}; {hint}")
-            expected_type, description = MEMBERS[name]
-            if not isinstance(value, expected_type):
-                raise self.error(name, f"{name} must be {description}")
-
-    def _check_expectation(self, expect: str | None) -> None:
-        choices = f"one of {', '.join(EXPECTATIONS)}"
-        if expect is None:
-            raise self.error(None, f'the case has no expect; write expect = "deny", or {choices}')
-        if expect not in EXPECTATIONS:
-            hint = did_you_mean(expect, EXPECTATIONS) or choices
-            raise self.error("expect", f"expect = {expect!r}: {hint}")
 
     def _read_agents(self, entry: dict[str, Any]) -> tuple[str, ...]:
         member = "agents" if "agents" in entry else "agent"
@@ -326,13 +306,6 @@ class _CaseReader:
                 hint = did_you_mean(str(name), AGENTS) or f"one of {', '.join(AGENTS)}"
                 raise self.error(member, f"there is no agent {name!r}; {hint}")
         return tuple(names)
-
-    def _recognize_agent(self, payload: Mapping[str, Any]) -> tuple[str, ...]:
-        agent_name = recognize(payload, {})
-        if agent_name is None:
-            text = 'the payload does not show its agent; add agent = "claude"'
-            raise self.error("payload", text)
-        return (agent_name,)
 
     def _canonical_event(self, name: str, agent_names: tuple[str, ...]) -> str:
         """Return the canonical name of an event that may be named as an agent does."""
@@ -349,7 +322,7 @@ class _CaseReader:
         hint = hint or "write one like before_tool"
         raise self.error("event", f"there is no event {name!r}; {hint}")
 
-    def _check_tool(self, event: str, tool: str | None) -> None:
+    def _check_tool(self, event: str, tool: str | None, arguments: Mapping[str, Any]) -> None:
         is_tool_event = event != "" and _is_tool_event(event)
         if is_tool_event and not tool:
             raise self.error("event", f'{event} needs a tool, like tool = "shell"')
@@ -358,24 +331,20 @@ class _CaseReader:
         if not is_tool_event:
             raise self.error("tool", f"{event} has no tool; leave it out")
         tools = set(TOOLS)
-        for agent_name in CODING_AGENTS:
-            tools.update(get_agent(agent_name).tools)
-        if tool in tools or tool.startswith(MCP_PREFIX):
-            return
-        # A tool that resembles none may be one of an extension.
-        hint = did_you_mean(tool, sorted(tools))
-        if hint:
-            raise self.error("tool", f"no agent has a tool {tool!r}; {hint}")
-
-    def _check_arguments(self, tool: str | None, arguments: Mapping[str, Any]) -> None:
-        """Refuse a misspelt argument, because the hook would be tried on another call."""
-        if tool not in TOOLS:
-            return
-        names = list(TOOLS[tool])
-        for agent_name in CODING_AGENTS:
-            agent_tool = get_agent(agent_name).vocabulary.tools.get(tool)
+        names = list(TOOLS.get(tool, ()))
+        for agent in map(get_agent, CODING_AGENTS):
+            tools.update(agent.tools)
+            agent_tool = agent.vocabulary.tools.get(tool)
             if agent_tool is not None:
                 names.extend(agent_tool.keys.values())
+        if tool not in tools and not tool.startswith(MCP_PREFIX):
+            # A tool that resembles none may be one of an extension.
+            hint = did_you_mean(tool, sorted(tools))
+            if hint:
+                raise self.error("tool", f"no agent has a tool {tool!r}; {hint}")
+        if tool not in TOOLS:
+            return
+        # A misspelt argument is refused, because the hook would be tried on another call.
         for name in arguments:
             hint = did_you_mean(name, names) if name not in names else None
             if hint is not None:

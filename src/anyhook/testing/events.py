@@ -9,7 +9,7 @@ from anyhook.agents.payloads import decode_event, encode_event, payload_key
 from anyhook.agents.samples import samples_of
 from anyhook.errors import EventError
 from anyhook.model.events import ToolEvent, event_class, json_kind
-from anyhook.model.tools import MCP_PREFIX
+from anyhook.model.tools import MCP_PREFIX, TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,8 +79,12 @@ def make_payload(
     if event_spec.subject and event_spec.subjects:
         values[event_spec.subject] = event_spec.subjects[0]
     values |= SESSION
-    if tool is not None and payload_key(spec, event_spec, "mcp_context"):
-        values |= _mcp_context(tool)
+    has_mcp_context = payload_key(spec, event_spec, "mcp_context") is not None
+    if has_mcp_context and tool is not None and tool.startswith(MCP_PREFIX):
+        # The tool is `mcp__SERVER__TOOL`.
+        server, separator, name = tool.removeprefix(MCP_PREFIX).partition("__")
+        if separator:
+            values["mcp_context"] = {"server_name": server, "tool_name": name}
     values |= fields
     if payload_key(spec, event_spec, "timestamp"):
         values.setdefault("timestamp", TIMESTAMP)
@@ -104,14 +108,6 @@ def _encode_with_samples(
     return payload
 
 
-def _mcp_context(tool: str) -> dict[str, Any]:
-    """Return the field that names the server of an MCP tool (`mcp__SERVER__TOOL`)."""
-    server, separator, name = tool.removeprefix(MCP_PREFIX).partition("__")
-    if not tool.startswith(MCP_PREFIX) or not separator:
-        return {}
-    return {"mcp_context": {"server_name": server, "tool_name": name}}
-
-
 def make_event(event: str, *, agent: str, **fields: Any) -> Event:
     """Make an event as it is decoded from an agent's payload.
 
@@ -127,3 +123,12 @@ def make_event(event: str, *, agent: str, **fields: Any) -> Event:
     payload = make_payload(event, agent=agent, **fields)
     decoded, _ = decode_event(get_agent(agent), payload)
     return decoded
+
+
+def missing_in(agent: AgentSpec, event: str, tool: object) -> str | None:
+    """Return what an agent lacks for an event of a tool, like `no event before_model`."""
+    if event not in agent.by_canonical:
+        return f"no event {event}"
+    if isinstance(tool, str) and tool in TOOLS and agent.vocabulary.name(tool) is None:
+        return f"no tool {tool}"
+    return None

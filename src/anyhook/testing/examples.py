@@ -15,15 +15,14 @@ from anyhook.authoring.load import load_hooks
 from anyhook.authoring.process_exit import Deadline
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
-from anyhook.model.tools import TOOLS
+from anyhook.testing.events import missing_in
 from anyhook.testing.promises import PromisedDenial, open_crashes, refused_advice
 from anyhook.testing.running import run_hook
 from anyhook.trust.loaded_code import LoadedCode, noting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from anyhook.agents.spec import AgentSpec
     from anyhook.authoring.hooks import Hooks
     from anyhook.model.answers import Answer
     from anyhook.sandbox.keeper import SandboxRun
@@ -59,23 +58,19 @@ class ExampleResult:
 
 @dataclass(frozen=True, slots=True)
 class TriedFile:
-    """What came of the examples of a hook file.
-
-    Attributes:
-        examples: The examples.
-        results: Their results for each agent.
-        warnings: Events that hooks deny so that the agent never ends.
-        problems: Advice that is denied, and wrong types with which a guard lets a call pass.
-        code: Files that were loaded as code, as they are named in the sandbox.
-        data: Other files that were read.
-    """
+    """What came of the examples of a hook file."""
 
     examples: list[Example]
     results: list[ExampleResult]
+    """Of each example for each agent."""
     warnings: list[str]
+    """Events that hooks deny so that the agent never ends."""
     problems: list[str]
+    """Advice that is denied, and wrong types with which a guard lets a call pass."""
     code: list[str]
+    """Files that were loaded as code, as they are named in the sandbox."""
     data: list[str]
+    """Other files that were read."""
 
 
 def try_file(_run: SandboxRun, path: str, agents: Sequence[str]) -> TriedFile:
@@ -90,18 +85,17 @@ def try_file(_run: SandboxRun, path: str, agents: Sequence[str]) -> TriedFile:
         hooks = load_hooks(path)
         results = run_examples(hooks, agents)
     warnings = endless_denials(hooks, agents)
-    problems = [*refused_advice(hooks, _denials(results)), *open_crashes(hooks, agents)]
+    denials: list[PromisedDenial] = []
+    for result in results:
+        is_shell = result.example.fields.get("tool_name") == "shell"
+        if is_shell and result.run and result.run.answer.outcome is Outcome.DENY:
+            denial = PromisedDenial(result.example.place, result.agent, result.run.reason)
+            denials.append(denial)
+    problems = [*refused_advice(hooks, denials), *open_crashes(hooks, agents)]
     files = code.files()
     return TriedFile(
         hooks.examples, results, warnings, problems, sorted(files.code), sorted(files.data)
     )
-
-
-def _denials(results: Iterable[ExampleResult]) -> Iterator[PromisedDenial]:
-    for result in results:
-        is_shell = result.example.fields.get("tool_name") == "shell"
-        if is_shell and result.run and result.run.answer.outcome is Outcome.DENY:
-            yield PromisedDenial(result.example.place, result.agent, result.run.reason)
 
 
 def run_examples(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list[ExampleResult]:
@@ -123,7 +117,7 @@ def run_examples(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list[Ex
 
 def run_example(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
     """Run one example for one agent. A crash or a timeout of the hook is a failed result."""
-    missing = _missing_in(get_agent(agent), example)
+    missing = missing_in(get_agent(agent), example.event, example.fields.get("tool_name"))
     if missing is not None:
         return ExampleResult(example, agent, "absent", missing)
     fields = dict(example.fields)
@@ -137,58 +131,41 @@ def run_example(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
         raise
     except BaseException as error:  # noqa: BLE001 - any failure of the hook is a result
         note = f"{type(error).__name__}: {error}"
-        traceback = _traceback(error, (function.file for function in hooks.functions))
+        formatted = TracebackException.from_exception(error)
+        hook_files = {function.file for function in hooks.functions}
+        for number, frame in enumerate(formatted.stack):
+            if frame.filename in hook_files:
+                del formatted.stack[:number]
+                break
+        traceback = "".join(formatted.format())
         return ExampleResult(example, agent, "failed", "crash", (note,), traceback=traceback)
     return _judge(example, agent, run)
 
 
 def _judge(example: Example, agent: str, run: HookRun) -> ExampleResult:
     """Compare the answer of a run with what an example expects."""
-    got = describe_answer(run.answer)
-    if example.says and example.says not in " ".join(_texts(run.answer)):
+    answer = run.answer
+    got = describe_answer(answer)
+    tool_input = str(answer.tool_input) if answer.tool_input else None
+    texts = (answer.reason, answer.stop_reason, answer.context, answer.system_message, tool_input)
+    if example.says and example.says not in " ".join(text for text in texts if text):
         notes = (f"it does not say {example.says!r}", *run.notes)
         return ExampleResult(example, agent, "failed", got, notes, run)
     # What the agent cannot do on the event is not held against the example. What the hook's own
     # answer prevents, as a denial does with context, is.
-    is_possible = not run.notes or _can_do(get_agent(agent), example)
-    if is_possible and not is_expected(example.expect, run.answer):
+    is_possible = not run.notes
+    if run.notes and example.expect in ABILITIES:
+        level = support(get_agent(agent), example.event, example.expect)
+        is_possible = level in (Support.YES, Support.UNDOCUMENTED)
+    if is_possible and not is_expected(example.expect, answer):
         notes = (f"expected {example.expect}", *run.notes)
         return ExampleResult(example, agent, "failed", got, notes, run)
     status = "degraded" if run.notes else "ok"
     return ExampleResult(example, agent, status, got, run.notes, run)
 
 
-def _can_do(agent: AgentSpec, example: Example) -> bool:
-    """Return whether an agent can do on an event what an example expects."""
-    if example.expect not in ABILITIES:
-        return False
-    kept = (Support.YES, Support.UNDOCUMENTED)
-    return support(agent, example.event, example.expect) in kept
-
-
-def _missing_in(agent: AgentSpec, example: Example) -> str | None:
-    """Return what an agent lacks for an example."""
-    if example.event not in agent.by_canonical:
-        return f"no event {example.event}"
-    tool = example.fields.get("tool_name")
-    if isinstance(tool, str) and tool in TOOLS and agent.vocabulary.name(tool) is None:
-        return f"no tool {tool}"
-    return None
-
-
 def _raise_timeout() -> None:
     raise TimeoutError("it ran out of time")
-
-
-def _traceback(error: BaseException, files: Iterable[str]) -> str:
-    """Format an error from the first frame that is in one of the files."""
-    formatted = TracebackException.from_exception(error)
-    hook_files = set(files)
-    for number, frame in enumerate(formatted.stack):
-        if frame.filename in hook_files:
-            del formatted.stack[:number]
-            break
-    return "".join(formatted.format())
 
 
 # -- hooks that never let the agent end
@@ -208,18 +185,14 @@ def endless_denials(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list
         denied = [example for example in of_event if example.expect == "deny"]
         examples = denied or [Example(event=event, fields={}, expect="none")]
         if any(_denies_again(hooks, example, agents) for example in examples):
-            warnings.append(_endless_warning(hooks, event))
+            functions = [function for function in hooks.functions if function.event == event]
+            place = f"{Path(functions[0].file).name}:{functions[0].line}"
+            names = ", ".join(function.name for function in functions)
+            warnings.append(
+                f"{place}: {names} denies {event} also when {STOP_FLAG} is true, so the agent "
+                f"never ends; return None if event.{STOP_FLAG}"
+            )
     return warnings
-
-
-def _endless_warning(hooks: Hooks, event: str) -> str:
-    functions = [function for function in hooks.functions if function.event == event]
-    place = f"{Path(functions[0].file).name}:{functions[0].line}"
-    names = ", ".join(function.name for function in functions)
-    return (
-        f"{place}: {names} denies {event} also when {STOP_FLAG} is true, so the agent "
-        f"never ends; return None if event.{STOP_FLAG}"
-    )
 
 
 def _denies_again(hooks: Hooks, example: Example, agents: Sequence[str]) -> bool:
@@ -236,12 +209,7 @@ def _denies_again(hooks: Hooks, example: Example, agents: Sequence[str]) -> bool
 
 
 def is_expected(expect: str, answer: Answer) -> bool:
-    """Return whether an answer is what an example expects.
-
-    Args:
-        expect: A word of `anyhook.authoring.hooks.EXPECTATIONS`.
-        answer: The answer.
-    """
+    """Return whether an answer is what an example expects, a word of `EXPECTATIONS`."""
     abilities = abilities_of(answer)
     if expect == "none":
         return not abilities and answer.outcome is Outcome.NONE
@@ -258,9 +226,3 @@ def describe_answer(answer: Answer) -> str:
     if answer.outcome is Outcome.ALLOW:
         return "allow"
     return "none"
-
-
-def _texts(answer: Answer) -> list[str]:
-    tool_input = str(answer.tool_input) if answer.tool_input else None
-    texts = (answer.reason, answer.stop_reason, answer.context, answer.system_message, tool_input)
-    return [text for text in texts if text]

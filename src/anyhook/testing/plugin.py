@@ -67,14 +67,7 @@ class PytestFile(pytest.File):
 
 
 class ExampleItem(pytest.Item):
-    """An example for one agent.
-
-    Args:
-        hooks: The hooks of the file.
-        example: The example.
-        agent: Name of the agent.
-        options: Arguments of `pytest.Item`.
-    """
+    """An example for one agent."""
 
     def __init__(self, *, hooks: Hooks, example: Example, agent: str, **options: Any) -> None:
         super().__init__(**options)

@@ -41,11 +41,7 @@ class PromisedDenial(NamedTuple):
 
 
 def recommended_commands(reason: str) -> list[str]:
-    """Return the commands that a reason recommends: in quotation marks, behind "use", "run", ….
-
-    Args:
-        reason: The reason of a denial.
-    """
+    """Return the commands that a reason recommends: in quotation marks, behind "use", "run", …."""
     commands: list[str] = []
     end = 0
     for quoted in _QUOTED.finditer(reason):
@@ -58,12 +54,7 @@ def recommended_commands(reason: str) -> list[str]:
 
 
 def refused_advice(hooks: Hooks, denials: Iterable[PromisedDenial]) -> list[str]:
-    """Return the denials whose reason recommends a command that the hooks deny, too.
-
-    Args:
-        hooks: The hooks of a hook file.
-        denials: What they denied in its examples.
-    """
+    """Return the denials whose reason recommends a command that the hooks deny, too."""
     problems: dict[str, None] = {}
     tried: set[tuple[str, str]] = set()
     for place, agent, reason in denials:
@@ -92,10 +83,6 @@ def open_crashes(hooks: Hooks, agents: Sequence[str]) -> list[str]:
 
     Each text among the arguments of a call that an example expects to be stopped is replaced by
     values of other types.
-
-    Args:
-        hooks: The hooks of a hook file.
-        agents: Names of agents; the first that an example is for is tried.
     """
     if hooks.on_crash == "deny":
         return []

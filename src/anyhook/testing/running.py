@@ -31,9 +31,8 @@ from anyhook.testing.events import make_payload
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.agents.spec import AgentSpec
     from anyhook.model.diagnostics import Diagnostic
-    from anyhook.model.events import Event
 
 PROCESS_TIMEOUT = 60.0
 """Seconds."""
@@ -132,19 +131,7 @@ def _call_functions(hooks: Hooks, agent: AgentSpec, payload: dict[str, Any]) -> 
         exit_code, empty_reply, stderr = BLOCKING_EXIT, "", f"{message}\n"
     reply = encode_answer(agent, spec, answer)
     stdout = json.dumps(reply) if reply else empty_reply
-    understood, diagnostics = _decode_reply(agent, spec, stdout, stderr, exit_code)
-    understood, refusals = _refuse_input(agent, spec, event, understood)
-    return HookRun(
-        agent.name,
-        payload,
-        understood,
-        reply or None,
-        stdout,
-        stderr,
-        exit_code,
-        (*notes, *refusals),
-        diagnostics,
-    )
+    return _understood(agent, payload, stdout, stderr, exit_code, notes=notes)
 
 
 def _run_process(
@@ -160,16 +147,41 @@ def _run_process(
     )
     stdout = process.stdout.decode(errors="replace")
     stderr = process.stderr.decode(errors="replace")
+    # A hook reports what it did instead on standard error.
+    notes = [line for line in stderr.splitlines() if line.startswith("anyhook: ")]
+    return _understood(agent, payload, stdout, stderr, process.returncode, notes=notes)
+
+
+def _understood(
+    agent: AgentSpec,
+    payload: dict[str, Any],
+    stdout: str,
+    stderr: str,
+    exit_code: int,
+    *,
+    notes: list[str],
+) -> HookRun:
+    """Return a run with the answer as the agent understands it, and with what it ignores."""
     event, _ = decode_event(agent, payload)
     spec = agent.by_canonical.get(event.name)
     answer: Answer = NO_OPINION
     diagnostics: tuple[Diagnostic, ...] = ()
-    # A hook reports what it did instead on standard error.
-    notes = [line for line in stderr.splitlines() if line.startswith("anyhook: ")]
     if spec is not None:
-        answer, diagnostics = _decode_reply(agent, spec, stdout, stderr, process.returncode)
-        answer, refusals = _refuse_input(agent, spec, event, answer)
-        notes += refusals
+        handler = HandlerSpec("command", Layer.RUNTIME, Place("<test>"), name="hook")
+        end = ProcessExit(exit_code, None, stdout, stderr)
+        if exit_code < 0:
+            end = ProcessExit(None, str(-exit_code), stdout, stderr)
+        output = decode_exit(agent, agent.documented, spec, handler, end)
+        answer, diagnostics = output.answer, output.diagnostics
+        if exit_code == BLOCKING_EXIT and shows_stderr(agent, spec.canonical):
+            answer = answer.replace(system_message=stderr.strip() or None)
+        is_denied = answer.outcome is Outcome.DENY
+        if answer.tool_input is not None and not is_denied and isinstance(event, ToolEvent):
+            tool, rules = event.tool_name, agent.documented
+            argument = rules.refused_argument(spec, tool, event.tool_input, answer.tool_input)
+            if argument:
+                answer = answer.replace(tool_input=None)
+                notes = [*notes, REFUSED_INPUT.format(tool=tool, argument=argument)]
     # Text that is not an object is not a reply: some agents show it to the user.
     reply = json.loads(stdout) if stdout.startswith("{") else None
     return HookRun(
@@ -179,36 +191,7 @@ def _run_process(
         reply or None,
         stdout,
         stderr,
-        process.returncode,
+        exit_code,
         tuple(notes),
         diagnostics,
     )
-
-
-def _decode_reply(
-    agent: AgentSpec, spec: EventSpec, stdout: str, stderr: str, exit_code: int
-) -> tuple[Answer, tuple[Diagnostic, ...]]:
-    """Return the answer as the agent understands a reply, and what it ignores."""
-    handler = HandlerSpec("command", Layer.RUNTIME, Place("<test>"), name="hook")
-    end = ProcessExit(exit_code, None, stdout, stderr)
-    if exit_code < 0:
-        end = ProcessExit(None, str(-exit_code), stdout, stderr)
-    output = decode_exit(agent, agent.documented, spec, handler, end)
-    answer = output.answer
-    if exit_code == BLOCKING_EXIT and shows_stderr(agent, spec.canonical):
-        answer = answer.replace(system_message=stderr.strip() or None)
-    return answer, output.diagnostics
-
-
-def _refuse_input(
-    agent: AgentSpec, spec: EventSpec, event: Event, answer: Answer
-) -> tuple[Answer, tuple[str, ...]]:
-    """Return the answer without changed arguments that the agent refuses, and a note on them."""
-    is_denied = answer.outcome is Outcome.DENY
-    if answer.tool_input is None or is_denied or not isinstance(event, ToolEvent):
-        return answer, ()
-    rules, tool = agent.documented, event.tool_name
-    argument = rules.refused_argument(spec, tool, event.tool_input, answer.tool_input)
-    if not argument:
-        return answer, ()
-    return answer.replace(tool_input=None), (REFUSED_INPUT.format(tool=tool, argument=argument),)

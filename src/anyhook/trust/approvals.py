@@ -48,13 +48,8 @@ class DeniedCall(Record):
 
     Attributes:
         id: What the user types.
-        hook: Path of the hook file.
-        agent: Name of the agent.
         tool: The agent's name of the tool.
         arguments: Its arguments as JSON, without secrets, possibly cut.
-        cwd: Working directory of the call.
-        project: Directory of the project.
-        reason: Why it was denied, without secrets.
         time: Unix timestamp of the denial.
         digest: Hash of the hook file, the agent, the tool, its arguments, the working directory and
             the project.
@@ -76,13 +71,9 @@ class Approval(Record):
     """A call that the user has allowed once.
 
     Attributes:
-        call: The call.
-        nonce: Random text that marks its use.
         granted: Unix timestamp of the approval.
         uptime: Seconds of the system's monotonic clock at that time. Both clocks have to agree that
             the approval is still valid, so that setting one of them does not prolong it.
-        terminal: The terminal at which it was given.
-        used: Unix timestamp of its use; `None` if it was not used.
     """
 
     call: DeniedCall
@@ -102,16 +93,7 @@ class Approval(Record):
 def call_digest(
     hook: str, agent: str, tool: str, arguments: object, *, cwd: str, project: str
 ) -> str:
-    """Return the hash that stands for a call of a tool under a hook file.
-
-    Args:
-        hook: Path of the hook file.
-        agent: Name of the agent.
-        tool: The agent's name of the tool.
-        arguments: The arguments as the model gave them; any JSON value.
-        cwd: Working directory of the call.
-        project: Directory of the project.
-    """
+    """Return the hash that stands for a call of a tool under a hook file."""
     import hashlib  # late: it takes 6 ms, and most denials have no approval to look for
 
     parts = [os.path.realpath(hook), agent, tool, arguments, cwd, project]
@@ -120,11 +102,7 @@ def call_digest(
 
 
 class Approvals:
-    """The denied and the allowed calls of a user.
-
-    Args:
-        environ: Environment that names the data directory; by default that of this process.
-    """
+    """The denied and the allowed calls of a user."""
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self._directory = f"{data_path(environ)}/approvals"
@@ -147,13 +125,9 @@ class Approvals:
             _remove(path)
 
     def use(self, digest: str) -> Approval | None:
-        """Use the approval of a call, if there is one; it cannot be used a second time.
+        """Use the approval of a call, which has a digest (`call_digest`); `None` if there is none.
 
-        Args:
-            digest: See `call_digest`.
-
-        Returns:
-            The approval; `None` if the call is not allowed.
+        It cannot be used a second time.
 
         Raises:
             OSError: If the use cannot be written down.
@@ -177,8 +151,12 @@ class Approvals:
     def pending(self) -> list[DeniedCall]:
         """Return the denials of the last seven days, the newest first."""
         oldest = time.time() - KEPT_SECONDS
-        calls = [call for path in self._files("pending") if (call := _read_call(path)) is not None]
-        calls = [call for call in calls if call.time >= oldest]
+        calls: list[DeniedCall] = []
+        for path in self._files("pending"):
+            content = _read_object(path)
+            call = None if content is None else _call_of(content)
+            if call is not None and call.time >= oldest:
+                calls.append(call)
         return sorted(calls, key=lambda call: call.time, reverse=True)
 
     def waiting(self) -> list[DeniedCall]:
@@ -205,10 +183,6 @@ class Approvals:
     def grant(self, call: DeniedCall, terminal: str) -> Approval:
         """Allow a call once.
 
-        Args:
-            call: A call of `pending`.
-            terminal: The terminal at which the user allowed it.
-
         Raises:
             OSError: If it cannot be written.
         """
@@ -220,7 +194,11 @@ class Approvals:
             terminal=terminal,
         )
         self._write("granted", call.digest, _approval_json(approval))
-        self._drop_expired()
+        oldest = time.time() - KEPT_SECONDS
+        for kind in ("pending", "granted", "used"):
+            for path in self._files(kind):
+                if _modified(path) < oldest:
+                    _remove(path)
         return approval
 
     def revoke(self, approval: Approval) -> bool:
@@ -266,13 +244,6 @@ class Approvals:
         except OSError:
             _remove(temporary)
             raise
-
-    def _drop_expired(self) -> None:
-        oldest = time.time() - KEPT_SECONDS
-        for kind in ("pending", "granted", "used"):
-            for path in self._files(kind):
-                if _modified(path) < oldest:
-                    _remove(path)
 
 
 def shown_arguments(arguments: object) -> str:
@@ -320,11 +291,6 @@ def _read_object(path: str) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None
-
-
-def _read_call(path: str) -> DeniedCall | None:
-    content = _read_object(path)
-    return None if content is None else _call_of(content)
 
 
 def _call_of(content: Mapping[str, Any]) -> DeniedCall | None:

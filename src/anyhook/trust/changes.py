@@ -140,10 +140,7 @@ def accept_files(paths: Iterable[str | os.PathLike[str]]) -> None:
 def start_record(directory: Path, settings: Iterable[str], hook_texts: Iterable[str]) -> None:
     """Keep what settings files are until a guard looks at the directory, if one of the hooks does.
 
-    Args:
-        directory: The project; the user's home for settings of the user.
-        settings: The settings files.
-        hook_texts: The texts of the hook files that they run.
+    The directory is the project, or the user's home for settings of the user.
 
     Raises:
         OSError: If it cannot be remembered what the files are.
@@ -170,15 +167,18 @@ def _compare(kept: _Kept, now: Mapping[str, _Content]) -> list[ChangedFile]:
     changes: list[ChangedFile] = []
     for path in sorted({*kept.files, *now}):
         old, new = kept.files.get(path), now.get(path)
-        if old != new and (kept.has_looked or _loses_hooks(old, new)):
-            changes.append(ChangedFile(path, time.time(), _difference(old, new)))
+        if old == new:
+            continue
+        old_text = old.text if old is not None else ""
+        new_text = new.text if new is not None else ""
+        loses_hooks = not set(_HOOK_FILE.findall(old_text)) <= set(_HOOK_FILE.findall(new_text))
+        if kept.has_looked or loses_hooks:
+            old_lines, new_lines = old_text.splitlines(), new_text.splitlines()
+            lines = list(difflib.unified_diff(old_lines, new_lines, lineterm="", n=1))[2:]
+            if len(lines) > MAX_LINES:
+                lines[MAX_LINES:] = [f" … {len(lines) - MAX_LINES} more lines"]
+            changes.append(ChangedFile(path, time.time(), tuple(lines)))
     return changes
-
-
-def _loses_hooks(old: _Content | None, new: _Content | None) -> bool:
-    """Return whether a file named hook files that it does not name any more."""
-    before, after = [_HOOK_FILE.findall(content.text if content else "") for content in (old, new)]
-    return not set(before) <= set(after)
 
 
 def _read_contents(paths: Iterable[str]) -> dict[str, _Content]:
@@ -206,15 +206,6 @@ def _read_content(file: str | os.PathLike[str]) -> _Content | None:
         return _Content(digest, redact_text(content.decode()))
     except UnicodeDecodeError:
         return _Content(digest)
-
-
-def _difference(old: _Content | None, new: _Content | None) -> tuple[str, ...]:
-    old_lines = old.text.splitlines() if old is not None else []
-    new_lines = new.text.splitlines() if new is not None else []
-    lines = list(difflib.unified_diff(old_lines, new_lines, lineterm="", n=1))[2:]
-    if len(lines) > MAX_LINES:
-        lines[MAX_LINES:] = [f" … {len(lines) - MAX_LINES} more lines"]
-    return tuple(lines)
 
 
 # -- what is kept

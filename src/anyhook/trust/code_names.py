@@ -68,8 +68,6 @@ class CodeText:
     """What a text names.
 
     Attributes:
-        text: The text.
-        language: Its language.
         names: All parts of paths and modules that it holds.
         loaded: Those in statements that load or run.
         modules: Modules that interpreters run by an option.
@@ -113,12 +111,7 @@ class CodeText:
         return self.names_file(name) and names_in(name) <= self.loaded
 
     def load(self, word: Word, source: str) -> None:
-        """Note that a word of a command names what is loaded.
-
-        Args:
-            word: The word.
-            source: The command.
-        """
+        """Note that a word of a command names what is loaded."""
         names = names_in(word.text)
         self.loaded |= names
         self.hold_directory(word.text)

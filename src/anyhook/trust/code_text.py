@@ -158,24 +158,22 @@ class _Reader:
     # --- command lines -----------------------------------------------------------------------
 
     def _read_shell(self, text: str, depth: int, statement: str = "") -> None:
-        """Read a command line.
-
-        Args:
-            text: The command line.
-            depth: Programs around it.
-            statement: The statement of another language that runs it.
-        """
+        """Read a command line, which a statement of another language may run."""
         if depth > MAX_DEPTH:
             self.code.add_computed(text, text)
             return
-        for words, source in _simple_commands(text):
-            if statement:
-                self._read_command(words, statement, depth)
-            elif _reads_input(words):
+        try:
+            parsed = parse_command_line(text).commands
+        except UnreadableError:
+            commands = _split_loosely(text)
+        else:
+            commands = [(command.words, command.full_source) for command in parsed]
+        for words, source in commands:
+            origin = statement or source
+            if not statement and language_of_program(base_name(words[-1].text)) is not None:
                 # What is in front of the pipe may be what is run.
-                self._read_command(words, _line_with(source, text), depth)
-            else:
-                self._read_command(words, source, depth)
+                origin = _line_with(source, text)
+            self._read_command(words, origin, depth)
 
     def _read_here_documents(self, text: str, depth: int) -> None:
         """Read the programs that a script hands to interpreters as their input."""
@@ -184,7 +182,12 @@ class _Reader:
             document = _HERE_DOCUMENT.search(line)
             if document is None:
                 continue
-            body = "\n".join(_lines_up_to(document[1], lines))
+            body_lines: list[str] = []
+            for body_line in lines:
+                if body_line.strip() == document[1]:
+                    break
+                body_lines.append(body_line)
+            body = "\n".join(body_lines)
             for word in _COMMAND_BREAK.split(line):
                 language = language_of_program(word)
                 if language is not None:
@@ -284,10 +287,16 @@ class _Reader:
                 continue
             has_program |= self._read_option(option, words, language, source, depth)
             runs_arguments |= not code.modules.isdisjoint(ARGUMENT_RUNNERS)
-        if not has_program:
-            code.searches_start |= language is not SHELL
-            if "<<" not in source:
-                self._read_input(source)
+        if has_program:
+            return
+        code.searches_start |= language is not SHELL
+        # The interpreter runs its standard input, unless it only shows something.
+        ends_at_once = any(option in source for option in ("--version", "--help", " -V", " -v"))
+        if "<<" not in source and not ends_at_once:
+            code.loaded |= names_in(source)
+            for text in source.split():
+                code.hold_directory(text)
+            code.add_computed(source, source)
 
     def _read_option(
         self, option: str, words: Iterator[Word], language: Language, source: str, depth: int
@@ -305,32 +314,17 @@ class _Reader:
         if value is None or option in VALUE_OPTIONS:
             return is_module
         if is_code:
-            self._read_inline(value, language, source, depth)
+            is_variable = _BARE_VARIABLE.fullmatch(value.text.strip("\"'{}")) is not None
+            if is_variable or value.text.startswith("$("):
+                code.add_computed(source, value.text)
+            code.searches_start |= language is not SHELL
+            self.read(value.text, language, depth + 1)
             return True
         code.load(value, source)
         if is_module:
             code.modules.add(value.text)
             code.runners |= {value.text} & PROJECT_RUNNERS
         return is_module or option in _PROGRAM_FILE_OPTIONS
-
-    def _read_inline(self, value: Word, language: Language, source: str, depth: int) -> None:
-        if _BARE_VARIABLE.fullmatch(value.text.strip("\"'{}")) or value.text.startswith("$("):
-            self.code.add_computed(source, value.text)
-        if language is not SHELL:
-            self.code.searches_start = True
-        self.read(value.text, language, depth + 1)
-
-    def _read_input(self, source: str) -> None:
-        """Note that an interpreter runs its standard input."""
-        if not any(option in source for option in ("--version", "--help", " -V", " -v")):
-            self.code.loaded |= names_in(source)
-            for word in source.split():
-                self.code.hold_directory(word)
-            self.code.add_computed(source, source)
-
-
-def _reads_input(words: list[Word]) -> bool:
-    return language_of_program(base_name(words[-1].text)) is not None
 
 
 def _line_with(source: str, text: str) -> str:
@@ -340,13 +334,6 @@ def _line_with(source: str, text: str) -> str:
         return source
     end = text.find("\n", start)
     return text[text.rfind("\n", 0, start) + 1 : end if end > 0 else len(text)]
-
-
-def _lines_up_to(end: str, lines: Iterator[str]) -> Iterator[str]:
-    for line in lines:
-        if line.strip() == end:
-            return
-        yield line
 
 
 def _expand_assignments(text: str) -> str:
@@ -402,15 +389,6 @@ def _command_in_call(arguments: str, row: Language) -> str:
             words.append("$x")
     # A list of words may hold blanks in one of them; a single text is a command line.
     return " ".join(words) or "$x"
-
-
-def _simple_commands(text: str) -> list[tuple[list[Word], str]]:
-    """Return the words and sources of the simple commands of a text."""
-    try:
-        commands = parse_command_line(text).commands
-    except UnreadableError:
-        return _split_loosely(text)
-    return [(command.words, command.full_source) for command in commands]
 
 
 def _split_loosely(text: str) -> list[tuple[list[Word], str]]:

@@ -44,13 +44,9 @@ class Followed:
 
 
 class Follower:
-    """Follows the texts of one hook.
+    """Follows the texts of one hook, whose command runs in the directory `start`.
 
-    Args:
-        project: Directory of the project.
-        start: Directory in which the command runs.
-        files: What the hooks of the project have in common.
-        bound: Files that are bound anyway, in the directories of hooks.
+    The files `bound` are bound anyway, in the directories of hooks.
     """
 
     def __init__(
@@ -66,11 +62,9 @@ class Follower:
         self.result = Followed()
 
     def follow(self, command: str, scripts: Iterable[Path]) -> Followed:
-        """Follow a command and the scripts that it names.
+        """Follow a command line and the existing scripts that it names.
 
-        Args:
-            command: The command line, with assignments of its environment in front.
-            scripts: Files that exist.
+        Assignments of its environment stand in front of the command.
         """
         self._waiting.append((read_code(command, SHELL), self._start, ""))
         for path in scripts:
@@ -109,9 +103,17 @@ class Follower:
     def _follow_one(self, code: CodeText, directory: str, path: str) -> None:
         if code.searches_start:
             self._add_search_root(self._start)
-        roots = tuple(self._roots_of(directory))
+        # Paths in the text may start from its directory, or from one above it in the project.
+        roots = {directory: None}
+        parent = directory
+        while parent.startswith(self._project + os.sep):
+            parent = os.path.dirname(parent)
+            roots[parent] = None
+        roots[self._project] = None
+        roots[self._start] = None
+        roots |= self._search_roots
         search_roots = frozenset(self._search_roots)
-        search = self._files.search(self._project, code, directory, roots, search_roots)
+        search = self._files.search(self._project, code, directory, tuple(roots), search_roots)
         for root in search.added_roots:
             self._add_search_root(root)
         for file in search.found:
@@ -155,17 +157,3 @@ class Follower:
             self._add_unclear(f"modules of more than {MAX_SEARCH_ROOTS} directories")
             return
         self._search_roots[directory] = None
-
-    def _roots_of(self, directory: str) -> dict[str, None]:
-        """Return the directories from which paths in a text of a directory may start."""
-        roots = {directory: None}
-        parent = directory
-        while self._is_inside(parent) and parent != self._project:
-            parent = os.path.dirname(parent)
-            roots[parent] = None
-        roots[self._project] = None
-        roots[self._start] = None
-        return roots | self._search_roots
-
-    def _is_inside(self, path: str) -> bool:
-        return path == self._project or path.startswith(self._project + os.sep)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,9 +53,7 @@ class Listing(Record, kw_only=False):
     """The entries of a directory.
 
     Attributes:
-        directories: Names of its directories.
-        files: Names of its files.
-        by_stem: The same files, by their names up to the first dot.
+        by_stem: The files, by their names up to the first dot.
         spaced: Names of files and directories that hold blanks.
         is_truncated: Whether there are more.
     """
@@ -133,13 +132,8 @@ def _list(directory: str) -> Listing:
 class NameSearch:
     """Looks for the files that one text names.
 
-    Args:
-        project: Directory of the project.
-        files: Entries of its directories.
-        code: What the text names.
-        directory: Where the text is.
-        roots: Directories from which its paths may start.
-        search_roots: Those of them in which modules are looked for.
+    Paths in the text may start from the roots; modules are looked for in those of them that are
+    search roots.
 
     Attributes:
         matched: Names of files that were found, and of directories all of whose code is bound.
@@ -178,9 +172,13 @@ class NameSearch:
             self._visit(root, 0)
         for relative in self.code.entered:
             self._add_entries(os.path.normpath(os.path.join(self.directory, relative)))
-        if self.code.computed:
-            for held in sorted(self.code.held):
-                self._add_held(held)
+        if not self.code.computed:
+            return
+        # All code of a directory of which some file is loaded is bound.
+        for held, root in product(sorted(self.code.held), self.roots):
+            directory = os.path.normpath(os.path.join(root, held))
+            if os.path.isdir(directory) and directory not in self.roots:
+                self._add_code_below(directory)
 
     def mentioned(self, names: AbstractSet[str]) -> list[str]:
         """Return what exists of some names and is not bound."""
@@ -200,7 +198,12 @@ class NameSearch:
                 self._mention(directory, name)
         for name in sorted(listing.directories & self._names_in(listing)):
             self._enter(directory, name, depth)
-        self._list_packages(directory, listing)
+        if self.code.language is JAVASCRIPT and "node_modules" in listing.directories:
+            # A script loads installed packages by their names.
+            packages = os.path.join(directory, "node_modules")
+            for name in sorted(self._list(packages).directories & self.code.loaded):
+                shown = os.path.relpath(os.path.join(packages, name), self.project)
+                self.unclear[f"what {shown} holds: it is an installed package"] = None
         if self._is_first_in_search(directory):
             for name in sorted(listing.directories & _LIBRARY):
                 self._add_entries(os.path.join(directory, name))
@@ -218,14 +221,6 @@ class NameSearch:
             self._add_entries(path)
         if depth < MAX_DEPTH:
             self._visit(path, depth + 1)
-
-    def _list_packages(self, directory: str, listing: Listing) -> None:
-        """List the installed packages that a script loads by their names."""
-        packages = os.path.join(directory, "node_modules")
-        if self.code.language is JAVASCRIPT and "node_modules" in listing.directories:
-            for name in sorted(self._list(packages).directories & self.code.loaded):
-                shown = os.path.relpath(os.path.join(packages, name), self.project)
-                self.unclear[f"what {shown} holds: it is an installed package"] = None
 
     def _list(self, directory: str) -> Listing:
         """Return the entries of a directory, on which the result depends from now on."""
@@ -262,10 +257,17 @@ class NameSearch:
         if is_code(name):
             if code.names_file(name):
                 return True
-            is_library = stem in _LIBRARY and self._is_first_in_search(directory)
-            is_module = is_library and name.endswith(_MODULE_SUFFIXES)
-            is_module = is_module or self._is_path_file(directory, name)
-            return is_module or (stem in code.loaded and self._offers_modules(directory, depth))
+            is_search_root = directory in self._search_roots
+            # Python runs lines of such a file when it adds its directory.
+            if name.endswith(_PATH_FILE) and is_search_root:
+                return True
+            is_module = stem in _LIBRARY and name.endswith(_MODULE_SUFFIXES)
+            if is_module and self._is_first_in_search(directory):
+                return True
+            # Modules are loaded without their suffix.
+            is_near = depth > 0 or directory == self.directory or is_search_root
+            searches = bool(code.searched) or code.language in _SEARCHES_UPWARDS
+            return stem in code.loaded and (is_near or searches)
         if not code.names_file(name):
             return False
         if code.loads_file(name):
@@ -284,16 +286,6 @@ class NameSearch:
         is_own = directory == self.directory and self.code.language is PYTHON
         return is_own or directory in self._search_roots
 
-    def _is_path_file(self, directory: str, name: str) -> bool:
-        """Return whether a file holds lines that Python runs when it adds its directory."""
-        return name.endswith(_PATH_FILE) and directory in self._search_roots
-
-    def _offers_modules(self, directory: str, depth: int) -> bool:
-        """Return whether modules may be loaded from a directory without their suffix."""
-        if depth > 0 or directory == self.directory or self.code.language in _SEARCHES_UPWARDS:
-            return True
-        return bool(self.code.searched) or directory in self._search_roots
-
     def _add_entries(self, directory: str) -> None:
         language = self.code.language
         entries = _ALL_ENTRIES if language is SHELL else frozenset(language.entries)
@@ -301,28 +293,22 @@ class NameSearch:
             self.matched.add(os.path.basename(directory))
             self.found[os.path.join(directory, name)] = None
 
-    def _add_held(self, relative: str) -> None:
-        """Bind the code of a directory of which some file is loaded."""
-        for root in self.roots:
-            directory = os.path.normpath(os.path.join(root, relative))
-            if os.path.isdir(directory) and directory not in self.roots:
-                self._add_code_below(directory)
-
     def _add_code_below(self, directory: str) -> None:
         waiting = [directory]
         files: list[str] = []
         while waiting:
             parent = waiting.pop(0)
             listing = self._list(parent)
-            names = sorted(name for name in listing.files if _is_code_file(parent, name))
-            files += [os.path.join(parent, name) for name in names]
+            for name in sorted(listing.files):
+                path = os.path.join(parent, name)
+                if is_code(name) or os.access(path, os.X_OK):
+                    files.append(path)
             waiting += [os.path.join(parent, name) for name in sorted(listing.directories)]
             is_packages = not PACKAGE_DIRECTORIES.isdisjoint(listing.directories)
             if len(files) > MAX_HELD or is_packages:
                 return
         self.matched.add(os.path.basename(directory))
-        for path in files:
-            self.found[path] = None
+        self.found |= dict.fromkeys(files)
 
 
 _INSTALLED = frozenset({"node_modules", ".venv", "venv"})
@@ -336,7 +322,3 @@ _MODULE_SUFFIXES = (".py", ".pyc", ".so", ".pyd")
 def is_code(path: str) -> bool:
     """Return whether a file is code, by its suffix."""
     return os.path.splitext(path)[1].lower() in CODE_SUFFIXES
-
-
-def _is_code_file(directory: str, name: str) -> bool:
-    return is_code(name) or os.access(os.path.join(directory, name), os.X_OK)

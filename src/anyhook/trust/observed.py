@@ -54,9 +54,7 @@ class ObservedFiles:
 def observed_file(hook_file: str, environ: Mapping[str, str] | None = None) -> str:
     """Return where the files that a hook file was seen to load are kept.
 
-    Args:
-        hook_file: The hook file.
-        environ: Environment that names the data directory; by default that of this process.
+    The environment names the data directory; by default it is that of this process.
     """
     return f"{data_path(environ)}/observed/{record_name(hook_file)}.json"
 
@@ -85,13 +83,9 @@ def add_observed(
     data: Iterable[str],
     environ: Mapping[str, str] | None = None,
 ) -> None:
-    """Keep files that a run of a hook file has loaded; nothing is written if all are known.
+    """Keep the code and data that a run of a hook file has loaded; see `observed_file`.
 
-    Args:
-        hook_file: The hook file.
-        code: Files that code was loaded from.
-        data: Files that were read as data.
-        environ: Environment that names the data directory; by default that of this process.
+    Nothing is written if all are known.
 
     Raises:
         OSError: If they cannot be written, or another process holds them.
@@ -157,11 +151,7 @@ def _make_room(directory: Path) -> None:
 
 
 class _OwnFiles:
-    """Decides which files are kept of a hook file, the directory of whose project is not known.
-
-    Args:
-        hook_file: The hook file.
-    """
+    """Decides which files are kept of a hook file, the directory of whose project is not known."""
 
     def __init__(self, hook_file: str) -> None:
         self._hook_file = os.path.realpath(hook_file)
@@ -173,20 +163,18 @@ class _OwnFiles:
         own: set[str] = set()
         for path in paths:
             real = os.path.realpath(path)
-            if real != self._hook_file and not is_installed(real) and not self._is_scratch(real):
+            if real == self._hook_file or is_installed(real):
+                continue
+            common = self._common(real)
+            is_temporary = real.startswith(self._temporary) and self._temporary.startswith(common)
+            parts = real.removeprefix(common).split(os.sep)
+            if not is_temporary and _IGNORED_PARTS.isdisjoint(parts):
                 own.add(real)
         return sorted(own)
 
     def data(self, paths: Iterable[str]) -> list[str]:
         """Return the data near the hook file, with real paths, in order."""
         return [path for path in self.code(paths) if not self._home.startswith(self._common(path))]
-
-    def _is_scratch(self, path: str) -> bool:
-        """Return whether a file is one of a package, or a temporary one of no project."""
-        common = self._common(path)
-        if not _IGNORED_PARTS.isdisjoint(path.removeprefix(common).split(os.sep)):
-            return True
-        return path.startswith(self._temporary) and self._temporary.startswith(common)
 
     def _common(self, path: str) -> str:
         """Return the directory that the hook file and another file have in common."""

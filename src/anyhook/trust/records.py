@@ -48,10 +48,8 @@ class TrustChange:
     """What differs from what was trusted.
 
     Attributes:
-        subject: The handler.
         what: `new`, `definition` if the settings changed what was trusted, or `script` if only
             files changed.
-        records: What was trusted.
         key: Key of the definition that was trusted.
     """
 
@@ -112,11 +110,8 @@ class Records:
     ) -> TrustChange | None:
         """Compare a subject with what was trusted; `None` if it is the same.
 
-        Args:
-            subject: The handler.
-            current_keys: Keys of all definitions of its agent that there are now.
-            agent: Whose hook it is. A definition that is gone was one of the same agent.
-            confirmed: Paths of files whose changes do not count.
+        A definition that is gone, because its key is not among the current keys of the agent, may
+        have become this one. Changes of confirmed files do not count.
         """
         if not self.has_definition(subject.key):
             former_key = self._former_key(subject, current_keys, agent)
@@ -124,8 +119,14 @@ class Records:
                 return TrustChange(subject, "new")
             return TrustChange(subject, "definition", self, former_key)
         entry = self.entries[subject.key]
-        has_same_trees = self._has_same_trees(entry, subject, confirmed)
-        if has_same_trees and _has_same_scripts(entry, subject, confirmed):
+        before = _recorded_files(entry, "scripts")
+        now = {str(script.path): script.digest for script in subject.scripts}
+        compared = (before.keys() | now.keys()).difference(confirmed)
+        # A file that never existed may be named or not.
+        has_same_scripts = all(
+            before.get(path, ABSENT).digest == now.get(path) for path in compared
+        )
+        if has_same_scripts and self._has_same_trees(entry, subject, confirmed):
             return None
         return TrustChange(subject, "script", self, subject.key)
 
@@ -168,22 +169,31 @@ class Records:
         for key, entry in self.entries.items():
             before = object_member(entry, "members")
             is_gone = bool(before) and key not in current_keys
+            has_same_command = before.get("runs") == now["runs"]
+            has_same_name = bool(now["name"]) and before.get("name") == now["name"]
+            is_same = before.get("event") == now["event"] and (has_same_command or has_same_name)
             # The same file is often the hook of several agents, each with its own definition.
             is_of_agent = not agent or entry.get("agent", "") in ("", agent)
-            if is_gone and is_of_agent and _is_same_hook(before, now):
+            if is_gone and is_of_agent and is_same:
                 return key
         return None
 
     def differences(self, subject: TrustSubject, key: str = "") -> Iterator[str]:
         """Yield the lines of a difference between what was trusted and what is there.
 
-        Args:
-            subject: The handler as it is.
-            key: Key of the definition that was trusted; by default the one of the handler.
+        The key is that of the definition that was trusted; by default the one of the handler.
         """
         entry = self.entries.get(key or subject.key)
         if key and key != subject.key:
-            yield from _definition_difference(object_member(entry, "members"), subject)
+            members = object_member(entry, "members")
+            members_now = definition_members(subject)
+            changed = [name for name in members_now if members.get(name) != members_now[name]]
+            if not changed:
+                # The key of a definition also holds the order, which is not recorded as a member.
+                yield "its order in the sequence changed"
+            for name in changed:
+                yield f"-{name}: {json.dumps(members.get(name), ensure_ascii=False)}"
+                yield f"+{name}: {json.dumps(members_now[name], ensure_ascii=False)}"
         before = _recorded_files(entry, "scripts")
         named = {str(script.path) for script in subject.scripts}
         no_longer_named = [read_script(Path(path)) for path in before if path not in named]
@@ -200,13 +210,7 @@ class Records:
     def _tree_differences(
         self, digests: Mapping[str, Any], subject: TrustSubject, named: Collection[str]
     ) -> Iterator[str]:
-        """Yield what differs in directories.
-
-        Args:
-            digests: Directory to its digest when it was trusted.
-            subject: The handler as it is.
-            named: Files that were compared already.
-        """
+        """Yield what differs in directories, but not of named files: those were compared."""
         current = {str(tree.root): tree for tree in subject.trees}
         roots = dict.fromkeys((*digests, *current))
         for root in roots:
@@ -231,15 +235,6 @@ class Records:
 
 def _recorded(script: Script) -> RecordedFile:
     return RecordedFile(script.digest, script.text)
-
-
-def _is_same_hook(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether two definitions are on one event, with the same command or name."""
-    if before.get("event") != now["event"]:
-        return False
-    has_same_command = before.get("runs") == now["runs"]
-    has_same_name = bool(now["name"]) and before.get("name") == now["name"]
-    return has_same_command or has_same_name
 
 
 def object_member(holder: object, key: str) -> dict[str, Any]:
@@ -267,39 +262,30 @@ def record_subjects(
     subjects: Iterable[TrustSubject], agent: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the entries and trees to record for subjects: see `Records`."""
-    recorder = _FileRecorder()
+    characters_left = MAX_TEXT
     entries: dict[str, Any] = {}
     trees: dict[str, Any] = {}
+
+    def record(script: Script) -> dict[str, str | None]:
+        nonlocal characters_left
+        characters_left -= len(script.text or "")
+        # A file without its text is bound too, but a difference only shows its digest.
+        text = script.text if characters_left >= 0 else None
+        return {"sha256": script.digest, "text": text}
+
     for subject in subjects:
         entries[subject.key] = {
             "agent": agent,
             "command": subject.handler.identifier,
             "members": definition_members(subject),
-            "scripts": {str(script.path): recorder.record(script) for script in subject.scripts},
+            "scripts": {str(script.path): record(script) for script in subject.scripts},
             "trees": tree_digests(subject),
         }
         for tree in subject.trees:
             if tree.digest not in trees:
-                trees[tree.digest] = recorder.record_all(tree.files)
+                files = tree.files.items()
+                trees[tree.digest] = {name: record(script) for name, script in files}
     return entries, trees
-
-
-class _FileRecorder:
-    """Records files with their texts, until these are too long altogether."""
-
-    def __init__(self) -> None:
-        self._characters_left = MAX_TEXT
-
-    def record(self, script: Script) -> dict[str, str | None]:
-        """Return what is recorded of a file."""
-        self._characters_left -= len(script.text or "")
-        # A file without its text is bound too, but a difference only shows its digest.
-        text = script.text if self._characters_left >= 0 else None
-        return {"sha256": script.digest, "text": text}
-
-    def record_all(self, files: Mapping[str, Script]) -> dict[str, Any]:
-        """Return what is recorded of the files of a directory."""
-        return {name: self.record(script) for name, script in files.items()}
 
 
 def definition_members(subject: TrustSubject) -> dict[str, Any]:
@@ -333,53 +319,21 @@ def _short_digest(value: Any) -> str | None:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _has_same_scripts(
-    entry: Mapping[str, Any], subject: TrustSubject, confirmed: Collection[str]
-) -> bool:
-    """Return whether the files are as trusted; one that never existed may be named or not."""
-    recorded = _recorded_files(entry, "scripts")
-    before = {path: file.digest for path, file in recorded.items()}
-    now = {str(script.path): script.digest for script in subject.scripts}
-    compared = (before.keys() | now.keys()).difference(confirmed)
-    return all(before.get(path) == now.get(path) for path in compared)
-
-
-def _definition_difference(before: Mapping[str, Any], subject: TrustSubject) -> Iterator[str]:
-    """Yield the members of a definition that differ from the trusted ones."""
-    now = definition_members(subject)
-    changed_names = [name for name in now if before.get(name) != now[name]]
-    if not changed_names:
-        # The key of a definition also holds the order, which is not recorded as a member.
-        yield "its order in the sequence changed"
-    for name in changed_names:
-        yield f"-{name}: {json.dumps(before.get(name), ensure_ascii=False)}"
-        yield f"+{name}: {json.dumps(now[name], ensure_ascii=False)}"
-
-
 def _file_difference(path: str, before: RecordedFile, now: RecordedFile) -> Iterator[str]:
     """Yield how one file differs from what was trusted."""
     if before.digest == now.digest:
         return
-    lines = _text_difference(path, before, now)
-    if lines is not None:
-        yield from lines
-    else:
-        yield f"{path}: was {_shown_digest(before.digest)}, is {_shown_digest(now.digest)}"
-
-
-def _text_difference(path: str, before: RecordedFile, now: RecordedFile) -> Iterable[str] | None:
-    """Return how the texts of a file differ; `None` if they are unknown or too long."""
     # The store may hold anything in place of the text.
-    if not isinstance(before.text, str) or now.text is None:
-        return None
-    # `splitlines` knows more line ends than shells do: a comment that became a command in a line of
-    # its own would be no difference.
-    old_lines = before.text.split("\n")
-    new_lines = now.text.split("\n")
-    if max(len(old_lines), len(new_lines)) > MAX_DIFF_LINES:
-        return None
-    titles = (f"{path} (trusted)", f"{path} (now)")
-    return difflib.unified_diff(old_lines, new_lines, *titles, lineterm="")
+    if isinstance(before.text, str) and now.text is not None:
+        # `splitlines` knows more line ends than shells do: a comment that became a command in a
+        # line of its own would be no difference.
+        old_lines = before.text.split("\n")
+        new_lines = now.text.split("\n")
+        if max(len(old_lines), len(new_lines)) <= MAX_DIFF_LINES:
+            titles = (f"{path} (trusted)", f"{path} (now)")
+            yield from difflib.unified_diff(old_lines, new_lines, *titles, lineterm="")
+            return
+    yield f"{path}: was {_shown_digest(before.digest)}, is {_shown_digest(now.digest)}"
 
 
 def _shown_digest(digest: object) -> str:

@@ -14,12 +14,9 @@ if TYPE_CHECKING:
 
 
 class TrustScope:
-    """The project, and the directory outside of it in which a command runs.
+    """The project, and the directory `start` outside of it in which a command runs.
 
-    Args:
-        project: Directory of the project.
-        start: Where the command runs.
-        modes: Modes of files that were looked up for other commands at the same time.
+    Modes of files are kept in `modes`, which commands that are looked up at the same time share.
     """
 
     def __init__(

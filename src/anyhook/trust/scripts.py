@@ -98,15 +98,9 @@ def command_files(
 ) -> CommandFiles:
     """Find the files that a handler's command names and that its author can change.
 
-    Those are the files of the project, read through links, and scripts elsewhere; where the
-    command runs outside of the project, also the files there.
-
-    Args:
-        handler: A command handler.
-        project: Directory of the project.
-        variables: Variables that hold paths, like `GEMINI_PROJECT_DIR`.
-        start: Where the command runs; by default in its own directory, else in the project.
-        modes: Modes of files that were looked up for other commands at the same time.
+    Those are the files of the project, read through links, and scripts elsewhere; where the command
+    runs outside of the project, also the files there. It runs in `start`, by default in its own
+    directory, else in the project. The variables hold paths, like `GEMINI_PROJECT_DIR`.
     """
     if start is None and handler.cwd is not None:
         start = Path(handler.cwd)
@@ -157,7 +151,9 @@ def _names_file(word: str, path: str, scope: TrustScope, *, exists: bool) -> boo
     if exists:
         return _SCRIPT_NAME.fullmatch(word) is not None or scope.contains(path)
     # A file that does not exist yet is bound too, so that its appearance is a change.
-    return _is_path(word) and scope.contains(path)
+    if "/" not in word or _has_braces(word) or SEPARATORS.search(VARIABLE.sub("", word)):
+        return False
+    return scope.contains(path)
 
 
 def named_files(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> list[Path]:
@@ -186,12 +182,13 @@ def missing_scripts(
     unresolved = [word for word, text, _previous in search.context if "$" in text]
     scripts: list[Path] = []
     for word, path in missing.items():
-        is_end_of_unresolved = word.startswith("/") and any(
-            whole.endswith(word) for whole in unresolved
-        )
-        if word in excused or is_end_of_unresolved or _is_end_of_any(word, existing):
-            continue
-        scripts.append(Path(path))
+        is_end = False
+        if word.startswith("/"):
+            # Quotes split it off, too, if `"${DIR}"/guard.sh` exists as a whole.
+            ends = [whole for whole in existing if whole.endswith(f"}}{word}")]
+            is_end = bool(ends) or any(whole.endswith(word) for whole in unresolved)
+        if word not in excused and not is_end:
+            scripts.append(Path(path))
     return scripts[:MAX_MISSING]
 
 
@@ -199,13 +196,6 @@ def _has_braces(word: str) -> bool:
     """Return whether a word has other braces than those of whole variables."""
     rest = VARIABLE.sub("", word)
     return "{" in rest or "}" in rest
-
-
-def _is_end_of_any(word: str, existing: Iterable[str]) -> bool:
-    """Return whether a word is what quotes split off: `"${DIR}"/guard.sh` exists as a whole."""
-    if not word.startswith("/"):
-        return False
-    return any(whole.endswith(f"}}{word}") for whole in existing)
 
 
 def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> str | Path | None:
@@ -230,7 +220,9 @@ def _unclear_words(search: _PathSearch, scope: TrustScope) -> list[str]:
         return ["the whole command: it is too long to look into"]
     unclear: dict[str, None] = {}
     for word, text, previous in search.context:
-        if previous not in CHANGES_DIRECTORY and search.names_directory(text, scope):
+        if previous in CHANGES_DIRECTORY:
+            continue
+        if any(map(scope.is_inner_directory, search.paths(text, [scope.project]))):
             unclear[f"{word.rstrip('/')}/ (a directory)"] = None
     words = list(unclear)
     if len(words) > MAX_UNCLEAR:
@@ -244,11 +236,8 @@ class _PathSearch:
     """The paths that the words of one command may mean, within a budget.
 
     Attributes:
-        handler: The handler of the command.
-        scope: Where the files of the project are.
         start: The directory in which the command starts.
-        words: The different words of the command.
-        context: The same with what stands in front of them.
+        context: The different words of the command, with what stands in front of them.
         bases: Directories in which the command may run: where it starts, and where it changes to.
         listed: Directories whose entries were compared with patterns.
         is_exhausted: Whether something was left out because the command is too complex.
@@ -272,16 +261,14 @@ class _PathSearch:
         self._entries_left = MAX_ENTRIES
         self.bases = [self.start]
         for word, text, previous in self.context:
-            if previous in CHANGES_DIRECTORY and not word.startswith("-"):
-                self._add_bases(text)
-
-    def _add_bases(self, text: str) -> None:
-        for path in self.paths(text, self.bases):
-            if len(self.bases) >= MAX_DIRECTORIES:
-                self.is_exhausted = True
-                return
-            if path not in self.bases and os.path.isdir(path):
-                self.bases.append(path)
+            if previous not in CHANGES_DIRECTORY or word.startswith("-"):
+                continue
+            for path in self.paths(text, self.bases):
+                if len(self.bases) >= MAX_DIRECTORIES:
+                    self.is_exhausted = True
+                    break
+                if path not in self.bases and os.path.isdir(path):
+                    self.bases.append(path)
 
     def runs_unnamed_files(self) -> bool:
         """Return whether the command may run files whose names it does not hold in full."""
@@ -290,16 +277,18 @@ class _PathSearch:
         # With another `PATH` or `PYTHONPATH`, a name means another file.
         if any(_SEARCH_PATH.match(name) for name in self.handler.env):
             return True
-        if any(_changes_search(word) for word in self.words):
-            return True
+        for word in self.words:
+            assignment = _ASSIGNMENT.match(word)
+            # It sets a variable that holds a path, or one that says where files are found.
+            if assignment and ("/" in word or _SEARCH_PATH.match(assignment[1])):
+                return True
         return any(_NEEDS_SHELL.search(word.text) for word in self.context)
 
     def candidates(self, *, with_implied: bool = True) -> Iterator[tuple[str, str]]:
         """Yield every word that may be a path, with each path that it may mean.
 
-        Args:
-            with_implied: Also files that a program reads without an argument that names them. Those
-                that do not exist are yielded with an empty word.
+        With `with_implied`, also files that a program reads without an argument that names them.
+        Those that do not exist are yielded with an empty word.
         """
         for word, text, previous in self.context:
             if with_implied:
@@ -308,7 +297,19 @@ class _PathSearch:
                 yield word, path
 
     def _implied_candidates(self, text: str, previous: str) -> Iterator[tuple[str, str]]:
-        for name in _implied_names(text, previous):
+        """Yield files that a program reads although its arguments do not name them in full."""
+        names = list(PROJECT_FILES.get(text, ()))
+        module = ""
+        if previous == "-m":
+            module = text
+        elif text.startswith("-m"):
+            module = text[2:]
+        if module:
+            names += [form.format(module.replace(".", "/")) for form in _MODULE_FILES]
+        if text and len(text) < MAX_WORD_LENGTH:
+            names += [f"{text}{suffix}" for suffix in _SUFFIXES]
+            names += [f"{text}/{name}" for name in _ENTRY_FILES]
+        for name in names:
             for path in self.paths(name, self.bases):
                 is_file = stat.S_ISREG(self.scope.mode_of(path))
                 yield name if is_file else "", path
@@ -322,7 +323,12 @@ class _PathSearch:
         is_absolute = text.startswith(("/", "~"))
         paths: list[str] = []
         if is_pattern and is_absolute:
-            paths += self._match_absolute_pattern(os.path.expanduser(text))
+            # `$CLAUDE_PROJECT_DIR/hooks/*.sh`: look from the last directory that is spelled out.
+            pieces = os.path.expanduser(text).split("/")
+            literal = 0
+            while literal < len(pieces) and not _PATTERN.search(pieces[literal]):
+                literal += 1
+            paths += self._match_pattern("/".join(pieces[:literal]) or "/", pieces[literal:])
         for base in bases:
             if self._lookups_left <= 0:
                 self.is_exhausted = True
@@ -334,18 +340,6 @@ class _PathSearch:
             if path is not None:
                 paths.append(path)
         return paths
-
-    def names_directory(self, text: str, scope: TrustScope) -> bool:
-        """Return whether a word means a directory of the project."""
-        return any(map(scope.is_inner_directory, self.paths(text, [scope.project])))
-
-    def _match_absolute_pattern(self, text: str) -> list[str]:
-        """List the files that a pattern like `$CLAUDE_PROJECT_DIR/hooks/*.sh` matches."""
-        pieces = text.split("/")
-        literal = 0
-        while literal < len(pieces) and not _PATTERN.search(pieces[literal]):
-            literal += 1
-        return self._match_pattern("/".join(pieces[:literal]) or "/", pieces[literal:])
 
     def _match_pattern(self, base: str, pieces: list[str]) -> list[str]:
         """List the files that a pattern matches, looking at a bounded number of entries."""
@@ -381,42 +375,6 @@ class _PathSearch:
         except OSError:
             return []
         return matches
-
-
-def _implied_names(text: str, previous: str) -> list[str]:
-    """Return the files that a program reads although its arguments do not name them in full."""
-    names = list(PROJECT_FILES.get(text, ()))
-    module = _module_name(text, previous)
-    if module:
-        names += [form.format(module.replace(".", "/")) for form in _MODULE_FILES]
-    if text and len(text) < MAX_WORD_LENGTH:
-        names += [f"{text}{suffix}" for suffix in _SUFFIXES]
-        names += [f"{text}/{name}" for name in _ENTRY_FILES]
-    return names
-
-
-def _module_name(text: str, previous: str) -> str:
-    """Return the module that an option names, as `-m module` or `-mmodule`; empty if none does."""
-    if previous == "-m":
-        return text
-    return text[2:] if text.startswith("-m") else ""
-
-
-def _changes_search(word: str) -> bool:
-    """Return whether a word sets a variable that holds a path, or says where files are found."""
-    assignment = _ASSIGNMENT.match(word)
-    if assignment is None:
-        return False
-    return "/" in word or _SEARCH_PATH.match(assignment[1]) is not None
-
-
-def _is_path(word: str) -> bool:
-    """Return whether a word is one path, variables aside."""
-    if "/" not in word:
-        return False
-    plain = VARIABLE.sub("", word)
-    has_braces = "{" in plain or "}" in plain
-    return not has_braces and SEPARATORS.search(plain) is None
 
 
 def _can_be_path(text: str) -> bool:

@@ -8,6 +8,7 @@ import os
 import shlex
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,6 @@ class TrustSubject:
 
     Attributes:
         key: Digest of the definition: event, matcher, order, command, environment, timeout.
-        handler: The handler.
         event: Canonical name of its event.
         matcher: The matcher of its definition.
         scripts: The files that it names, and those to which their texts lead.
@@ -84,21 +84,18 @@ class TrustSubject:
 class SubjectReader:
     """Reads what the hooks of one project are made of; a directory that they share is read once.
 
-    Args:
-        agent: Name of the agent.
-        project: Directory of the project.
-        variables: Variables of the agent that hold paths.
+    The variables of the agent hold paths.
     """
 
     def __init__(self, agent: str, project: Path, variables: Mapping[str, str]) -> None:
         self.agent = agent
         self.project = project
         self.variables = variables
-        self._trees: dict[Path, Tree] = {}
+        self._read_tree = cache(read_tree)
+        self._identity_of = cache(identity_of)
         self._bound: dict[Path, set[str]] = {}
         self._files = ProjectFiles()
         self._modes: dict[str, int] = {}
-        self._identities: dict[str, FileIdentity] = {}
         self._started = time.time_ns()
 
     def read_all(self, definitions: Iterable[HookDefinition]) -> list[TrustSubject]:
@@ -120,8 +117,11 @@ class SubjectReader:
         roots = [path for path in named.directories if path not in shared]
         if hooks_directory.is_dir():
             roots.insert(0, hooks_directory)
-        outermost = _outermost(roots)
-        trees = tuple(self._tree(root) for root in outermost[:MAX_TREES])
+        outermost: list[Path] = []
+        for path in sorted(dict.fromkeys(roots), key=lambda path: len(path.parts)):
+            if not any(path.is_relative_to(other) for other in outermost):
+                outermost.append(path)
+        trees = tuple(map(self._read_tree, outermost[:MAX_TREES]))
 
         scripts = _read_scripts(named.files)
         existing = [path for path, script in scripts.items() if script.digest]
@@ -186,38 +186,21 @@ class SubjectReader:
     ) -> Followed:
         """Follow the texts of a handler's command and scripts to the files that they load.
 
-        Args:
-            handler: A handler.
-            scripts: The files that its command names and that exist.
-            start: Where the command runs; by default in its own directory, else in the project.
-            trees: Directories whose files are bound anyway.
+        The command runs in `start`, by default in its own directory, else in the project. The files
+        of the trees are bound anyway.
         """
         if start is None:
             start = self.project if handler.cwd is None else Path(handler.cwd)
         bound: set[str] = set()
         for tree in trees:
-            bound |= self._bound_files(tree)
+            if tree.root not in self._bound:
+                files = {str(file.path) for file in tree.files.values() if file.is_bound}
+                self._bound[tree.root] = files
+            bound |= self._bound[tree.root]
         environment = [f"{name}={value}" for name, value in handler.env.items()]
         command = handler.command or shlex.join(handler.argv or ())
         text = "\n".join([*environment, command])
         return Follower(self.project, start, self._files, bound).follow(text, scripts)
-
-    def _identity_of(self, path: str) -> FileIdentity:
-        """Return the identity of a file, taken once for all hooks."""
-        if path not in self._identities:
-            self._identities[path] = identity_of(path)
-        return self._identities[path]
-
-    def _bound_files(self, tree: Tree) -> set[str]:
-        if tree.root not in self._bound:
-            files = {str(file.path) for file in tree.files.values() if file.is_bound}
-            self._bound[tree.root] = files
-        return self._bound[tree.root]
-
-    def _tree(self, root: Path) -> Tree:
-        if root not in self._trees:
-            self._trees[root] = read_tree(root)
-        return self._trees[root]
 
     def _unbound_files(self, scripts: Iterable[Script], trees: Iterable[Tree]) -> Iterator[str]:
         """Yield files whose changes would not be noticed."""
@@ -255,15 +238,6 @@ def _read_scripts(paths: Iterable[Path]) -> dict[Path, Script]:
         bytes_left -= identity[2] if identity else 0
         scripts[path] = read_script(path, MAX_SCRIPT_SIZE if bytes_left >= 0 else 0)
     return scripts
-
-
-def _outermost(directories: Iterable[Path]) -> list[Path]:
-    """Leave out directories that are inside of others."""
-    outermost: list[Path] = []
-    for path in sorted(dict.fromkeys(directories), key=lambda path: len(path.parts)):
-        if not any(path.is_relative_to(other) for other in outermost):
-            outermost.append(path)
-    return outermost
 
 
 def definition_key(agent: str, definition: HookDefinition, handler: HandlerSpec) -> str:

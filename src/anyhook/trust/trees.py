@@ -43,7 +43,6 @@ class Script(Record, kw_only=False):
     """A file as it is now.
 
     Attributes:
-        path: The file.
         digest: SHA-256 of its content; `None` if it does not exist; otherwise why it is not bound.
         text: Its content, if it is text and not too long.
         identity: Its identity when it was read.
@@ -65,7 +64,6 @@ class Tree:
     """A directory as it is now.
 
     Attributes:
-        root: The directory.
         files: Its files, and those below it, by their path from the root.
         identities: Identities of all directories and files that were looked at.
         left_out: What it holds that is not bound, for people.
@@ -125,65 +123,42 @@ def _read(path: Path, identity: FileIdentity, limit: int) -> Script:
 
 
 def read_tree(root: Path) -> Tree:
-    """Read every file of a directory and below it, up to a number and a size."""
-    reader = _TreeReader(root)
-    reader.read()
-    left_out = (*reader.packages, *reader.left_out)
-    return Tree(root, reader.files, reader.identities, left_out, tuple(reader.packages))
-
-
-class _TreeReader:
-    """One walk through a directory, breadth first; the attributes are those of `Tree`."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.files: dict[str, Script] = {}
-        self.identities: dict[Path, FileIdentity] = {}
-        self.left_out: dict[str, None] = {}
-        self.packages: list[str] = []
-        self._size = 0
-
-    def read(self) -> None:
-        seen: set[tuple[int, int]] = set()
-        waiting = [self.root]
-        while waiting:
-            directory = waiting.pop(0)
-            identity = identity_of(directory)
-            # A link may lead back to a directory that was read.
-            if identity is None or identity[:2] in seen:
-                continue
-            seen.add(identity[:2])
-            self.identities[directory] = identity
-            for path in _sorted_entries(directory):
-                if self._skip(path):
-                    continue
-                if os.path.isdir(path):
-                    waiting.append(path)
-                    continue
-                if len(self.files) >= MAX_FILES or self._size > MAX_BYTES:
-                    self.left_out["and more files than can be bound"] = None
-                    return
-                self._add(path)
-
-    def _skip(self, path: Path) -> bool:
-        """Return whether an entry is not bound, and note it."""
-        name = str(path.relative_to(self.root))
-        if path.name in PACKAGE_DIRECTORIES:
-            self.packages.append(f"{name}/")
-            return True
-        if _is_output(path):
-            self.left_out[name] = None
-            return True
-        return False
-
-    def _add(self, path: Path) -> None:
-        name = str(path.relative_to(self.root))
-        script = read_script(path, MAX_FILE_SIZE)
-        self.files[name] = script
-        self.identities[path] = script.identity
-        self._size += script.identity[2] if script.identity else 0
-        if not script.is_bound:
-            self.left_out[f"{name} ({script.digest})"] = None
+    """Read every file of a directory and below it, breadth first, up to a number and a size."""
+    files: dict[str, Script] = {}
+    identities: dict[Path, FileIdentity] = {}
+    left_out: dict[str, None] = {}
+    packages: list[str] = []
+    size = 0
+    seen: set[tuple[int, int]] = set()
+    waiting = [root]
+    while waiting:
+        directory = waiting.pop(0)
+        identity = identity_of(directory)
+        # A link may lead back to a directory that was read.
+        if identity is None or identity[:2] in seen:
+            continue
+        seen.add(identity[:2])
+        identities[directory] = identity
+        for path in _sorted_entries(directory):
+            name = str(path.relative_to(root))
+            if path.name in PACKAGE_DIRECTORIES:
+                packages.append(f"{name}/")
+            elif _is_output(path):
+                left_out[name] = None
+            elif os.path.isdir(path):
+                waiting.append(path)
+            elif len(files) >= MAX_FILES or size > MAX_BYTES:
+                left_out["and more files than can be bound"] = None
+                waiting.clear()
+                break
+            else:
+                script = read_script(path, MAX_FILE_SIZE)
+                files[name] = script
+                identities[path] = script.identity
+                size += script.identity[2] if script.identity else 0
+                if not script.is_bound:
+                    left_out[f"{name} ({script.digest})"] = None
+    return Tree(root, files, identities, (*packages, *left_out), tuple(packages))
 
 
 def _sorted_entries(directory: Path) -> list[Path]:
@@ -195,23 +170,16 @@ def _sorted_entries(directory: Path) -> list[Path]:
 
 def _is_output(path: Path) -> bool:
     """Return whether a file is one that hooks or Python write while they run."""
-    if path.parent.name == "__pycache__":
-        return not _is_loaded_unchecked(path)
-    return path.suffix in OUTPUT_SUFFIXES and not os.access(path, os.X_OK)
-
-
-def _is_loaded_unchecked(path: Path) -> bool:
-    """Return whether Python loads a compiled file without comparing the time of its source.
-
-    Python itself writes files with the time of their source; a repository can hold files with the
-    hash of a source instead, which are loaded unchecked (PEP 552: bit 0 of the flags).
-    """
+    if path.parent.name != "__pycache__":
+        return path.suffix in OUTPUT_SUFFIXES and not os.access(path, os.X_OK)
+    # Python itself writes files with the time of their source; a repository can hold files with the
+    # hash of a source instead, which are loaded unchecked (PEP 552: bit 0 of the flags).
     try:
         header = read_user_file(path, MAX_FILE_SIZE)[:8]
     except OSError:
-        return True
+        return False
     flags = int.from_bytes(header[4:], "little")
-    return bool(flags & 1)
+    return not flags & 1
 
 
 def is_script(path: str) -> bool:

@@ -78,7 +78,14 @@ def name_repository(line: str) -> str:
 
 @lru_cache(maxsize=512)
 def _split(command: str, argv: tuple[str, ...], env: tuple[str, ...]) -> tuple[str, ...]:
-    outer = [*argv, *_without_output_files(split_tokens(name_repository(command))), *env]
+    outer = [*argv]
+    previous = ""
+    for token in split_tokens(name_repository(command)):
+        # A file that the command writes does not count; if it also runs it, it is named again.
+        if not previous.startswith(">"):
+            outer.append(token)
+        previous = token
+    outer += env
     seen: set[str] = set()
     words: list[str] = []
     for word in outer:
@@ -93,15 +100,6 @@ def _split(command: str, argv: tuple[str, ...], env: tuple[str, ...]) -> tuple[s
         seen.update(inner)
         words += inner[: 2 * MAX_WORDS]
     return tuple(words)
-
-
-def _without_output_files(tokens: list[str]) -> Iterator[str]:
-    """Leave out the files that a command writes; if it also runs one, it is named again."""
-    previous = ""
-    for token in tokens:
-        if not previous.startswith(">"):
-            yield token
-        previous = token
 
 
 def _add_word(word: str, words: list[str], depth: int) -> None:

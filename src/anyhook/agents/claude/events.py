@@ -6,9 +6,10 @@ at code.claude.com as of 2026-10 (release 2.1.296).
 
 from __future__ import annotations
 
+from functools import partial
+
 from anyhook.agents.claude.tools import VOCABULARY
 from anyhook.agents.spec import Denial, EventSpec, PlainText
-from anyhook.agents.spec.rules import EMPTY
 from anyhook.model.answers import Audience, Outcome
 from anyhook.model.layers import Layer
 from anyhook.model.sequence import SEQUENCE
@@ -57,7 +58,7 @@ _CHANGED_FILE = {
     "originalFile": ("string", "null"),
     "structuredPatch": _LIST,
 }
-RESULT_MEMBERS = {
+RESULT_MEMBERS: dict[str, dict[str, tuple[str, ...]]] = {
     "Bash": {"stdout": _TEXT, "stderr": _TEXT, "interrupted": _FLAG},
     "Read": {"type": _TEXT, "file": ("object",)},
     "Write": {"type": _TEXT, "content": _TEXT, **_CHANGED_FILE},
@@ -71,39 +72,24 @@ RESULT_MEMBERS = {
 }
 """Tool to the members without which a changed result is ignored (releases 2.1.197 and 2.1.330)."""
 
-CLASSIC_OUTPUT = frozenset({"before_tool", "after_tool", "after_agent", "subagent_stop"})
-"""Events whose output is shown in the transcript (C)."""
 
-
-def _event(
-    canonical: str, wire: str, plain_text: PlainText = PlainText.NOTHING, **attributes: Any
-) -> EventSpec:
-    """Return an event that hooks can deny, unless its attributes say otherwise."""
-    is_classic = canonical in CLASSIC_OUTPUT
-    return EventSpec(
-        canonical,
-        wire,
-        plain_text=plain_text,
-        chained_fields=SEQUENCE.get(canonical, EMPTY),
-        stdout_audience=Audience.TRANSCRIPT if is_classic else Audience.DEBUG,
-        **{"outcomes": DENIES, "handler_kinds": ALL, **attributes},
-    )
-
-
-def _notice(canonical: str, wire: str, **attributes: Any) -> EventSpec:
-    """Return an event that cannot be denied; prompt handlers do not run on it."""
-    return _event(
-        canonical,
-        wire,
-        **{
-            "denial": Denial.NOTHING,
-            "outcomes": None,
-            "can_block": False,
-            "handler_kinds": NO_PROMPT,
-            "effective_fields": SIGNALS,
-            **attributes,
-        },
-    )
+_event = partial(
+    EventSpec,
+    plain_text=PlainText.NOTHING,
+    stdout_audience=Audience.DEBUG,
+    outcomes=DENIES,
+    handler_kinds=ALL,
+)
+"""An event that hooks can deny, unless its attributes say otherwise."""
+_notice = partial(
+    _event,
+    denial=Denial.NOTHING,
+    outcomes=None,
+    can_block=False,
+    handler_kinds=NO_PROMPT,
+    effective_fields=SIGNALS,
+)
+"""An event that cannot be denied; prompt handlers do not run on it."""
 
 
 EVENTS = (
@@ -141,6 +127,7 @@ EVENTS = (
         tolerates_missing_file=frozenset({Layer.PLUGIN}),
         default_timeouts=SHORT_TIMEOUTS,
         prompt_refusals=STOP_ALWAYS,
+        chained_fields=SEQUENCE["before_prompt"],
     ),
     _event(
         "user_prompt_expansion",
@@ -167,8 +154,10 @@ EVENTS = (
         field_policies={"tool_input": "replace_whole"},
         implied_fields={"stop": {"outcome": Outcome.DENY}},
         prompt_refusals=DENY_AND_STOP,
-        **TOOL,
         outcomes=None,
+        chained_fields=SEQUENCE["before_tool"],
+        stdout_audience=Audience.TRANSCRIPT,  # (C)
+        **TOOL,
     ),
     _event(
         "permission_request",
@@ -201,6 +190,7 @@ EVENTS = (
         prompt_refusals=DENY_AND_STOP,
         field_policies={"tool_output": "checked_result"},
         result_members=RESULT_MEMBERS,
+        stdout_audience=Audience.TRANSCRIPT,  # (C)
         **TOOL,
     ),
     _event(
@@ -254,6 +244,7 @@ EVENTS = (
         prompt_refusals=DENY_ONLY,
         optional_fields=frozenset({"agent_type"}),
         payload_keys={"prompt_response": "last_assistant_message"},
+        stdout_audience=Audience.TRANSCRIPT,  # (C)
     ),
     _event(
         "task_created",
@@ -282,6 +273,7 @@ EVENTS = (
         prompt_refusals=DENY_ONLY,
         optional_fields=frozenset({"prompt_response"}),
         payload_keys={"prompt": None, "prompt_response": "last_assistant_message"},
+        stdout_audience=Audience.TRANSCRIPT,  # (C)
     ),
     _notice(
         "stop_failure",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from anyhook.agents.claude.events import DENIES, EVENTS
-from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, OutputAction, OutputField
-from anyhook.agents.spec.rules import EMPTY
+from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, OutputAction, OutputField, member
 from anyhook.model.answers import Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
 SPECIFIC = "hookSpecificOutput"
@@ -31,36 +29,22 @@ PERMITTING = ("before_tool", "pre_model_switch")
 """Events with a `permissionDecision`."""
 
 
-def _member(
-    path: str,
-    field: str,
-    kind: str,
-    *events: str,
-    words: Mapping[str, tuple[Outcome, bool]] = EMPTY,
-    legacy: bool = False,
-) -> OutputField:
-    """Return a member of replies to some events; without any, to all events."""
-    return OutputField(
-        tuple(path.split(".")), field, kind, frozenset(events) or None, words, legacy
-    )
-
-
 def _specific(name: str, *arguments: Any, **options: Any) -> OutputField:
     """Return a member of `hookSpecificOutput`."""
-    return _member(f"{SPECIFIC}.{name}", *arguments, **options)
+    return member(f"{SPECIFIC}.{name}", *arguments, **options)
 
 
 OUTPUT = (
-    _member("decision", "outcome", "decision", *BLOCKABLE, words=BLOCK_WORD),
-    _member("decision", "outcome", "decision", "before_tool", words=OLD_WORDS, legacy=True),
-    _member("reason", "reason", "string", *BLOCKABLE),
-    _member("decision", "outcome", "decision", "pre_model_switch", words=BLOCK_WORD, legacy=True),
-    _member("reason", "reason", "string", *PERMITTING, legacy=True),
-    _member("continue", "stop", "not_boolean"),
-    _member("stopReason", "stop_reason", "string"),
-    _member("systemMessage", "system_message", "string"),
-    _member("suppressOutput", "suppress_output", "boolean"),
-    _member("terminalSequence", "extra.terminal_sequence", "terminal"),
+    member("decision", "outcome", "decision", *BLOCKABLE, words=BLOCK_WORD),
+    member("decision", "outcome", "decision", "before_tool", words=OLD_WORDS, legacy=True),
+    member("reason", "reason", "string", *BLOCKABLE),
+    member("decision", "outcome", "decision", "pre_model_switch", words=BLOCK_WORD, legacy=True),
+    member("reason", "reason", "string", *PERMITTING, legacy=True),
+    member("continue", "stop", "not_boolean"),
+    member("stopReason", "stop_reason", "string"),
+    member("systemMessage", "system_message", "string"),
+    member("suppressOutput", "suppress_output", "boolean"),
+    member("terminalSequence", "extra.terminal_sequence", "terminal"),
     _specific("permissionDecision", "outcome", "decision", "before_tool", words=PERMISSION_WORDS),
     _specific("permissionDecision", "outcome", "decision", "pre_model_switch", words=SWITCH_WORDS),
     _specific("permissionDecisionReason", "reason", "string", *PERMITTING),

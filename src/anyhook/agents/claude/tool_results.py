@@ -23,20 +23,16 @@ TEXT_MEMBERS = {"glob": "filenames", "web_search": "results", "agent": "content"
 def read(call: ToolCall, response: Any, error: str | None) -> ToolResult:
     """Return the result of a tool."""
     if error is not None and response is None:
-        return _read_error(error)
+        first, _, rest = error.partition("\n")
+        code = first.removeprefix("Exit code ")
+        if code == first or not code.removeprefix("-").isdigit():
+            return ToolResult(text=error, error=error, raw=error)
+        return ToolResult(text=rest, exit_code=int(code), error=error, raw=error)
     result = read_result(response, error)
     if not isinstance(response, dict):
         return result
     text = _read_text(call, response)
     return result if text is None else result.replace(text=text)
-
-
-def _read_error(error: str) -> ToolResult:
-    first, _, rest = error.partition("\n")
-    code = first.removeprefix("Exit code ")
-    if code == first or not code.removeprefix("-").isdigit():
-        return ToolResult(text=error, error=error, raw=error)
-    return ToolResult(text=rest, exit_code=int(code), error=error, raw=error)
 
 
 def _read_text(call: ToolCall, response: dict[str, Any]) -> str | None:
@@ -146,10 +142,6 @@ def _write_file_content(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     return {"type": "text", "file": file}
 
 
-def _write_text(_call: ToolCall, result: ToolResult) -> str:
-    return result.text
-
-
 def _write_glob(_call: ToolCall, result: ToolResult) -> dict[str, Any]:
     paths = [line for line in result.text.splitlines() if line.startswith("/")]
     return {"filenames": paths, "durationMs": 0, "numFiles": len(paths), "truncated": False}
@@ -210,7 +202,6 @@ WRITERS: dict[str, Callable[[ToolCall, ToolResult], Any]] = {
     "write_file": _write_new_file,
     "edit_file": _write_edit,
     "read_file": _write_file_content,
-    "list_directory": _write_text,
     "glob": _write_glob,
     "grep": _write_grep,
     "web_fetch": _write_web_fetch,

@@ -185,7 +185,14 @@ class _Reader(SessionReader):
             return
         if is_error and REFUSED.match(text):
             call.refusal = Refusal(text)
-            self._add_refusal(record, call, text)
+            denial = CLASSIFIER.match(text)
+            if denial is not None:  # other refusals have no event
+                payload = self._payload("PermissionDenied", record, has_mode=True)
+                for member in ("tool_name", "tool_input", "tool_use_id"):
+                    payload[member] = call.payload[member]
+                payload["reason"] = denial[1]
+                reconstructed = (*call.reconstructed, "reason")
+                self.add(Draft(payload, "permission_denied", reconstructed, call.place))
             return
         wire = "PostToolUseFailure" if is_error else "PostToolUse"
         payload = self._payload(wire, record, has_mode=True)
@@ -209,17 +216,6 @@ class _Reader(SessionReader):
             reconstructed += ("tool_response",)
         payload["tool_use_id"] = call_id
         self.add(Draft(payload, "after_tool", reconstructed, call.place))
-
-    def _add_refusal(self, record: dict[str, Any], call: Draft, text: str) -> None:
-        """Add the event of a call that a classifier denied; other refusals have none."""
-        denial = CLASSIFIER.match(text)
-        if denial is None:
-            return
-        payload = self._payload("PermissionDenied", record, has_mode=True)
-        for member in ("tool_name", "tool_input", "tool_use_id"):
-            payload[member] = call.payload[member]
-        payload["reason"] = denial[1]
-        self.add(Draft(payload, "permission_denied", (*call.reconstructed, "reason"), call.place))
 
     # -- answers of the model
 
@@ -318,17 +314,14 @@ class _Reader(SessionReader):
             self._add_start(record)
         if reply is None:
             return
-        draft = self._event_of(attachment)
+        wire = text_in(attachment, "hookEvent")
+        draft = self.queue.last
+        if wire == "PreToolUse":
+            draft = self.queue.find_call(text_in(attachment, "toolUseID"))
+        elif draft is not None and draft.payload["hook_event_name"] != wire:
+            return  # the event is not there any more
         if draft is not None:
             draft.replies.append(reply)
-
-    def _event_of(self, attachment: dict[str, Any]) -> Draft | None:
-        """Return the event on which a hook was run, if it is still there."""
-        wire = text_in(attachment, "hookEvent")
-        if wire == "PreToolUse":
-            return self.queue.find_call(text_in(attachment, "toolUseID"))
-        last = self.queue.last
-        return last if last is not None and last.payload["hook_event_name"] == wire else None
 
     def take_system(self, record: dict[str, Any]) -> None:
         if record.get("subtype") != "compact_boundary":

@@ -6,14 +6,12 @@ Sources: the hooks page of developers.openai.com as of 2026-10, and where it is 
 
 from __future__ import annotations
 
+from functools import partial
+
 from anyhook.agents.codex.tools import VOCABULARY
 from anyhook.agents.spec import Denial, EventSpec, PlainText
 from anyhook.model.answers import Audience, Outcome
 from anyhook.model.layers import Layer
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 MESSAGE = frozenset({"system_message"})
 STOP = MESSAGE | {"stop", "stop_reason"}
@@ -31,40 +29,28 @@ NO_REQUEST = {"llm_request": None, "llm_response": None}
 """The events of requests to the model do not hold the request."""
 
 
-def _event(canonical: str, wire: str, **attributes: Any) -> EventSpec:
-    """Return an event that hooks can influence; it takes all contexts, also empty ones."""
-    return EventSpec(
-        canonical,
-        wire,
-        **{
-            "matcher_style": "rust",
-            "outcomes": DENIES,
-            "reason_audience": Audience.AGENT,
-            "plain_text": PlainText.NOTHING,
-            "stdout_audience": Audience.DEBUG,
-            "block_audience": Audience.DEBUG,
-            "fails_closed": False,
-            "field_policies": {"context": "every_context"},
-            "no_opinion_output": "",
-            **attributes,
-        },
-    )
-
-
-def _notice(canonical: str, wire: str, **attributes: Any) -> EventSpec:
-    """Return an event that cannot be denied."""
-    return _event(
-        canonical,
-        wire,
-        **{
-            "denial": Denial.NOTHING,
-            "outcomes": None,
-            "reason_audience": Audience.USER,
-            "can_block": False,
-            "effective_fields": STOP,
-            **attributes,
-        },
-    )
+_event = partial(
+    EventSpec,
+    matcher_style="rust",
+    outcomes=DENIES,
+    reason_audience=Audience.AGENT,
+    plain_text=PlainText.NOTHING,
+    stdout_audience=Audience.DEBUG,
+    block_audience=Audience.DEBUG,
+    fails_closed=False,
+    field_policies={"context": "every_context"},
+    no_opinion_output="",
+)
+"""An event that hooks can influence; it takes all contexts, also empty ones."""
+_notice = partial(
+    _event,
+    denial=Denial.NOTHING,
+    outcomes=None,
+    reason_audience=Audience.USER,
+    can_block=False,
+    effective_fields=STOP,
+)
+"""An event that cannot be denied."""
 
 
 EVENTS = (

@@ -6,13 +6,10 @@ import json
 import os
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace
 from anyhook.files import read_user_file
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 KEY_VARIABLE = "ANYHOOK_PROBE_KEY"
 MODEL = "gpt-5.5"
@@ -61,10 +58,6 @@ def _toml(value: object) -> str:
     return json.dumps(value)
 
 
-def _environment(_place: Workplace) -> Mapping[str, str]:
-    return {KEY_VARIABLE: "made-up"}
-
-
 def _is_trusted(place: Workplace) -> bool:
     """Return whether the user's settings trust the project; hooks of the user need no trust."""
     try:
@@ -101,16 +94,12 @@ def _model_call(call: ScriptedCall) -> ScriptedCall:
     return call
 
 
-def _subagent_call(prompt: str) -> ScriptedCall:
-    return "multi_agent_v1.spawn_agent", {"message": prompt, "agent_type": "default"}
-
-
 PROGRAM = AgentProgram(
     name="codex",
     executables=("codex",),
     api="openai-responses",
     arguments=_arguments,
-    environment=_environment,
+    environment=lambda _place: {KEY_VARIABLE: "made-up"},
     own_prefixes=("CODEX_", "OPENAI_"),
     is_trusted=_is_trusted,
     trust_advice="start `codex` in the project, trust it, and review its hooks with /hooks",
@@ -126,6 +115,9 @@ PROGRAM = AgentProgram(
     },
     hook_input=_hook_input,
     model_call=_model_call,
-    subagent_call=_subagent_call,
+    subagent_call=lambda prompt: (
+        "multi_agent_v1.spawn_agent",
+        {"message": prompt, "agent_type": "default"},
+    ),
     subagent_events=frozenset({"subagent_start", "subagent_stop"}),
 )

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import (
-    EXIT_1_HINT,
-    ExitRule,
-    ExitRules,
-    InvalidReply,
-    OutputAction,
-    OutputField,
-)
-from anyhook.agents.spec.rules import EMPTY
+from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, InvalidReply, OutputAction, member
 from anyhook.model.answers import Outcome
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SPECIFIC = "hookSpecificOutput"
 
@@ -52,95 +42,84 @@ NEWER = (
 """Members of PreToolUse with which the older `decision` and `reason` have no effect."""
 
 
-def _member(
-    path: str,
-    field: str,
-    kind: str,
-    events: tuple[str, ...],
-    words: Mapping[str, tuple[Outcome, bool]] = EMPTY,
-    *,
-    legacy: bool = False,
-    hidden_by: tuple[tuple[str, ...], ...] = (),
-) -> OutputField:
-    return OutputField(
-        tuple(path.split(".")),
-        field,
-        kind,
-        frozenset(events),
-        words,
-        legacy,
-        hidden_by=hidden_by,
-    )
-
-
 OUTPUT = (
-    _member(
-        "decision", "outcome", "decision", ("before_tool",), OLD_WORDS, legacy=True, hidden_by=NEWER
+    member(
+        "decision",
+        "outcome",
+        "decision",
+        "before_tool",
+        words=OLD_WORDS,
+        legacy=True,
+        hidden_by=NEWER,
     ),
-    _member("reason", "reason", "string", ("before_tool",), legacy=True, hidden_by=NEWER),
-    _member("decision", "outcome", "decision", BLOCKED, BLOCK_WORDS),
-    _member("reason", "reason", "string", BLOCKED),
-    _member("stopReason", "stop_reason", "string", TURN_ENDS),
-    _member("continue", "stop", "not_boolean", TURN_ENDS),
-    _member("stopReason", "stop_reason", "string", ("after_tool",), legacy=True),
+    member("reason", "reason", "string", "before_tool", legacy=True, hidden_by=NEWER),
+    member("decision", "outcome", "decision", *BLOCKED, words=BLOCK_WORDS),
+    member("reason", "reason", "string", *BLOCKED),
+    member("stopReason", "stop_reason", "string", *TURN_ENDS),
+    member("continue", "stop", "not_boolean", *TURN_ENDS),
+    member("stopReason", "stop_reason", "string", "after_tool", legacy=True),
     # It does not end the turn: the result is replaced by the reason.
-    _member("continue", "outcome", "stop_that_denies", ("after_tool",), legacy=True),
-    _member(
+    member("continue", "outcome", "stop_that_denies", "after_tool", legacy=True),
+    member(
         "stopReason",
         "extra.stop_reason",
         "string",
-        ("before_tool", "permission_request", "subagent_start"),
+        "before_tool",
+        "permission_request",
+        "subagent_start",
         legacy=True,
     ),
-    _member(
+    member(
         "continue",
         "extra.continue",
         "boolean",
-        ("before_tool", "permission_request", "subagent_start"),
+        "before_tool",
+        "permission_request",
+        "subagent_start",
         legacy=True,
     ),
-    _member("systemMessage", "system_message", "string", (*COMMON, "interrupt")),
-    _member("suppressOutput", "suppress_output", "boolean", COMMON, legacy=True),
-    _member(
+    member("systemMessage", "system_message", "string", *COMMON, "interrupt"),
+    member("suppressOutput", "suppress_output", "boolean", *COMMON, legacy=True),
+    member(
         f"{SPECIFIC}.permissionDecision",
         "outcome",
         "decision",
-        ("before_tool",),
-        PERMISSION_WORDS,
+        "before_tool",
+        words=PERMISSION_WORDS,
     ),
-    _member(f"{SPECIFIC}.permissionDecisionReason", "reason", "string", ("before_tool",)),
-    _member(f"{SPECIFIC}.updatedInput", "tool_input", "any_input", ("before_tool",)),
-    _member(f"{SPECIFIC}.additionalContext", "context", "string", CONTEXTS),
-    _member(
-        f"{SPECIFIC}.updatedMCPToolOutput", "extra.mcp_output", "any", ("after_tool",), legacy=True
+    member(f"{SPECIFIC}.permissionDecisionReason", "reason", "string", "before_tool"),
+    member(f"{SPECIFIC}.updatedInput", "tool_input", "any_input", "before_tool"),
+    member(f"{SPECIFIC}.additionalContext", "context", "string", *CONTEXTS),
+    member(
+        f"{SPECIFIC}.updatedMCPToolOutput", "extra.mcp_output", "any", "after_tool", legacy=True
     ),
-    _member(
+    member(
         f"{SPECIFIC}.decision.behavior",
         "outcome",
         "decision",
-        ("permission_request",),
-        BEHAVIOR_WORDS,
+        "permission_request",
+        words=BEHAVIOR_WORDS,
     ),
-    _member(f"{SPECIFIC}.decision.message", "reason", "string", ("permission_request",)),
-    _member(
+    member(f"{SPECIFIC}.decision.message", "reason", "string", "permission_request"),
+    member(
         f"{SPECIFIC}.decision.updatedInput",
         "extra.updated_input",
         "any",
-        ("permission_request",),
+        "permission_request",
         legacy=True,
     ),
-    _member(
+    member(
         f"{SPECIFIC}.decision.updatedPermissions",
         "extra.updated_permissions",
         "any",
-        ("permission_request",),
+        "permission_request",
         legacy=True,
     ),
-    _member(
+    member(
         f"{SPECIFIC}.decision.interrupt",
         "extra.interrupt",
         "boolean",
-        ("permission_request",),
+        "permission_request",
         legacy=True,
     ),
 )

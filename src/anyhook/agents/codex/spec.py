@@ -17,25 +17,11 @@ from anyhook.agents.spec import AgentSpec
 from anyhook.model.layers import Layer
 
 MISSING_FIELDS = (
-    "timestamp",
-    "effort",
-    "scratchpad_dir",
-    "mcp_context",
-    "mcp_server",
-    "original_request_name",
-    "permission_suggestions",
-    "duration_ms",
-    "details",
-    "background_tasks",
-    "session_crons",
-    "session_title",
-    "custom_instructions",
-    "compact_summary",
-    "seconds_since_last_response",
-    "context_tokens",
-    "prompt_cache_likely_expired",
-    "estimated_cache_write_usd",
-)
+    "timestamp effort scratchpad_dir mcp_context mcp_server original_request_name "
+    "permission_suggestions duration_ms details background_tasks session_crons session_title "
+    "custom_instructions compact_summary seconds_since_last_response context_tokens "
+    "prompt_cache_likely_expired estimated_cache_write_usd"
+).split()
 """Fields of events that only other agents send."""
 
 CODEX = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none

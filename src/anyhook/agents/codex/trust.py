@@ -37,10 +37,7 @@ NUMBER = "$serde_json::private::Number"
 def hash_of(event: str, definition: Mapping[str, Any], index: int) -> str:
     """Return the hash that Codex gives one handler of a definition.
 
-    Args:
-        event: Codex's name of the event.
-        definition: The definition, as it is written.
-        index: Index of the handler in it.
+    The index is that of the handler in the definition, which is as it is written.
     """
     value: dict[str, Any] = {
         "event_name": snake_case(event),
@@ -97,11 +94,7 @@ def _with_numbers(value: Any) -> Any:
 def key_of(file: str, event: str, definition: int, handler: int) -> str:
     """Return the key of a hook in `[hooks.state]`.
 
-    Args:
-        file: Path of its file.
-        event: Codex's name of the event.
-        definition: Index of its definition in the list of the event.
-        handler: Index of the handler in the definition.
+    It has the index of the definition in the list of the event, and of the handler in it.
     """
     return f"{file}:{snake_case(event)}:{definition}:{handler}"
 
@@ -114,14 +107,8 @@ def snake_case(event: str) -> str:
 def state_of(states: Mapping[str, Any], key: str, digest: str, layer: Layer) -> str:
     """Return how far Codex trusts a hook.
 
-    Args:
-        states: `[hooks.state]` of the user's `config.toml`.
-        key: The hook's key.
-        digest: Its hash.
-        layer: The layer of its file.
-
-    Returns:
-        `managed`, `trusted`, `untrusted`, `modified` (another hash is trusted) or `disabled`.
+    The states are `[hooks.state]` of the user's `config.toml`. The result is `managed`, `trusted`,
+    `untrusted`, `modified` (another hash is trusted) or `disabled`.
     """
     if layer in MANAGED:
         return "managed"

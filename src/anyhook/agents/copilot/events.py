@@ -6,6 +6,8 @@ did. Hooks of the form of PascalCase names are in `pascal`.
 
 from __future__ import annotations
 
+from functools import partial
+
 from anyhook.agents.copilot.tools import VOCABULARY
 from anyhook.agents.spec import Denial, EventSpec, PlainText
 from anyhook.model.answers import Audience, Outcome
@@ -28,25 +30,20 @@ ANY_SUBJECT: dict[str, Any] = {"matcher_style": "ignored"}
 """The agent ignores a matcher on these events."""
 
 
-def _event(canonical: str, wire: str, **attributes: Any) -> EventSpec:
-    """Return an event that hooks can influence; exit code 2 shows standard error to the user."""
-    usual: dict[str, Any] = {
-        "plain_text": PlainText.NOTHING,
-        "outcomes": DENIES,
-        "reason_audience": Audience.AGENT,
-        "stdout_audience": Audience.DEBUG,
-        "can_block": False,
-        "handler_kinds": HANDLERS,
-        "ending_outcomes": NEVER,
-        "payload_forms": TIMESTAMP,
-    }
-    return EventSpec(canonical, wire, **{**usual, **attributes})
-
-
-def _notice(canonical: str, wire: str, **attributes: Any) -> EventSpec:
-    """Return an event that cannot be denied."""
-    usual = {"denial": Denial.NOTHING, "outcomes": None, "reason_audience": Audience.USER}
-    return _event(canonical, wire, **{**usual, **attributes})
+_event = partial(
+    EventSpec,
+    plain_text=PlainText.NOTHING,
+    outcomes=DENIES,
+    reason_audience=Audience.AGENT,
+    stdout_audience=Audience.DEBUG,
+    can_block=False,
+    handler_kinds=HANDLERS,
+    ending_outcomes=NEVER,
+    payload_forms=TIMESTAMP,
+)
+"""An event that hooks can influence; exit code 2 shows standard error to the user."""
+_notice = partial(_event, denial=Denial.NOTHING, outcomes=None, reason_audience=Audience.USER)
+"""An event that cannot be denied."""
 
 
 EVENTS = (
@@ -96,8 +93,8 @@ EVENTS = (
         field_policies={"tool_input": "replace_whole"},
         chained_fields={"tool_input": "tool_input"},
         discarded_on_denial=frozenset({"tool_input"}),
-        **TOOL,
         outcomes=None,
+        **TOOL,
     ),
     _event(
         "permission_request",

@@ -21,10 +21,6 @@ REPOSITORY_HOOKS = "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS"
 LARGEST_FILE = 1024 * 1024
 
 
-def _arguments(prompt: str, _place: Workplace) -> tuple[str, ...]:
-    return "-p", prompt, "--allow-all-tools", "--disable-builtin-mcps"
-
-
 def _environment(place: Workplace) -> Mapping[str, str]:
     return {
         "COPILOT_OFFLINE": "true",
@@ -71,7 +67,7 @@ PROGRAM = AgentProgram(
     name="copilot",
     executables=("copilot",),
     api="openai-chat",
-    arguments=_arguments,
+    arguments=lambda prompt, _place: ("-p", prompt, "--allow-all-tools", "--disable-builtin-mcps"),
     environment=_environment,
     own_prefixes=("COPILOT_", "GH_", "GITHUB_", "OPENAI_"),
     home_files=_home_files,

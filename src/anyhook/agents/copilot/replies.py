@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import ExitRule, ExitRules, OutputAction, OutputField
-from anyhook.agents.spec.rules import EMPTY
+from anyhook.agents.spec import ExitRule, ExitRules, OutputAction, member
 from anyhook.model.answers import Outcome
 
 TYPE_CHECKING = False
@@ -36,35 +35,31 @@ INFORMED = (
 """Events whose context is a string; on `before_tool` a number is one, too."""
 
 
-def _member(name: str, field: str, kind: str, *events: str, words: Words = EMPTY) -> OutputField:
-    return OutputField((name,), field, kind, frozenset(events), words)
-
-
 # A reason stands before its decision, because some decisions need one.
 OUTPUT = (
-    _member("permissionDecisionReason", "reason", "text", "before_tool"),
-    _member("permissionDecision", "outcome", "decision", "before_tool", words=PERMISSION_WORDS),
-    _member("modifiedArgs", "tool_input", "arguments", "before_tool"),
-    _member("additionalContext", "context", "text", "before_tool"),
-    _member("message", "reason", "string", "permission_request"),
-    _member("behavior", "outcome", "decision", "permission_request", words=BEHAVIOR_WORDS),
-    _member("interrupt", "stop", "denied_interrupt", "permission_request"),
-    _member("reason", "reason", "string", *BLOCKABLE, *STOPPABLE),
-    _member("decision", "outcome", "explained_decision", *BLOCKABLE, words=BLOCK_WORD),
-    _member("decision", "outcome", "explained_decision", *STOPPABLE, words=STOP_WORDS),
-    _member("modifiedResult", "tool_output", "result_object", "after_tool"),
-    _member("additionalContext", "context", "string", *INFORMED),
-    _member("modifiedPrompt", "extra.modified_prompt", "string", "before_prompt"),
-    _member("responseContent", "extra.response_content", "string", "before_prompt"),
-    _member("handled", "extra.handled", "handled", "before_prompt"),
-    _member(
+    member("permissionDecisionReason", "reason", "text", "before_tool"),
+    member("permissionDecision", "outcome", "decision", "before_tool", words=PERMISSION_WORDS),
+    member("modifiedArgs", "tool_input", "arguments", "before_tool"),
+    member("additionalContext", "context", "text", "before_tool"),
+    member("message", "reason", "string", "permission_request"),
+    member("behavior", "outcome", "decision", "permission_request", words=BEHAVIOR_WORDS),
+    member("interrupt", "stop", "denied_interrupt", "permission_request"),
+    member("reason", "reason", "string", *BLOCKABLE, *STOPPABLE),
+    member("decision", "outcome", "explained_decision", *BLOCKABLE, words=BLOCK_WORD),
+    member("decision", "outcome", "explained_decision", *STOPPABLE, words=STOP_WORDS),
+    member("modifiedResult", "tool_output", "result_object", "after_tool"),
+    member("additionalContext", "context", "string", *INFORMED),
+    member("modifiedPrompt", "extra.modified_prompt", "string", "before_prompt"),
+    member("responseContent", "extra.response_content", "string", "before_prompt"),
+    member("handled", "extra.handled", "handled", "before_prompt"),
+    member(
         "modifiedTransformedPrompt",
         "extra.modified_transformed_prompt",
         "string",
         "prompt_transformed",
     ),
-    _member("modifiedResponse", "extra.modified_response", "string", "subagent_stop"),
-    _member("metaToUse", "extra.meta_to_use", "object", "before_mcp_call"),
+    member("modifiedResponse", "extra.modified_response", "string", "subagent_stop"),
+    member("metaToUse", "extra.meta_to_use", "object", "before_mcp_call"),
 )
 
 TO_DENY = '"permissionDecision": "deny" at the top level, or "behavior" on permissionRequest'

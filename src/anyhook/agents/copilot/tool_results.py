@@ -27,32 +27,25 @@ def read(call: ToolCall, response: Any, error: str | None) -> ToolResult:
     for kind, text_key in (CAMEL, SNAKE):
         text = response.get(text_key) if isinstance(response, dict) else None
         if isinstance(text, str):
-            failed = isinstance(response, dict) and response.get(kind) == "failure"
-            return _read_text(call, text, response, (error or text) if failed else error)
+            if response.get(kind) == "failure":
+                error = error or text
+            result = ToolResult(text=text, error=error, raw=response)
+            end = re.search(_SHELL_END, text) if call.tool == "shell" else None
+            if end is None:
+                return result
+            output = text[: end.start()]
+            return result.replace(text=output, stdout=output, stderr="", exit_code=int(end[1]))
     if error is not None and response is None:
         return ToolResult(text=error, error=error, raw=error)
     return read_result(response, error)
 
 
-def _read_text(call: ToolCall, text: str, response: Any, error: str | None) -> ToolResult:
-    result = ToolResult(text=text, error=error, raw=response)
-    end = re.search(_SHELL_END, text) if call.tool == "shell" else None
-    if end is None:
-        return result
-    output = text[: end.start()]
-    return result.replace(text=output, stdout=output, stderr="", exit_code=int(end[1]))
-
-
-def _text_for_model(call: ToolCall, result: ToolResult) -> str:
-    text = result.text or result.error or ""
-    if call.tool != "shell" or result.exit_code is None:
-        return text
-    return f"{text}\n<shellId: 0 completed with exit code {result.exit_code}>"
-
-
 def _write(keys: tuple[str, str], call: ToolCall, result: ToolResult) -> dict[str, str]:
     kind, text_key = keys
-    return {kind: "success", text_key: _text_for_model(call, result)}
+    text = result.text or result.error or ""
+    if call.tool == "shell" and result.exit_code is not None:
+        text += f"\n<shellId: 0 completed with exit code {result.exit_code}>"
+    return {kind: "success", text_key: text}
 
 
 def write(call: ToolCall, result: ToolResult) -> dict[str, str]:

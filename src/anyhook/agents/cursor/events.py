@@ -6,6 +6,8 @@ Source: the hooks reference at cursor.com/docs/hooks as of 2026 (it has `model_i
 
 from __future__ import annotations
 
+from functools import partial
+
 from anyhook.agents.spec import Continuation, Denial, EventSpec, PlainText
 from anyhook.model.answers import Audience, Outcome
 
@@ -52,51 +54,33 @@ def _event(
     )
 
 
-def _gate(canonical: str, wire: str, *arguments: Any, **attributes: Any) -> EventSpec:
-    """Return an event at which hooks allow or deny an action."""
-    defaults = {
-        "effective_fields": VERDICT,
-        "outcomes": ALLOWS_OR_DENIES,
-        "prompt_refusals": DENY_ONLY,
-        "verdict_policy": "highest_layer",
-    }
-    return _event(canonical, wire, *arguments, **{**defaults, **attributes})
-
-
-def _end(canonical: str, wire: str, *arguments: Any, **attributes: Any) -> EventSpec:
-    """Return an event at which hooks can continue an agent; exit code 2 does not."""
-    return _event(
-        canonical,
-        wire,
-        *arguments,
-        effective_fields=VERDICT,
-        outcomes=frozenset({Outcome.DENY}),
-        denial=Denial.CONTINUES,
-        reason_audience=Audience.AGENT,
-        can_block=False,
-        block_audience=Audience.DEBUG,
-        prompt_refusals=DENY_ONLY,
-        **attributes,
-    )
-
-
-def _notice(canonical: str, wire: str, *arguments: Any, **attributes: Any) -> EventSpec:
-    """Return an event that hooks cannot deny."""
-    return _event(
-        canonical,
-        wire,
-        *arguments,
-        denial=Denial.NOTHING,
-        can_block=False,
-        block_audience=Audience.DEBUG,
-        **attributes,
-    )
+_gate = partial(
+    _event,
+    effective_fields=VERDICT,
+    outcomes=ALLOWS_OR_DENIES,
+    prompt_refusals=DENY_ONLY,
+    verdict_policy="highest_layer",
+)
+"""An event at which hooks allow or deny an action."""
+_end = partial(
+    _event,
+    effective_fields=VERDICT,
+    outcomes=frozenset({Outcome.DENY}),
+    denial=Denial.CONTINUES,
+    reason_audience=Audience.AGENT,
+    can_block=False,
+    block_audience=Audience.DEBUG,
+    prompt_refusals=DENY_ONLY,
+)
+"""An event at which hooks can continue an agent; exit code 2 does not."""
+_notice = partial(_event, denial=Denial.NOTHING, can_block=False, block_audience=Audience.DEBUG)
+"""An event that hooks cannot deny."""
 
 
 OWN_DIRECTORY = {"cwd": "cwd"}
-TOOL = {"subject": "tool_name"}
+TOOL: dict[str, Any] = {"subject": "tool_name"}
 # The reference does not say what matchers of MCP calls see; payloads have the bare name.
-MCP_TOOL = {**TOOL, "writes_matchers": False}
+MCP_TOOL: dict[str, Any] = {**TOOL, "writes_matchers": False}
 CONTINUATION = Continuation(count="loop_count", option="loop_limit", limit=5)
 AGENT_KEYS = {"agent_type": "subagent_type", "agent_id": "subagent_id"}
 JSON_INPUT = {"tool_input": "json_text"}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, OutputAction, OutputField
-from anyhook.agents.spec.rules import EMPTY
+from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, OutputAction, member
 from anyhook.model.answers import Outcome
 
 TYPE_CHECKING = False
@@ -30,28 +29,23 @@ SHOWING = ("before_prompt", "before_file_read", "subagent_start")
 ENDING = ("after_agent", "subagent_stop")
 
 
-def _member(name: str, field: str, kind: str, *events: str, words: Words = EMPTY) -> OutputField:
-    """Return a member of replies to some events."""
-    return OutputField((name,), field, kind, frozenset(events), words)
-
-
 OUTPUT = (
-    _member("permission", "outcome", "decision", "before_tool", *READING, words=DENIES),
-    _member("permission", "outcome", "decision", *ASKING, words=ASKS),
-    _member("permission", "outcome", "decision", "subagent_start", words=ASK_DENIES),
-    _member("continue", "outcome", "decision", "before_prompt", words=CONTINUES),
-    _member("followup_message", "outcome", "continuation", *ENDING, words=FOLLOWS_UP),
-    _member("agent_message", "reason", "string", *SPEAKING),
-    _member("user_message", "system_message", "shown_reason", *SPEAKING),
-    _member("user_message", "reason", "string", *SHOWING),
-    _member("user_message", "system_message", "string", "before_compress"),
-    _member("updated_input", "tool_input", "object", "before_tool"),
-    _member(
+    member("permission", "outcome", "decision", "before_tool", *READING, words=DENIES),
+    member("permission", "outcome", "decision", *ASKING, words=ASKS),
+    member("permission", "outcome", "decision", "subagent_start", words=ASK_DENIES),
+    member("continue", "outcome", "decision", "before_prompt", words=CONTINUES),
+    member("followup_message", "outcome", "continuation", *ENDING, words=FOLLOWS_UP),
+    member("agent_message", "reason", "string", *SPEAKING),
+    member("user_message", "system_message", "shown_reason", *SPEAKING),
+    member("user_message", "reason", "string", *SHOWING),
+    member("user_message", "system_message", "string", "before_compress"),
+    member("updated_input", "tool_input", "object", "before_tool"),
+    member(
         "additional_context", "context", "string", "session_start", "after_tool", "before_prompt"
     ),
-    _member("updated_mcp_tool_output", "extra.updated_mcp_tool_output", "object", "after_tool"),
-    _member("env", "extra.env", "object", "session_start"),
-    _member("pluginPaths", "extra.plugin_paths", "array", "workspace_open"),
+    member("updated_mcp_tool_output", "extra.updated_mcp_tool_output", "object", "after_tool"),
+    member("env", "extra.env", "object", "session_start"),
+    member("pluginPaths", "extra.plugin_paths", "array", "workspace_open"),
 )
 
 ACCEPTED = dict.fromkeys(("permission", "permissionDecision", "decision"), frozenset({"ask"}))

@@ -21,26 +21,11 @@ VERSION = "3.9.16"
 """The release of the only published payloads (exocortex, 2026-06-30)."""
 
 FIELDS_OF_OTHERS = (
-    "agent_id",
-    "agent_type",
-    "background_tasks",
-    "custom_instructions",
-    "details",
-    "effort",
-    "estimated_cache_write_usd",
-    "mcp_context",
-    "mcp_server",
-    "original_request_name",
-    "permission_mode",
-    "prompt_cache_likely_expired",
-    "scratchpad_dir",
-    "seconds_since_last_response",
-    "session_crons",
-    "session_title",
-    "source",
-    "timestamp",
-    "title",
-)
+    "agent_id agent_type background_tasks custom_instructions details effort "
+    "estimated_cache_write_usd mcp_context mcp_server original_request_name permission_mode "
+    "prompt_cache_likely_expired scratchpad_dir seconds_since_last_response session_crons "
+    "session_title source timestamp title"
+).split()
 """Fields of events that Cursor does not send."""
 
 BASE = AgentSpec(

@@ -132,10 +132,8 @@ MEMBER_READERS: dict[str, Callable[[str, object, Fields], None]] = {
 def read_member(field: str, value: object, fields: Fields) -> None:
     """Read a member of a reply, after it was read with a check of its type.
 
-    Args:
-        field: Field of `Answer` that the member sets.
-        value: The value in the reply.
-        fields: The fields of the answer so far; changed.
+    `field` is the field of `Answer` that the member sets. `fields` holds those so far; it is
+    changed.
     """
     if field in MEMBER_READERS:
         MEMBER_READERS[field](field, value, fields)
@@ -162,7 +160,9 @@ def replace_request(
         merged["messages"] = [*map(_with_text_content, messages), *remaining]
     config = override.get("config")
     if is_truthy(config):
-        merged["config"] = _sampling_parameters(config)
+        sampling = config if isinstance(config, dict) else {}
+        names = [name for name in SAMPLING if sampling.get(name) is not None]
+        merged["config"] = {name: sampling[name] for name in names}
     if merged == request:
         return {}
     return {"llm_request": merged}
@@ -172,13 +172,6 @@ def _with_text_content(message: dict[str, Any]) -> dict[str, Any]:
     if "content" not in message:
         return message
     return {**message, "content": to_string(message["content"])}
-
-
-def _sampling_parameters(config: object) -> dict[str, Any]:
-    """Return the parameters that a configuration of any type holds."""
-    if not isinstance(config, dict):
-        return {}
-    return {name: config[name] for name in SAMPLING if config.get(name) is not None}
 
 
 def respond_if_denied(
@@ -213,14 +206,11 @@ def _is_usable(response: dict[str, Any]) -> bool:
     candidates = response.get("candidates")
     if not isinstance(candidates, list):
         return False
-    return all(_has_parts(candidate) for candidate in candidates)
-
-
-def _has_parts(candidate: object) -> bool:
-    if not isinstance(candidate, dict):
-        return False
-    content = candidate.get("content")
-    return isinstance(content, dict) and isinstance(content.get("parts"), list)
+    for candidate in candidates:
+        content = candidate.get("content") if isinstance(candidate, dict) else None
+        if not isinstance(content, dict) or not isinstance(content.get("parts"), list):
+            return False
+    return True
 
 
 # -- sequences
@@ -228,10 +218,6 @@ def _has_parts(candidate: object) -> bool:
 
 def _merge_shallowly(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     return {**old, **new}
-
-
-def _append_paragraph(old: str, new: str) -> str:
-    return f"{old}\n\n{new}"
 
 
 COERCIONS = Coercions(
@@ -243,7 +229,7 @@ COERCIONS = Coercions(
     },
     chain={
         "tool_input": _merge_shallowly,
-        "context": _append_paragraph,
+        "context": lambda old, new: f"{old}\n\n{new}",
         "llm_request": _merge_shallowly,
     },
 )

@@ -44,9 +44,6 @@ def request_from_api(api: Mapping[str, Any]) -> LLMRequest:
 
     A turn of plain text becomes a string; a turn with other parts becomes a list in which every
     part keeps its members and gets a `type`.
-
-    Args:
-        api: A request as the SDK or the REST API takes it.
     """
     config = _config(api)
     request: dict[str, Any] = {
@@ -65,14 +62,9 @@ def request_from_api(api: Mapping[str, Any]) -> LLMRequest:
 def request_to_api(api: Mapping[str, Any], request: LLMRequest) -> dict[str, Any]:
     """Merge a stable request with the API request that it was made from.
 
-    Args:
-        api: The original request; not modified.
-        request: The whole stable request, as a decision has it.
-
-    Returns:
-        A new API request. Turns that hooks did not change are the original ones; parts that are
-        not text are kept, also those of turns that hooks removed; new messages of role `system`
-        are added to the system instruction.
+    Turns that hooks did not change are the original ones. Parts that are not text are kept, also
+    those of turns that hooks removed. New messages of role `system` are added to the system
+    instruction. The original is not modified.
     """
     before = request_from_api(api)
     changed = dict(api)
@@ -90,22 +82,23 @@ def request_to_api(api: Mapping[str, Any], request: LLMRequest) -> dict[str, Any
                 "systemInstruction",
                 _extend_instruction(current, conversation.instructions),
             )
-    _apply_config(changed, before, request)
-    _apply_tool_config(changed, before, request)
+    old = dict(before.get("config") or {})
+    new = dict(request.get("config") or {})
+    different = {key: value for key, value in new.items() if old.get(key) != value}
+    if different:
+        changed[_config_key(changed)] = {**_config(changed), **different}
+    tool_config = request.get("toolConfig")
+    if tool_config is not None and flat_tool_config(tool_config) != before.get("toolConfig"):
+        holder = object_or_empty(_tool_holder(changed).get("toolConfig"))
+        _set_beside_tools(changed, "toolConfig", {**holder, **tool_config_to_api(tool_config)})
     return changed
 
 
 def response_from_api(api: Mapping[str, Any]) -> LLMResponse:
     """Return an API response in the stable form; parts are the texts of text parts.
 
-    The function calls of a candidate are in `functionCalls`, so that hooks see them; the
-    reference has no place for them. Changes of `functionCalls` have no effect.
-
-    Args:
-        api: A response of the API, or one chunk of a streamed one.
-
-    Returns:
-        A stable response. Its `text` has no thoughts.
+    The function calls of a candidate are in `functionCalls`, so that hooks see them; the reference
+    has no place for them. Changes of `functionCalls` have no effect. The `text` has no thoughts.
     """
     candidates = _candidates(api)
     response: dict[str, Any] = {"candidates": [_candidate(item) for item in candidates]}
@@ -122,20 +115,22 @@ def response_from_api(api: Mapping[str, Any]) -> LLMResponse:
 def response_to_api(api: Mapping[str, Any] | None, response: LLMResponse) -> dict[str, Any]:
     """Merge a stable response with the API response that it was made from.
 
-    Args:
-        api: The original response, or `None` for a synthetic one; not modified.
-        response: The whole stable response.
-
-    Returns:
-        A new API response. Function calls and other parts that are not text stay where they were.
+    Function calls and other parts that are not text stay where they were. The original, which is
+    not modified, is `None` for a synthetic response.
     """
     before = response_from_api(api or {})
     changed = dict(api or {})
     candidates = response.get("candidates")
     if candidates != before["candidates"]:
-        changed["candidates"] = _change_candidates(
-            _candidates(changed), list(before["candidates"]), list(candidates or [])
-        )
+        originals = _candidates(changed)
+        unchanged: list[Any] = list(before["candidates"])
+        new_candidates: list[Any] = list(candidates or [])
+        changed["candidates"] = []
+        for index, candidate in enumerate(new_candidates):
+            original, old = ({}, {})
+            if index < len(originals):
+                original, old = originals[index], unchanged[index]
+            changed["candidates"].append(_change_candidate(original, old, candidate))
     usage = response.get("usageMetadata")
     if usage is not None and usage != before.get("usageMetadata"):
         counts = object_or_empty(changed.get("usageMetadata"))
@@ -190,22 +185,6 @@ def _extend_instruction(current: Any, texts: list[str]) -> Any:
     return {**current, "parts": [*(current["parts"] or []), *added]}
 
 
-def _apply_config(changed: dict[str, Any], before: LLMRequest, request: LLMRequest) -> None:
-    old = dict(before.get("config") or {})
-    new = dict(request.get("config") or {})
-    different = {key: value for key, value in new.items() if old.get(key) != value}
-    if different:
-        changed[_config_key(changed)] = {**_config(changed), **different}
-
-
-def _apply_tool_config(changed: dict[str, Any], before: LLMRequest, request: LLMRequest) -> None:
-    new = request.get("toolConfig")
-    if new is None or flat_tool_config(new) == before.get("toolConfig"):
-        return
-    current = object_or_empty(_tool_holder(changed).get("toolConfig"))
-    _set_beside_tools(changed, "toolConfig", {**current, **tool_config_to_api(new)})
-
-
 # -- responses
 
 
@@ -227,45 +206,23 @@ def _texts(candidate: Mapping[str, Any]) -> list[str]:
     return [part["text"] for part in _text_parts(candidate)]
 
 
-def _is_call(part: Any) -> bool:
-    return isinstance(part, dict) and isinstance(part.get("functionCall"), dict)
-
-
 def _candidate(candidate: Mapping[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {"content": {"role": "model", "parts": _texts(candidate)}}
     for key in ("finishReason", "index"):
         if candidate.get(key) is not None:
             shown[key] = candidate[key]
-    calls = [part["functionCall"] for part in _parts(candidate) if _is_call(part)]
+    calls = [object_or_empty(part).get("functionCall") for part in _parts(candidate)]
+    calls = [call for call in calls if isinstance(call, dict)]
     if calls:
         shown[CALLS] = calls
     ratings = candidate.get("safetyRatings")
     if isinstance(ratings, list):
-        shown["safetyRatings"] = [_rating(item) for item in ratings if isinstance(item, dict)]
+        shown["safetyRatings"] = []
+        for rating in ratings:
+            if isinstance(rating, dict):
+                members = {key: rating[key] for key in RATING if key in rating}
+                shown["safetyRatings"].append(members)
     return shown
-
-
-def _rating(rating: dict[str, Any]) -> dict[str, Any]:
-    return {key: rating[key] for key in RATING if key in rating}
-
-
-def _change_candidates(
-    originals: list[dict[str, Any]], before: list[Any], after: list[Any]
-) -> list[dict[str, Any]]:
-    """Merge stable candidates with the API's by position; the others are new.
-
-    Args:
-        originals: The candidates of the API.
-        before: The same in the stable form.
-        after: The stable candidates as hooks left them.
-    """
-    changed = []
-    for index, candidate in enumerate(after):
-        if index < len(originals):
-            changed.append(_change_candidate(originals[index], before[index], candidate))
-        else:
-            changed.append(_change_candidate({}, {}, candidate))
-    return changed
 
 
 def _change_candidate(

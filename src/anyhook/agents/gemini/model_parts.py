@@ -43,20 +43,12 @@ def without_text(parts: list[Any]) -> list[Any]:
 
 def typed(part: Any) -> dict[str, Any]:
     """Add the `type` of a part; a part whose kind is unknown, or with a `type`, is wrapped."""
-    kind = _kind_of(part)
-    if kind is None:
-        return {"type": "part", "part": part}
-    return {"type": kind, **part}
-
-
-def _kind_of(part: Any) -> str | None:
     # A part that has a `type` of its own would lose it on the way back (`untyped`).
-    if not isinstance(part, dict) or "type" in part:
-        return None
-    for kind in PARTS:
-        if kind in part:
-            return kind
-    return None
+    if isinstance(part, dict) and "type" not in part:
+        for kind in PARTS:
+            if kind in part:
+                return {"type": kind, **part}
+    return {"type": "part", "part": part}
 
 
 def untyped(part: dict[str, Any]) -> Any:
@@ -73,26 +65,12 @@ def with_text(parts: list[Any], texts: list[str]) -> list[Any]:
     gets what the first text part that is not a thought has next to its text, like a signature.
     """
     new_parts: list[Any] = [{"text": text} for text in texts]
-    if new_parts:
-        new_parts[0] = {**_first_answer_part(parts), **new_parts[0]}
-    index = _index_of_text(parts)
-    return [*parts[:index], *new_parts, *without_text(parts[index:])]
-
-
-def _index_of_text(parts: list[Any]) -> int:
-    """Return the index of the first text part; 0 if there is none."""
-    for index, part in enumerate(parts):
-        if is_text(part):
-            return index
-    return 0
-
-
-def _first_answer_part(parts: list[Any]) -> dict[str, Any]:
-    """Return the first text part that is not a thought; an empty one if there is none."""
-    for part in parts:
-        if is_text(part) and not part.get("thought"):
-            return dict(part)
-    return {}
+    text_indexes = [index for index, part in enumerate(parts) if is_text(part)]
+    answers = [parts[index] for index in text_indexes if not parts[index].get("thought")]
+    if new_parts and answers:
+        new_parts[0] = {**answers[0], **new_parts[0]}
+    first = text_indexes[0] if text_indexes else 0
+    return [*parts[:first], *new_parts, *without_text(parts[first:])]
 
 
 def change_texts(parts: list[Any], texts: list[str]) -> list[Any]:

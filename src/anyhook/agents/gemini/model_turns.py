@@ -47,13 +47,10 @@ def message_of(entry: Any) -> dict[str, Any]:
     role = object_or_empty(entry).get("role")
     if role not in ROLES:
         role = "user"
-    return {"role": role, "content": _message_content(_entry_parts(entry))}
-
-
-def _message_content(parts: list[Any]) -> str | list[dict[str, Any]]:
+    parts = _entry_parts(entry)
     if all(is_plain(part) for part in parts):
-        return "".join(part["text"] for part in parts)
-    return [typed(part) for part in parts]
+        return {"role": role, "content": "".join([part["text"] for part in parts])}
+    return {"role": role, "content": [typed(part) for part in parts]}
 
 
 def _entry_parts(entry: Any) -> list[Any]:
@@ -102,12 +99,8 @@ def realign(entries: list[Any], before: list[Any], after: list[Any]) -> ModelCon
     """Return the changed conversation as the API takes it.
 
     Every message is compared with the original turns, so that a turn which hooks did not change
-    stays the original, and a changed one keeps its parts that are not text.
-
-    Args:
-        entries: The original turns.
-        before: The same as stable messages.
-        after: The messages as hooks left them.
+    stays the original, and a changed one keeps its parts that are not text. `before` is the
+    original turns as stable messages, `after` what hooks left of them.
     """
     originals = [_Turn(entry, message) for entry, message in zip(entries, before, strict=True)]
     # With `autojunk`, a message that is often repeated among 200 or more counts as changed.
@@ -143,7 +136,10 @@ def _replace_turns(
             contents.append(_rewrite(remaining[index].entry, message))
             remaining = remaining[index + 1 :]
         elif message["role"] == "system":
-            conversation.instructions.append(_text_of(message["content"]))
+            content = message["content"]
+            if not isinstance(content, str):
+                content = "".join([part["text"] for part in content if is_text(part)])
+            conversation.instructions.append(content)
         else:
             contents.append(_content(message))
     contents += _non_text_turns(remaining)
@@ -177,19 +173,16 @@ def _rewrite(entry: Any, message: dict[str, Any]) -> Any:
         return content
     if not isinstance(entry, dict):
         return _content(message)
-    parts = _merge_content(_entry_parts(entry), content)
+    parts = _entry_parts(entry)
+    if isinstance(content, str):
+        parts = with_text(parts, [content])
+    else:
+        new_parts = [untyped(part) for part in content]
+        missing = [part for part in without_text(parts) if part not in new_parts]
+        parts = new_parts + missing
     if _is_turn(entry):
         return {**entry, "parts": parts}
     return {"role": message["role"], "parts": parts}
-
-
-def _merge_content(parts: list[Any], content: str | list[dict[str, Any]]) -> list[Any]:
-    """Return the content of a message as parts, with the parts of its turn that are not text."""
-    if isinstance(content, str):
-        return with_text(parts, [content])
-    new_parts = [untyped(part) for part in content]
-    missing = [part for part in without_text(parts) if part not in new_parts]
-    return new_parts + missing
 
 
 def _content(message: dict[str, Any]) -> dict[str, Any]:
@@ -197,9 +190,3 @@ def _content(message: dict[str, Any]) -> dict[str, Any]:
     if isinstance(content, str):
         return {"role": role, "parts": [{"text": content}]}
     return {"role": role, "parts": [untyped(part) for part in content]}
-
-
-def _text_of(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "".join(part["text"] for part in content if is_text(part))

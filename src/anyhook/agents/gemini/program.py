@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace
+from anyhook.agents.program import AgentProgram, Workplace
 from anyhook.files import read_user_file
 
 if TYPE_CHECKING:
@@ -43,10 +43,6 @@ def _environment(place: Workplace) -> Mapping[str, str]:
     }
 
 
-def _trust_files(place: Workplace) -> Mapping[str, object]:
-    return {TRUSTED_FOLDERS: {os.path.realpath(place.project): "TRUST_FOLDER"}}
-
-
 def _is_trusted(place: Workplace) -> bool:
     """Apply the rules of 0.61.0: the variable, the switch, then the rules for folders."""
     by_variable = place.environ.get(TRUST_VARIABLE, "").lower()
@@ -58,10 +54,8 @@ def _is_trusted(place: Workplace) -> bool:
 def folder_is_trusted(place: Workplace, directory: Path, *, is_on: bool) -> bool:
     """Return whether the longest rule for a project trusts it, or rules are switched off.
 
-    Args:
-        place: The project.
-        directory: The agent's directory in the home.
-        is_on: Whether rules apply if the settings do not say it.
+    `directory` is the agent's in the home, and `is_on` whether rules apply if the settings do not
+    say it.
     """
     security = _read_object(directory / "settings.json").get("security")
     folder_trust = security.get("folderTrust") if isinstance(security, dict) else None
@@ -88,10 +82,6 @@ def _read_object(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _subagent_call(prompt: str) -> ScriptedCall:
-    return "invoke_agent", {"agent_name": "generalist", "prompt": prompt}
-
-
 PROGRAM = AgentProgram(
     name="gemini",
     executables=("gemini",),
@@ -103,12 +93,12 @@ PROGRAM = AgentProgram(
     settings_file=".gemini/settings.json",
     settings=SETTINGS,
     is_trusted=_is_trusted,
-    trust_files=_trust_files,
+    trust_files=lambda place: {TRUSTED_FOLDERS: {os.path.realpath(place.project): "TRUST_FOLDER"}},
     trust_advice="start `gemini` in the project and trust the folder",
     events=frozenset(
         "session_start before_prompt before_model before_tool_selection after_model before_tool "
         "after_tool after_agent session_end".split()
     ),
     subjects={"session_start": "startup", "session_end": "exit"},
-    subagent_call=_subagent_call,
+    subagent_call=lambda prompt: ("invoke_agent", {"agent_name": "generalist", "prompt": prompt}),
 )

@@ -17,26 +17,11 @@ from anyhook.agents.spec import AgentSpec, HandlerType
 from anyhook.model.layers import Layer
 
 CLAUDE_FIELDS = (
-    "prompt_id",
-    "permission_mode",
-    "agent_id",
-    "agent_type",
-    "effort",
-    "scratchpad_dir",
-    "tool_use_id",
-    "mcp_server",
-    "duration_ms",
-    "session_title",
-    "background_tasks",
-    "session_crons",
-    "model",
-    "seconds_since_last_response",
-    "context_tokens",
-    "prompt_cache_likely_expired",
-    "estimated_cache_write_usd",
-    "custom_instructions",
-    "title",
-)
+    "prompt_id permission_mode agent_id agent_type effort scratchpad_dir tool_use_id mcp_server "
+    "duration_ms session_title background_tasks session_crons model seconds_since_last_response "
+    "context_tokens prompt_cache_likely_expired estimated_cache_write_usd custom_instructions "
+    "title"
+).split()
 """Fields of events that only Claude Code sends."""
 
 GEMINI = AgentSpec(

@@ -94,23 +94,15 @@ def _split_report(text: str) -> dict[str, str]:
     parts: dict[str, str] = {}
     current = ""
     for line in text.split("\n"):
-        label = _new_label(line, parts)
-        if label:
-            current = label
-            parts[label] = line.removeprefix(label)
+        labels = [label for label in REPORT_LABELS if line.startswith(label)]
+        if labels and labels[0] not in parts:  # a second one belongs to the text
+            current = labels[0]
+            parts[current] = line.removeprefix(current)
         elif not parts:
             return {}
         else:
             parts[current] += "\n" + line
     return parts
-
-
-def _new_label(line: str, parts: dict[str, str]) -> str:
-    """Return the label with which a line starts a part; a second one belongs to the text."""
-    for label in REPORT_LABELS:
-        if line.startswith(label) and label not in parts:
-            return label
-    return ""
 
 
 def write(call: ToolCall, result: ToolResult) -> dict[str, Any]:
@@ -142,18 +134,15 @@ def write_output(call: ToolCall, result: ToolResult) -> dict[str, Any]:
 def _write_shell_report(result: ToolResult) -> str:
     stdout = result.stdout
     if stdout is None:
-        stdout = result.text or _without_exit_code(result.error or "")
+        # An error of Claude Code starts with the exit code.
+        first, _, rest = (result.error or "").partition("\n")
+        error = rest if first.startswith("Exit code ") else result.error
+        stdout = result.text or error
     output = "\n".join(filter(None, (stdout, result.stderr)))
     report = f"Output: {output or '(empty)'}"
     if result.exit_code:
         report += f"\nExit Code: {result.exit_code}"
     return report
-
-
-def _without_exit_code(error: str) -> str:
-    """Return the text of an error of Claude Code, which starts with the exit code."""
-    first, _, rest = error.partition("\n")
-    return rest if first.startswith("Exit code ") else error
 
 
 FORM = ToolResultForm(read=read, write=write, write_output=write_output)

@@ -67,7 +67,12 @@ class _Reader(SessionReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._is_subagent = path.parent.name != "chats" and path.parent.parent.name == "chats"
-        self._transcript_path = _main_file(path) if self._is_subagent else str(path)
+        self._transcript_path = str(path)
+        if self._is_subagent:
+            # The transcript of the session to which the file belongs.
+            session = path.parent.name
+            files = sorted(path.parent.parent.glob(f"session-*-{session[:8]}.json*"))
+            self._transcript_path = str(files[0]) if files else str(path)
         self._cwd = _find_project(path)
         # Ids of the messages and calls that were read: a resumed session repeats all of them.
         self._messages: set[str] = set()
@@ -270,10 +275,9 @@ class _Reader(SessionReader):
 def _mcp_context(name: str, display_name: str) -> dict[str, str]:
     """Return the server and the tool of an MCP tool; empty for another tool.
 
-    Args:
-        name: `mcp_SERVER_TOOL`.
-        display_name: `TOOL (SERVER MCP Server)`; empty in the form of the model's API. Without it,
-            the server ends at the first underscore, as Gemini CLI assumes in its policies.
+    The name is `mcp_SERVER_TOOL`, the name for the user `TOOL (SERVER MCP Server)`. The form of the
+    model's API lacks the latter: then the server ends at the first underscore, as Gemini CLI
+    assumes in its policies.
     """
     if not name.startswith(MCP_PREFIX):
         return {}
@@ -291,13 +295,6 @@ def _refusal_of(error: str, *, is_cancelled: bool = False) -> Refusal | None:
     if is_cancelled or error.startswith(BLOCKED):
         return Refusal(error or CANCELLED)
     return None
-
-
-def _main_file(path: Path) -> str:
-    """Return the transcript of the session to which a subagent's file belongs."""
-    session = path.parent.name
-    files = sorted(path.parent.parent.glob(f"session-*-{session[:8]}.json*"))
-    return str(files[0]) if files else str(path)
 
 
 def _find_project(path: Path) -> str:

@@ -12,6 +12,8 @@ they are silent, release 1.18.33.
 
 from __future__ import annotations
 
+from functools import partial
+
 from anyhook.agents.opencode.tools import VOCABULARY
 from anyhook.agents.spec import Denial, EventSpec, PlainText
 from anyhook.model.answers import Audience, Outcome
@@ -36,19 +38,14 @@ EXIT_TIMEOUT = 5.0
 TOOL: dict[str, Any] = {"subject": "tool_name", "supports_conditions": True}
 
 
-def _notice(canonical: str, wire: str, **attributes: Any) -> EventSpec:
-    """Return an event that cannot be denied."""
-    return EventSpec(
-        canonical,
-        wire,
-        **{
-            "denial": Denial.NOTHING,
-            "can_block": False,
-            "effective_fields": COMMON,
-            "plain_text": PlainText.NOTHING,
-            **attributes,
-        },
-    )
+_notice = partial(
+    EventSpec,
+    denial=Denial.NOTHING,
+    can_block=False,
+    effective_fields=COMMON,
+    plain_text=PlainText.NOTHING,
+)
+"""An event that cannot be denied."""
 
 
 EVENTS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace
+from anyhook.agents.program import AgentProgram, Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,10 +14,6 @@ MODEL = "scripted"
 PACKAGE = "@opencode-ai/plugin"
 CONFIG_FOLDER = ".config/opencode"
 PROJECT_FOLDER = ".opencode"
-
-
-def _arguments(prompt: str, _place: Workplace) -> tuple[str, ...]:
-    return ("run", "--auto", "--format", "json", prompt)
 
 
 def _environment(place: Workplace) -> Mapping[str, str]:
@@ -65,27 +61,15 @@ def _installed_package(folder: str) -> Mapping[str, object]:
     }
 
 
-def _home_files(_place: Workplace) -> Mapping[str, object]:
-    return _installed_package(CONFIG_FOLDER)
-
-
-def _project_files(_place: Workplace) -> Mapping[str, object]:
-    return _installed_package(PROJECT_FOLDER)
-
-
-def _subagent_call(prompt: str) -> ScriptedCall:
-    return "task", {"description": "a task", "prompt": prompt, "subagent_type": "general"}
-
-
 PROGRAM = AgentProgram(
     name="opencode",
     executables=("opencode",),
     api="openai-chat",
-    arguments=_arguments,
+    arguments=lambda prompt, _place: ("run", "--auto", "--format", "json", prompt),
     environment=_environment,
     own_prefixes=("OPENCODE_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_"),
-    home_files=_home_files,
-    project_files=_project_files,
+    home_files=lambda _place: _installed_package(CONFIG_FOLDER),
+    project_files=lambda _place: _installed_package(PROJECT_FOLDER),
     events=frozenset(
         "session_start before_prompt before_tool after_tool agent_response after_agent "
         "session_end".split()
@@ -95,7 +79,10 @@ PROGRAM = AgentProgram(
         "subagent_start": "general",
         "subagent_stop": "general",
     },
-    subagent_call=_subagent_call,
+    subagent_call=lambda prompt: (
+        "task",
+        {"description": "a task", "prompt": prompt, "subagent_type": "general"},
+    ),
     subagent_events=frozenset({"subagent_start", "subagent_stop"}),
     notes=("hooks on `permission.asked` are not tried: `opencode run` answers requests itself",),
 )

@@ -22,30 +22,12 @@ from anyhook.agents.spec import AgentSpec
 from anyhook.model.layers import Layer
 
 MISSING_FIELDS = (
-    "transcript_path",
-    "timestamp",
-    "prompt_id",
-    "permission_mode",
-    "effort",
-    "scratchpad_dir",
-    "mcp_context",
-    "original_request_name",
-    "mcp_server",
-    "duration_ms",
-    "is_interrupt",
-    "background_tasks",
-    "session_crons",
-    "agent_transcript_path",
-    "seconds_since_last_response",
-    "context_tokens",
-    "prompt_cache_likely_expired",
-    "estimated_cache_write_usd",
-    "custom_instructions",
-    "compact_summary",
-    "command_source",
-    "error_context",
-    "recoverable",
-)
+    "transcript_path timestamp prompt_id permission_mode effort scratchpad_dir mcp_context "
+    "original_request_name mcp_server duration_ms is_interrupt background_tasks session_crons "
+    "agent_transcript_path seconds_since_last_response context_tokens prompt_cache_likely_expired "
+    "estimated_cache_write_usd custom_instructions compact_summary command_source error_context "
+    "recoverable"
+).split()
 """Fields of events that OpenCode does not send."""
 
 OPENCODE = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none

@@ -266,12 +266,7 @@ def _without_stop(event: str, reply: Reply) -> Reply:
     return {name: value for name, value in reply.items() if name != "continue"}
 
 
-def _read_old_reply(event: str, reply: Reply, fields: Fields) -> None:
-    read_reply(event, _without_stop(event, reply), fields)
-
-
-def _decide_old(event: str, replies: Sequence[Reply]) -> Fields:
-    return decide(event, [_without_stop(event, reply) for reply in replies])
-
-
-COERCIONS_0_15 = COERCIONS.replace(read_reply=_read_old_reply, decide=_decide_old)
+COERCIONS_0_15 = COERCIONS.replace(
+    read_reply=lambda event, reply, fields: read_reply(event, _without_stop(event, reply), fields),
+    decide=lambda event, replies: decide(event, [_without_stop(event, item) for item in replies]),
+)

@@ -5,16 +5,14 @@ Source: `docs/features/hooks.md` of release 0.24.4. Where it is silent, as the r
 
 from __future__ import annotations
 
+from functools import partial
+
 from anyhook.agents.qwen.tools import VOCABULARY
 from anyhook.agents.spec import Denial, EventSpec, PlainText
 from anyhook.agents.spec.rules import EMPTY
 from anyhook.model.answers import Audience, Outcome
 from anyhook.model.layers import Layer
 from anyhook.model.sequence import SEQUENCE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 COMMON = frozenset({"system_message", "suppress_output"})
 """Fields of answers that the reference has on every event."""
@@ -31,42 +29,26 @@ BATCH_TIMEOUT = 15.0
 """Seconds after which hooks on a batch have no effect."""
 
 
-def _event(
-    canonical: str, wire: str, plain_text: PlainText = PlainText.SYSTEM_MESSAGE, **attributes: Any
-) -> EventSpec:
-    """Return an event that hooks can deny, with the reason for the agent."""
-    return EventSpec(
-        canonical,
-        wire,
-        plain_text=plain_text,
-        **{
-            "matcher_style": "listed",
-            "outcomes": DENIES,
-            "reason_audience": Audience.AGENT,
-            "chained_fields": SEQUENCE.get(canonical, EMPTY),
-            "stdout_audience": Audience.DEBUG,
-            "prompt_refusals": REFUSAL,
-            **attributes,
-        },
-    )
-
-
-def _notice(canonical: str, wire: str, **attributes: Any) -> EventSpec:
-    """Return an event that cannot be denied."""
-    return _event(
-        canonical,
-        wire,
-        **{
-            "denial": Denial.NOTHING,
-            "outcomes": None,
-            "reason_audience": Audience.USER,
-            "can_block": False,
-            "block_audience": Audience.DEBUG,
-            "effective_fields": frozenset(),
-            "prompt_refusals": (EMPTY, EMPTY),
-            **attributes,
-        },
-    )
+_event = partial(
+    EventSpec,
+    matcher_style="listed",
+    outcomes=DENIES,
+    reason_audience=Audience.AGENT,
+    stdout_audience=Audience.DEBUG,
+    prompt_refusals=REFUSAL,
+)
+"""An event that hooks can deny, with the reason for the agent."""
+_notice = partial(
+    _event,
+    denial=Denial.NOTHING,
+    outcomes=None,
+    reason_audience=Audience.USER,
+    can_block=False,
+    block_audience=Audience.DEBUG,
+    effective_fields=frozenset(),
+    prompt_refusals=(EMPTY, EMPTY),
+)
+"""An event that cannot be denied."""
 
 
 EVENTS = (
@@ -77,6 +59,7 @@ EVENTS = (
         effective_fields=BLOCK | {"approve", "context", "tool_input"},
         required_arguments=VOCABULARY.required,
         field_policies={"tool_input": "replace_whole"},
+        chained_fields=SEQUENCE["before_tool"],
         outcomes=None,
     ),
     _event(
@@ -110,8 +93,9 @@ EVENTS = (
     _event(
         "before_prompt",
         "UserPromptSubmit",
-        PlainText.CLEAN_CONTEXT,
+        plain_text=PlainText.CLEAN_CONTEXT,
         effective_fields=BLOCK | {"context"},
+        chained_fields=SEQUENCE["before_prompt"],
         outcomes=ASKS,
         discarded_on_denial=frozenset({"context"}),
         payload_keys={"source": None},
@@ -120,7 +104,7 @@ EVENTS = (
     _event(
         "user_prompt_expansion",
         "UserPromptExpansion",
-        PlainText.CLEAN_CONTEXT,
+        plain_text=PlainText.CLEAN_CONTEXT,
         subject="command_name",
         effective_fields=BLOCK | {"context"},
         discarded_on_denial=frozenset({"context"}),

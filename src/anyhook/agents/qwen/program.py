@@ -40,14 +40,6 @@ def _environment(place: Workplace) -> Mapping[str, str]:
     }
 
 
-def _is_trusted(place: Workplace) -> bool:
-    return folder_is_trusted(place, place.home / ".qwen", is_on=False)
-
-
-def _trust_files(place: Workplace) -> Mapping[str, object]:
-    return {".qwen/trustedFolders.json": {os.path.realpath(place.project): "TRUST_FOLDER"}}
-
-
 def _subagent_call(prompt: str) -> ScriptedCall:
     arguments = {
         "description": "a task of the probe",
@@ -66,8 +58,10 @@ PROGRAM = AgentProgram(
     own_prefixes=("ANTHROPIC_", "DASHSCOPE_", "GEMINI_", "GOOGLE_", "OPENAI_", "QWEN_"),
     settings_file=".qwen/settings.json",
     settings=SETTINGS,
-    is_trusted=_is_trusted,
-    trust_files=_trust_files,
+    is_trusted=lambda place: folder_is_trusted(place, place.home / ".qwen", is_on=False),
+    trust_files=lambda place: {
+        ".qwen/trustedFolders.json": {os.path.realpath(place.project): "TRUST_FOLDER"}
+    },
     trust_advice="start `qwen` in the project and trust the folder",
     events=frozenset(
         "before_prompt before_tool after_tool post_tool_use_failure after_agent".split()

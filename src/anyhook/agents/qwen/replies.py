@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from anyhook.agents.gemini.replies import BLOCKS, SPECIFIC, WARNS
-from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, OutputAction, OutputField
-from anyhook.agents.spec.rules import EMPTY
+from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, OutputAction, member
 from anyhook.model.answers import Outcome
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 DECISION_WORDS = {
     # The first one is written: the events of the list of things to do know no other denial.
@@ -44,30 +40,16 @@ TOP_LEVEL = (
 """Events that a top-level `decision` denies."""
 
 
-def _member(
-    path: str,
-    field: str,
-    kind: str,
-    *events: str,
-    words: Mapping[Any, tuple[Outcome, bool]] = EMPTY,
-    legacy: bool = False,
-) -> OutputField:
-    """Return a member of replies to some events; without any, to all events."""
-    return OutputField(
-        tuple(path.split(".")), field, kind, frozenset(events) or None, words, legacy
-    )
-
-
 OUTPUT = (
-    _member("decision", "outcome", "decision", *TOP_LEVEL),
-    _member("reason", "reason", "string", *TOP_LEVEL),
+    member("decision", "outcome", "decision", *TOP_LEVEL),
+    member("reason", "reason", "string", *TOP_LEVEL),
     # PostToolUse ignores a decision, and PreToolUse prefers the permission decision.
-    _member("stopReason", "reason", "string", "before_tool", legacy=True),
-    _member("decision", "outcome", "decision", "before_tool", "after_tool", legacy=True),
-    _member("reason", "reason", "string", "before_tool", "after_tool", legacy=True),
-    _member("continue", "outcome", "false_denies", "after_tool", words=FALSE),
-    _member("stopReason", "reason", "string", "after_tool"),
-    _member(
+    member("stopReason", "reason", "string", "before_tool", legacy=True),
+    member("decision", "outcome", "decision", "before_tool", "after_tool", legacy=True),
+    member("reason", "reason", "string", "before_tool", "after_tool", legacy=True),
+    member("continue", "outcome", "false_denies", "after_tool", words=FALSE),
+    member("stopReason", "reason", "string", "after_tool"),
+    member(
         "continue",
         "outcome",
         "false_denies",
@@ -76,37 +58,37 @@ OUTPUT = (
         words=FALSE,
         legacy=True,
     ),
-    _member("stopReason", "reason", "string", *STOP_DENIES, legacy=True),
-    _member("continue", "stop", "not_boolean", "after_agent"),
-    _member("stopReason", "stop_reason", "string", "after_agent"),
-    _member("systemMessage", "system_message", "string"),
-    _member("suppressOutput", "suppress_output", "boolean"),
-    _member(
+    member("stopReason", "reason", "string", *STOP_DENIES, legacy=True),
+    member("continue", "stop", "not_boolean", "after_agent"),
+    member("stopReason", "stop_reason", "string", "after_agent"),
+    member("systemMessage", "system_message", "string"),
+    member("suppressOutput", "suppress_output", "boolean"),
+    member(
         f"{SPECIFIC}.permissionDecision",
         "outcome",
         "decision",
         "before_tool",
         words=PERMISSION_WORDS,
     ),
-    _member(f"{SPECIFIC}.permissionDecisionReason", "reason", "string", "before_tool"),
-    _member(f"{SPECIFIC}.updatedInput", "tool_input", "object", "before_tool"),
-    _member(f"{SPECIFIC}.additionalContext", "context", "string"),
-    _member(
+    member(f"{SPECIFIC}.permissionDecisionReason", "reason", "string", "before_tool"),
+    member(f"{SPECIFIC}.updatedInput", "tool_input", "object", "before_tool"),
+    member(f"{SPECIFIC}.additionalContext", "context", "string"),
+    member(
         f"{SPECIFIC}.decision.behavior",
         "outcome",
         "decision",
         "permission_request",
         words=BEHAVIOR_WORDS,
     ),
-    _member(f"{SPECIFIC}.decision.message", "reason", "string", "permission_request"),
-    _member(f"{SPECIFIC}.decision.updatedInput", "tool_input", "object", "permission_request"),
-    _member(
+    member(f"{SPECIFIC}.decision.message", "reason", "string", "permission_request"),
+    member(f"{SPECIFIC}.decision.updatedInput", "tool_input", "object", "permission_request"),
+    member(
         f"{SPECIFIC}.decision.updatedPermissions",
         "extra.updated_permissions",
         "array",
         "permission_request",
     ),
-    _member(f"{SPECIFIC}.decision.interrupt", "stop", "interrupt", "permission_request"),
+    member(f"{SPECIFIC}.decision.interrupt", "stop", "interrupt", "permission_request"),
 )
 
 FOREIGN_MEMBERS = {

@@ -15,17 +15,10 @@ from anyhook.agents.qwen.settings import (
 from anyhook.agents.qwen.tools import RENAMED_TOOLS, TOOL_ALIASES, TOOLS, VOCABULARY
 
 MISSING_FIELDS = (
-    "effort",
-    "scratchpad_dir",
-    "mcp_context",
-    "mcp_server",
-    "original_request_name",
-    "session_title",
-    "seconds_since_last_response",
-    "context_tokens",
-    "prompt_cache_likely_expired",
-    "estimated_cache_write_usd",
-)
+    "effort scratchpad_dir mcp_context mcp_server original_request_name session_title "
+    "seconds_since_last_response context_tokens prompt_cache_likely_expired "
+    "estimated_cache_write_usd"
+).split()
 """Fields of events that only other agents send."""
 
 QWEN = GEMINI.replace(

@@ -73,10 +73,12 @@ class _Reader(SessionReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._is_subagent = path.parent.parent.name == "subagents"
-        self._transcript_path = str(_main_file(path) if self._is_subagent else path)
+        self._transcript_path = str(path)
         self._agent_type = ""
         self._permission_mode = ""
         if self._is_subagent:
+            main_file = path.parents[2] / "chats" / f"{path.parent.name}.jsonl"
+            self._transcript_path = str(main_file)
             meta = read_json_file(without_gz(path).with_suffix(".meta.json"))
             self._agent_type = text_in(meta, "agentType")
             self._permission_mode = text_in(meta, "resolvedApprovalMode")
@@ -202,7 +204,10 @@ class _Reader(SessionReader):
         # The result of an MCP tool is a list of parts, of which the file has the text.
         is_mcp = payload["tool_name"].startswith("mcp__")
         content = [{"text": text}] if is_mcp else text
-        payload["tool_response"] = {"llmContent": content, "returnDisplay": _display(result, text)}
+        display = result.get("resultDisplay", text)
+        if isinstance(display, dict) and display.get("type") == "shell_result":
+            display = text_in(display, "text")  # hooks get the text only
+        payload["tool_response"] = {"llmContent": content, "returnDisplay": display}
         reconstructed += ("tool_response",)
         self.add(Draft(payload, "after_tool", reconstructed, call.place))
 
@@ -278,19 +283,6 @@ def _text_of(record: dict[str, Any]) -> str:
     """Return the text of a message, without the thoughts of the model."""
     parts = objects_in(object_in(record, "message"), "parts")
     return join_text_blocks([part for part in parts if part.get("thought") is not True])
-
-
-def _display(result: dict[str, Any], text: str) -> Any:
-    """Return what the terminal shows of a result; of a shell command hooks get the text only."""
-    shown = result.get("resultDisplay", text)
-    if isinstance(shown, dict) and shown.get("type") == "shell_result":
-        return text_in(shown, "text")
-    return shown
-
-
-def _main_file(path: Path) -> Path:
-    """Return the transcript of the session to which a subagent's file belongs."""
-    return path.parents[2] / "chats" / f"{path.parent.name}.jsonl"
 
 
 TRANSCRIPTS = TranscriptFormat(

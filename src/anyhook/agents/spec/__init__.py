@@ -80,6 +80,7 @@ __all__ = [
     "RuleSet",
     "SettingsFile",
     "WebRules",
+    "member",
 ]
 
 
@@ -110,6 +111,21 @@ class OutputField(Record, kw_only=False):
     def belongs_to(self, event: str) -> bool:
         """Return whether replies to an event have the member."""
         return self.events is None or event in self.events
+
+
+def member(
+    path: str,
+    field: str,
+    kind: str,
+    *events: str,
+    words: Mapping[Any, tuple[Outcome, bool]] = EMPTY,
+    legacy: bool = False,
+    hidden_by: tuple[Path, ...] = (),
+) -> OutputField:
+    """Return a member of replies, with dots in its path, to some events; without any, to all."""
+    keys = tuple(path.split("."))
+    events_or_all = frozenset(events) or None
+    return OutputField(keys, field, kind, events_or_all, words, legacy, hidden_by=hidden_by)
 
 
 AUTHORITY = {
@@ -353,22 +369,22 @@ class AgentSpec(Record):
         Raises:
             UnknownNameError: If the agent has no such event.
         """
-        spec = self.by_wire.get(name) or self.by_canonical.get(name) or self._event_of_form(name)
-        if spec is None:
-            raise UnknownEventError(self.title, name, self.by_wire, self._explain_foreign(name))
-        return spec
-
-    def _explain_foreign(self, event_name: str) -> str | None:
-        """Explain an event that another agent has; `None` if no agent has it."""
+        spec = self.by_wire.get(name) or self.by_canonical.get(name)
+        form = self.form_with_event(name)
+        if spec is None and form is not self:
+            spec = self.by_canonical.get(form.by_wire[name].canonical)
+        if spec is not None:
+            return spec
         from anyhook.agents import agents_of_event, get_agent
 
-        owners = agents_of_event(event_name)
-        if not owners:
-            return None
-        owner = get_agent(owners[0])
-        counterpart = self.by_canonical.get(owner.event(event_name).canonical)
-        advice = f"use {counterpart.wire}" if counterpart else f"{self.title} has no such event"
-        return f"it is an event of {owner.title}; {advice}"
+        explanation = None
+        owners = agents_of_event(name)
+        if owners:
+            owner = get_agent(owners[0])
+            counterpart = self.by_canonical.get(owner.event(name).canonical)
+            advice = f"use {counterpart.wire}" if counterpart else f"{self.title} has no such event"
+            explanation = f"it is an event of {owner.title}; {advice}"
+        raise UnknownEventError(self.title, name, self.by_wire, explanation)
 
     # -- forms
 
@@ -399,13 +415,6 @@ class AgentSpec(Record):
             return name
         return event_of_shape(self.payload_shapes, payload)
 
-    def _event_of_form(self, name: str) -> EventSpec | None:
-        """Return the event that another form of the agent calls by a name."""
-        for form in self.forms.values():
-            if name in form.by_wire:
-                return self.by_canonical.get(form.by_wire[name].canonical)
-        return None
-
     # -- rule sets
 
     @cached_property
@@ -424,8 +433,7 @@ class AgentSpec(Record):
     def rules(self, name: str = "documented") -> RuleSet:
         """Return a rule set.
 
-        Args:
-            name: `documented`, `observed`, or `observed@VERSION` for one release.
+        The name is `documented`, `observed`, or `observed@VERSION` for one release.
 
         Raises:
             UnknownNameError: If the agent has no such rule set.
@@ -453,11 +461,7 @@ class AgentSpec(Record):
     # -- members of replies and payloads
 
     def output_fields_of(self, event: str) -> tuple[OutputField, ...]:
-        """Return one output field for each path: the event's own, if it has one.
-
-        Args:
-            event: Canonical name.
-        """
+        """Return one output field for each path: the event's own, if it has one."""
         fields = self._output_fields_by_event.get(event)
         if fields is None:
             by_path: dict[Path, OutputField] = {}
@@ -520,12 +524,9 @@ class AgentSpec(Record):
 
     # -- layers
 
-    def layer_rank(self, layer: Layer) -> int:
-        """Return the position of a layer's hooks in the order in which hooks run."""
-        return self._layer_ranks[layer]
-
     @cached_property
-    def _layer_ranks(self) -> Mapping[Layer, int]:
+    def layer_ranks(self) -> Mapping[Layer, int]:
+        """Layer to the position of its hooks in the order in which hooks run."""
         ranks: dict[Layer, int] = {}
         first_interleaved: int | None = None
         for rank, layer in enumerate(self.layer_order):
@@ -578,8 +579,7 @@ class AgentSpec(Record):
     def shells_for(self, choice: str = "") -> tuple[tuple[str, ...], ...]:
         """Return the shells that can run a command line, each with its options, the best first.
 
-        Args:
-            choice: The shell that the handler names; empty for the default.
+        The choice is what a handler names; it is empty for the default.
         """
         return self.shells.get(choice, self.shell)
 
@@ -592,12 +592,7 @@ class AgentSpec(Record):
         return {name: tuple(synonyms) for synonyms in names.values() for name in synonyms}
 
     def match_names(self, spec: EventSpec, subject: str | None) -> tuple[str | None, ...]:
-        """Return the names that matchers are applied to: the subject, then its aliases.
-
-        Args:
-            spec: The event.
-            subject: The subject of the event; `None` if it has none.
-        """
+        """Return the names that matchers are applied to: the subject, then its aliases."""
         if subject is None or spec.subject != "tool_name" or not spec.matches_aliases:
             return (subject,)
         synonyms = self._names_by_tool_name.get(subject, ())

@@ -529,13 +529,8 @@ class RuleSet(Record):
         """Return the text that changed arguments lack, so that the agent refuses the call.
 
         It is empty if they lack nothing. A text that the call lacks already is not asked for: the
-        tool may be one of a program.
-
-        Args:
-            spec: The event under this rule set.
-            tool: The agent's name of the tool.
-            arguments: Arguments of the call; `None` for any call.
-            changed: What a hook or all hooks set in their place.
+        tool may be one of a program. `arguments` is `None` for any call, and `changed` is what a
+        hook or all hooks set in their place.
         """
         if "tool_input" not in spec.field_policies or "tool_input" in self.merged_by_agent:
             changed = {**(arguments or {}), **changed}
@@ -565,11 +560,7 @@ class RuleSet(Record):
         return coercions
 
     def exit_rules_for(self, event: str) -> ExitRules:
-        """Return the exit rules of an event.
-
-        Args:
-            event: Canonical name.
-        """
+        """Return the exit rules of an event."""
         return self.exit_rules.get(event) or self.exit_rules["*"]
 
     def with_differences(self, differences: Differences) -> RuleSet:

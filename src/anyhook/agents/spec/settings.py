@@ -81,9 +81,7 @@ class HandlerType(Record, kw_only=False):
     def timeout_unit(self, timeout: float, unit: float) -> float:
         """Return the unit of a timeout in seconds.
 
-        Args:
-            timeout: As it is written.
-            unit: The agent's unit in seconds.
+        The timeout is as it is written, and `unit` the agent's unit in seconds.
         """
         return 0.001 if timeout >= self.milliseconds_from else unit
 

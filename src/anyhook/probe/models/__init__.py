@@ -19,10 +19,6 @@ MODELS = {
 
 
 def model_class(api: str) -> type[ScriptedModel]:
-    """Return the server that plays a model.
-
-    Args:
-        api: A key of `MODELS`.
-    """
+    """Return the server that plays the model of an API."""
     server: type[ScriptedModel] = load_object(MODELS[api])
     return server

@@ -28,11 +28,17 @@ class AnthropicModel(ScriptedModel):
 
     def say(self, turn: ModelTurn, number: str, request: Body) -> ScriptedReply:
         """Return a turn as this API sends it."""
-        blocks = _blocks(turn, number)
+        blocks: list[Body] = []
+        if turn.text:
+            blocks.append({"type": "text", "text": turn.text})
+        for index, (name, arguments) in enumerate(turn.tools):
+            identifier = f"toolu_{number}_{index}"
+            blocks.append({"type": "tool_use", "id": identifier, "name": name, "input": arguments})
+        reason = "tool_use" if turn.tools else "end_turn"
         if request.get("stream"):
-            stream = event_stream(list(_events(blocks, number)), named=True)
+            stream = event_stream(list(_events(blocks, number, reason)), named=True)
             return ScriptedReply(stream, "text/event-stream; charset=utf-8")
-        return ScriptedReply.of(_message(number, content=blocks, stop_reason=_stop_reason(blocks)))
+        return ScriptedReply.of(_message(number, content=blocks, stop_reason=reason))
 
     def small_talk(self, question: ModelQuestion) -> ScriptedReply:
         """Answer a request aside."""
@@ -69,25 +75,14 @@ class AnthropicModel(ScriptedModel):
         results: list[str] = []
         for message in request["messages"]:
             content = message["content"]
-            blocks = [] if isinstance(content, str) else content
-            tool_results = [block for block in blocks if block["type"] == "tool_result"]
-            results += ["\n".join(_texts(block.get("content", ""))) for block in tool_results]
+            for block in [] if isinstance(content, str) else content:
+                if block["type"] != "tool_result":
+                    continue
+                result = block.get("content", "")
+                if not isinstance(result, str):
+                    result = "\n".join(part["text"] for part in result if part["type"] == "text")
+                results.append(result)
         return results
-
-
-def _blocks(turn: ModelTurn, number: str) -> list[Body]:
-    blocks: list[Body] = []
-    if turn.text:
-        blocks.append({"type": "text", "text": turn.text})
-    for index, (name, arguments) in enumerate(turn.tools):
-        identifier = f"toolu_{number}_{index}"
-        blocks.append({"type": "tool_use", "id": identifier, "name": name, "input": arguments})
-    return blocks
-
-
-def _stop_reason(blocks: Sequence[Body]) -> str:
-    has_calls = any(block["type"] == "tool_use" for block in blocks)
-    return "tool_use" if has_calls else "end_turn"
 
 
 def _message(number: str, **members: object) -> Body:
@@ -102,7 +97,7 @@ def _message(number: str, **members: object) -> Body:
     }
 
 
-def _events(blocks: Sequence[Body], number: str) -> Iterator[Body]:
+def _events(blocks: Sequence[Body], number: str, stop_reason: str) -> Iterator[Body]:
     start = _message(number, content=[], stop_reason=None)
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(blocks):
@@ -115,17 +110,10 @@ def _events(blocks: Sequence[Body], number: str) -> Iterator[Body]:
         yield {"type": "content_block_start", "index": index, "content_block": opening}
         yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
-    ending = {"stop_reason": _stop_reason(blocks), "stop_sequence": None}
+    ending = {"stop_reason": stop_reason, "stop_sequence": None}
     yield {"type": "message_delta", "delta": ending, "usage": start["usage"]}
     yield {"type": "message_stop"}
 
 
 def _error(kind: str, message: str) -> Body:
     return {"type": "error", "error": {"type": kind, "message": message}}
-
-
-def _texts(content: str | list[Body]) -> list[str]:
-    """Return the texts of a content, which may be a text itself."""
-    if isinstance(content, str):
-        return [content]
-    return [block["text"] for block in content if block["type"] == "text"]

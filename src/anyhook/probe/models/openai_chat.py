@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from anyhook.probe.models.server import (
     Body,
@@ -15,12 +14,10 @@ from anyhook.probe.models.server import (
     strings,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 SIDE_TOOLS = frozenset({"respond_in_schema"})
 """The only tool of requests that Qwen Code 0.24.4 makes aside."""
 INSTRUCTION_ROLES = frozenset({"system", "developer"})
+USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 STREAM = "text/event-stream"
 MODELS = {"object": "list", "data": [{"id": "scripted", "object": "model"}]}
 
@@ -37,12 +34,32 @@ class ChatModel(ScriptedModel):
 
     def say(self, turn: ModelTurn, number: str, request: Body) -> ScriptedReply:
         """Return a turn as this API sends it."""
-        if request.get("stream"):
-            base = _base(number, "chat.completion.chunk")
-            events = [{**base, "choices": choices} for choices in _chunks(turn, number)]
-            events.append({**base, "choices": [], "usage": _USAGE})
-            return ScriptedReply(event_stream(events, named=False) + b"data: [DONE]\n\n", STREAM)
-        return _whole(turn, number)
+        calls: list[Body] = []
+        for index, (name, arguments) in enumerate(turn.tools):
+            function = {"name": name, "arguments": json.dumps(arguments)}
+            call = {"index": index, "id": f"call_{number}_{index}", "type": "function"}
+            calls.append({**call, "function": function})
+        reason = "tool_calls" if calls else "stop"
+        base: Body = {"id": f"chatcmpl-{number}", "created": 0, "model": "scripted"}
+        if not request.get("stream"):
+            message: Body = {"role": "assistant", "content": turn.text or None}
+            if calls:
+                message["tool_calls"] = calls
+            choice = {"index": 0, "message": message, "finish_reason": reason}
+            base["object"] = "chat.completion"
+            return ScriptedReply.of({**base, "choices": [choice], "usage": USAGE})
+        base["object"] = "chat.completion.chunk"
+        deltas: list[Body] = [{"role": "assistant", "content": ""}]
+        if turn.text:
+            deltas.append({"content": turn.text})
+        deltas += [{"tool_calls": [call]} for call in calls]
+        choices: list[Body] = [
+            {"index": 0, "delta": delta, "finish_reason": None} for delta in deltas
+        ]
+        choices.append({"index": 0, "delta": {}, "finish_reason": reason})
+        events = [{**base, "choices": [choice]} for choice in choices]
+        events.append({**base, "choices": [], "usage": USAGE})
+        return ScriptedReply(event_stream(events, named=False) + b"data: [DONE]\n\n", STREAM)
 
     def small_talk(self, question: ModelQuestion) -> ScriptedReply:
         """Answer a request aside."""
@@ -84,53 +101,7 @@ class ChatModel(ScriptedModel):
         return ["\n".join(strings(message.get("content"))) for message in results]
 
 
-_USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-
-
 def _messages(request: Body) -> list[Body]:
     """Return the messages of a conversation without the instructions of the agent."""
     messages = request.get("messages", ())
     return [message for message in messages if message["role"] not in INSTRUCTION_ROLES]
-
-
-def _calls(turn: ModelTurn, number: str) -> list[Body]:
-    calls: list[Body] = []
-    for index, (name, arguments) in enumerate(turn.tools):
-        function = {"name": name, "arguments": json.dumps(arguments)}
-        identifier = f"call_{number}_{index}"
-        calls.append({"index": index, "id": identifier, "type": "function", "function": function})
-    return calls
-
-
-def _finish_reason(calls: Sequence[Body]) -> str:
-    return "tool_calls" if calls else "stop"
-
-
-def _whole(turn: ModelTurn, number: str) -> ScriptedReply:
-    """Return a turn as one completion."""
-    calls = _calls(turn, number)
-    message: Body = {"role": "assistant", "content": turn.text or None}
-    if calls:
-        message["tool_calls"] = calls
-    choice = {"index": 0, "message": message, "finish_reason": _finish_reason(calls)}
-    base = _base(number, "chat.completion")
-    return ScriptedReply.of({**base, "choices": [choice], "usage": _USAGE})
-
-
-def _chunks(turn: ModelTurn, number: str) -> Iterator[list[Body]]:
-    """Yield the `choices` of each chunk."""
-    calls = _calls(turn, number)
-    yield _choices({"role": "assistant", "content": ""})
-    if turn.text:
-        yield _choices({"content": turn.text})
-    for call in calls:
-        yield _choices({"tool_calls": [call]})
-    yield _choices({}, _finish_reason(calls))
-
-
-def _choices(delta: Body, reason: str | None = None) -> list[Body]:
-    return [{"index": 0, "delta": delta, "finish_reason": reason}]
-
-
-def _base(number: str, kind: str) -> Body:
-    return {"id": f"chatcmpl-{number}", "object": kind, "created": 0, "model": "scripted"}

@@ -31,32 +31,23 @@ POLL_INTERVAL = 0.01
 
 @dataclass(frozen=True, slots=True)
 class ModelTurn:
-    """One response of the model: a text, then calls of tools by the agent's own names.
-
-    Attributes:
-        text: The text.
-        tools: Names of tools with their arguments; a text for a tool without a schema.
-    """
+    """One response of the model: a text, then calls of tools by the agent's own names."""
 
     text: str = ""
     tools: Sequence[tuple[str, Mapping[str, object] | str]] = ()
+    """Names of tools with their arguments; a text for a tool without a schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelScript:
-    """The responses of a model to one run of an agent.
-
-    Attributes:
-        turns: The responses to the agent, in order.
-        subagent_turns: The responses to a subagent, in order.
-        subagent_mark: A text in the prompt of the subagent, by which its requests are recognized.
-        end: The response to every request after the last turn; `None` to refuse such requests.
-    """
+    """The responses of a model to one run of an agent."""
 
     turns: Sequence[ModelTurn]
     subagent_turns: Sequence[ModelTurn] = ()
     subagent_mark: str = ""
+    """A text in the prompt of the subagent, by which its requests are recognized."""
     end: ModelTurn | None = None
+    """The response to every request after the last turn; `None` to refuse such requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +154,7 @@ class ScriptedModel(ABC):
 
     @abstractmethod
     def say(self, turn: ModelTurn, number: str, request: Body) -> ScriptedReply:
-        """Return a turn as this API sends it.
-
-        Args:
-            turn: The turn.
-            number: A text that no other turn has, for identifiers.
-            request: The request that is answered.
-        """
+        """Return a turn, with a number that no other turn has, as this API sends it."""
 
     @abstractmethod
     def small_talk(self, question: ModelQuestion) -> ScriptedReply:
@@ -196,12 +181,7 @@ class ScriptedModel(ABC):
 
 
 def turn_number(number: int, *, in_subagent: bool) -> str:
-    """Return a text that no other turn of a run has.
-
-    Args:
-        number: Number of the turn in its conversation, the first being 1.
-        in_subagent: Whether it is a conversation with a subagent.
-    """
+    """Return a text that no other turn of a run has; the first turn of a conversation is 1."""
     return f"{'sub' if in_subagent else 'main'}_{number:04}"
 
 
@@ -218,12 +198,7 @@ def strings(value: object) -> Iterator[str]:
 
 
 def event_stream(events: Sequence[Body], *, named: bool) -> bytes:
-    """Return server-sent events.
-
-    Args:
-        events: The data of each event.
-        named: Whether the member `type` of an event is its name.
-    """
+    """Return server-sent events, with the member `type` of an event as its name if `named`."""
     lines: list[str] = []
     for event in events:
         if named:
@@ -247,31 +222,27 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_POST(self) -> None:
+        if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
+            text = b""
+            while size := int(self.rfile.readline().partition(b";")[0].strip() or b"0", 16):
+                text += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+        else:
+            text = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
-            body = json.loads(self._read_body() or b"{}")
+            body = json.loads(text or b"{}")
         except ValueError:
             body = {}
-        self._reply(ModelQuestion(self._path(), body if isinstance(body, dict) else {}))
-
-    def _read_body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        body = b""
-        while size := int(self.rfile.readline().partition(b";")[0].strip() or b"0", 16):
-            body += self.rfile.read(size)
-            self.rfile.readline()
-        self.rfile.readline()
-        return body
+        self._reply(body if isinstance(body, dict) else {})
 
     def do_GET(self) -> None:
-        self._reply(ModelQuestion(self._path()))
+        self._reply({})
 
     do_HEAD = do_GET  # noqa: N815
 
-    def _path(self) -> str:
-        return self.path.partition("?")[0]
-
-    def _reply(self, question: ModelQuestion) -> None:
+    def _reply(self, body: Body) -> None:
+        question = ModelQuestion(self.path.partition("?")[0], body)
         reply = self.server.model.answer(question)
         try:
             self.send_response(reply.status)

@@ -56,35 +56,28 @@ FIND_WITHOUT_TESTS = FIND_RUNS | set("-H -L -P -delete -depth -print -type -xdev
 
 
 class Table(NamedTuple):
-    """The options of a program.
-
-    Attributes:
-        names: Every name with its dashes to the canonical name and the kind of its value.
-        style: The words that start with `%`.
-    """
+    """The options of a program."""
 
     names: dict[str, tuple[str, int]]
+    """Every name with its dashes to the canonical name and the kind of its value."""
     style: frozenset[str]
+    """The words that start with `%`."""
 
 
 class Arguments(NamedTuple):
-    """The arguments of a program, read by its table.
-
-    Attributes:
-        options: Canonical name of an option to its values, in order.
-        operands: The other words.
-        rest: Index of the first word behind the operands that were asked for.
-        may_have_more: Whether a word that only the running shell knows may be another option.
-        is_doubtful: Whether an option that is not in the table may have taken the next word.
-        commands: The words between `-exec` and `;` of `find`.
-    """
+    """The arguments of a program, read by its table."""
 
     options: dict[str, list[Value]]
+    """Canonical name of an option to its values, in order."""
     operands: list[Value]
     rest: int
+    """Index of the first word behind the operands that were asked for."""
     may_have_more: bool
+    """Whether a word that only the running shell knows may be another option."""
     is_doubtful: bool
+    """Whether an option that is not in the table may have taken the next word."""
     commands: list[list[Value]]
+    """The words between `-exec` and `;` of `find`."""
 
 
 _NO_TABLE = Table({}, frozenset())
@@ -161,13 +154,10 @@ def _with_dashes(name: str, prefix: str) -> str:
 def read_arguments(
     table: Table | None, values: Sequence[Value], start: int = 0, max_operands: int | None = None
 ) -> Arguments:
-    """Read the arguments of a program.
+    """Read the arguments of a program, of which the first has the index `start`.
 
-    Args:
-        table: Its options; `None` for an unknown program, of which any word may be anything.
-        values: The words.
-        start: Index of the first argument.
-        max_operands: Stop at the word behind so many operands, which begins another command.
+    Without a table the program is unknown, and any word may be anything. Reading stops at the word
+    behind `max_operands` operands, which begins another command.
     """
     reader = _Reader(table or _NO_TABLE, values, start, is_known=table is not None)
     reader.read(max_operands)
@@ -225,7 +215,8 @@ class _Reader:
             if text == "--" and value.kind != VAGUE:
                 self.index += 1
                 break
-            if text[:1] == "-" and len(text) > 1 and not self._is_operand(text):
+            is_mode = "%mode" in self.style and _MODE.fullmatch(text)
+            if text[:1] == "-" and len(text) > 1 and not is_mode:
                 self.index += 1
                 self._read_option(value)
                 continue
@@ -243,11 +234,6 @@ class _Reader:
                 return
             self._add_operand(values[self.index])
             self.index += 1
-
-    def _is_operand(self, text: str) -> bool:
-        if "%mode" in self.style:
-            return _MODE.fullmatch(text) is not None
-        return False
 
     def _add_operand(self, value: Value) -> None:
         assignment = _ASSIGNMENT.fullmatch(value.text) if "%assignments" in self.style else None
