@@ -19,6 +19,7 @@ from anyhook.shell.programs import base_name
 from anyhook.shell.words import split_tokens
 from anyhook.shell.wrappers import unwrap
 from anyhook.trust.code_names import CodeText, is_vague, names_in
+from anyhook.trust.examples import without_examples
 from anyhook.trust.languages import (
     ARGUMENT_RUNNERS,
     DATA,
@@ -27,6 +28,7 @@ from anyhook.trust.languages import (
     LANGUAGES,
     OTHER,
     PROJECT_RUNNERS,
+    PYTHON,
     SHELL,
     VALUE_OPTIONS,
     Language,
@@ -86,6 +88,8 @@ def read_code(text: str, language: Language) -> CodeText:
     if len(text) > MAX_TEXT:
         code.add_computed("a text that is too long to look into", "")
         return code
+    if language is PYTHON:
+        text = code.text = without_examples(text)
     # Of what `package.json` holds, only some members are loaded.
     if language is not DATA:
         code.names |= names_in(text)
