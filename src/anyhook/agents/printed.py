@@ -129,7 +129,6 @@ class PrintedOutput(Record, kw_only=False):
     Attributes:
         form: `json`, `malformed`, `truncated`, `text` or `empty`; attributes of `ExitRule`.
         text: The output without surrounding white space.
-        value: The value of JSON.
         error: Why text is not JSON.
         is_encoded_twice: Whether the JSON was a string that contains JSON.
         stream: The stream that it was read from: `stdout` or `stderr`.

@@ -25,14 +25,7 @@ ScriptedCall = tuple[str, "Mapping[str, object] | str"]
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """Where a program works.
-
-    Attributes:
-        home: Home directory of its user.
-        project: Directory of the project.
-        environ: Environment, for the variables of the agent.
-        model_url: Address of the scripted model, without a path.
-    """
+    """Where a program works, and the address of its scripted model, without a path."""
 
     home: Path
     project: Path

@@ -38,7 +38,6 @@ class DecisionDraft:
     """The fields of a decision that are set so far.
 
     Attributes:
-        event: The event as it was dispatched.
         event_name: The agent's name of the event, for messages.
         fields: Field of the decision to its value.
         blame: Field, or path of a member (`tool_input.command`), to the handlers that set it.

@@ -34,11 +34,7 @@ def _read_integer(digits: str) -> float:
 
 
 class RepeatedKeys(dict):  # type: ignore[type-arg]
-    """An object in which a key occurs twice; its last value counts.
-
-    Attributes:
-        pairs: All members in the order of the text.
-    """
+    """An object in which a key occurs twice; its last value counts. `pairs` has all members."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)

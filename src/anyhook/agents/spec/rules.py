@@ -335,13 +335,7 @@ class ExitRule(Record, kw_only=False):
 
 
 class ExitRules(Record, kw_only=False):
-    """The exit rules of an event.
-
-    Attributes:
-        codes: Exit code to its rule.
-        other: The rule for every other exit code.
-        signal: The rule for a command that a signal ended.
-    """
+    """The rules of an event by exit code, for other codes, and for an end by a signal."""
 
     codes: Mapping[int, ExitRule]
     other: ExitRule
