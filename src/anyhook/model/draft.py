@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 class FieldValue(Record, kw_only=False):
     """The value that one handler gave to one field.
 
-    Attributes:
-        handler: The handler.
-        group: Index of its group in the plan; handlers of one group saw each other's changes.
-        value: The value.
+    Handlers of one group of the plan, which has an index, saw each other's changes.
     """
 
     handler: HandlerSpec

@@ -24,17 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _ToolResult:
-    """What a tool returned.
-
-    Attributes:
-        value: The answer for the model, with ADK's wrapping.
-        error: What went wrong; `None` if nothing did.
-        has_run: Whether the tool ran at all.
-    """
+    """What a tool returned: the answer for the model, with ADK's wrapping."""
 
     value: Any
     error: str | None = None
+    """What went wrong; `None` if nothing did."""
     has_run: bool = True
+    """Whether the tool ran at all."""
 
 
 class ToolCalls:
@@ -84,11 +80,7 @@ class ToolCalls:
         value: Any,
         error: str | None,
     ) -> dict[str, Any] | None:
-        """Report a result, and run the tail calls of hooks.
-
-        Returns:
-            What the model gets; `None` for the result as it is.
-        """
+        """Report a result and run the tail calls of hooks; return `None` if nothing changes."""
         result = _ToolResult(value, error)
         texts: list[str] = []
         is_changed = False
@@ -117,7 +109,9 @@ class ToolCalls:
         if not run.allowed:
             answer = add_context({"error": run.reason}, run.context)
             return _ToolResult(answer, run.reason, has_run=False)
-        tool = await _find_tool(context, name)
+        agent = context.get_invocation_context().agent
+        tools = await agent.canonical_tools(context) if isinstance(agent, LlmAgent) else []
+        tool = next((tool for tool in tools if tool.name == name), None)
         if tool is None:
             return _ToolResult({"error": f"this agent has no tool {name!r}"}, has_run=False)
         _replace_arguments(arguments, run.arguments)
@@ -135,12 +129,6 @@ class ToolCalls:
 def _replace_arguments(arguments: dict[str, Any], new_arguments: dict[str, Any]) -> None:
     arguments.clear()
     arguments.update(new_arguments)
-
-
-async def _find_tool(context: Context, name: str) -> BaseTool | None:
-    agent = context.get_invocation_context().agent
-    tools = await agent.canonical_tools(context) if isinstance(agent, LlmAgent) else []
-    return next((tool for tool in tools if tool.name == name), None)
 
 
 def is_waiting(tool: BaseTool, context: ToolContext, result: Any) -> bool:
