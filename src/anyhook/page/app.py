@@ -48,13 +48,7 @@ ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "ima
 
 
 def make_app(directory: Path, access: Access, project: Path) -> Starlette:
-    """Make the application.
-
-    Args:
-        directory: Directory of the history.
-        access: The secrets of the page.
-        project: Directory of the project whose settings it shows and changes.
-    """
+    """Make the application for the directory of the history, and the settings of a project."""
     page = Page(directory, access, project, Live(directory))
     live, past, hooks = LiveViews(page), PastViews(page), HookViews(page)
     backtests = BacktestViews(page, Jobs(directory))
@@ -119,11 +113,7 @@ def prepare() -> None:
 
 @dataclass(frozen=True, slots=True)
 class LiveViews:
-    """The first view, and errors.
-
-    Attributes:
-        page: What every view uses.
-    """
+    """The first view, and errors."""
 
     page: Page
 

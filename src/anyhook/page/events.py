@@ -28,19 +28,15 @@ SOURCES = {
 
 @dataclass(frozen=True, slots=True)
 class BlameLine:
-    """Which hook set a field, or a part of it.
-
-    Attributes:
-        part: Path below the field, like `content` of `tool_input.content`; empty for all of it.
-        hook: Label of the hook.
-        place: Its position.
-        overrode: `hook` and `value` of each value that it replaced.
-    """
+    """Which hook set a field, or a part of it."""
 
     part: str
+    """Path below the field, like `content` of `tool_input.content`; empty for all of it."""
     hook: str
+    """Its label."""
     place: str
     overrode: tuple[Mapping[str, Any], ...]
+    """`hook` and `value` of each value that it replaced."""
 
 
 def blame_of(blame: Mapping[str, Any], name: str) -> list[BlameLine]:

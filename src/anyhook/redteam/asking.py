@@ -57,43 +57,33 @@ _NOTHING = Opinion({})
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A hook that is asked; it can be sent to another process.
-
-    Attributes:
-        title: What it is called in reports.
-        agent: Name of the agent whose payloads it gets.
-        project: Directory of the project.
-        file: A Python hook file; empty for a hook that is started as a command.
-        places: Where the hook is in the settings: each of its entries. With a hook file, they say
-            which events reach it.
-        command: A command line that is not a hook of the settings; it gets every call of a tool.
-        is_trusted: Whether it may run although the user has not trusted it.
-    """
+    """A hook that is asked; it can be sent to another process."""
 
     title: str
+    """What it is called in reports."""
     agent: str
     project: str
     file: str = ""
+    """A Python hook file; empty for a hook that is started as a command."""
     places: tuple[Place, ...] = ()
+    """Where the hook is in the settings: each of its entries. With a hook file, they say which
+    events reach it."""
     command: str = ""
+    """A command line that is not a hook of the settings; it gets every call of a tool."""
     is_trusted: bool = False
+    """Whether it may run although the user has not trusted it."""
 
 
 class TrialAnswer(NamedTuple):
-    """What a hook answered to a question.
-
-    Attributes:
-        outcome: A word of `anyhook.history.verdicts`: that of the first event that was stopped,
-            else that of the last one.
-        reason: The reason that it gave; may be empty.
-        seconds: The time that it took.
-        error: Why it failed; empty if it did not.
-    """
+    """What a hook answered to a question."""
 
     outcome: str = NO_VERDICT
+    """A word of `anyhook.history.verdicts`: that of the first event that was stopped, else that of
+    the last one."""
     reason: str = ""
     seconds: float = 0.0
     error: str = ""
+    """Why it failed; empty if it did not."""
 
     @property
     def is_stopped(self) -> bool:
@@ -104,10 +94,8 @@ class TrialAnswer(NamedTuple):
 class Asker:
     """Asks a hook in a sandbox. Use it in a `with` block.
 
-    Args:
-        guard: The hook.
-        limit: Seconds that a hook file may take for an event; a command has its own timeout.
-        sandbox: The sandbox, if there is one for the project already; it is not closed.
+    A hook file may take `limit` seconds for an event; a command has its own timeout. A sandbox that
+    there is for the project already is not closed.
 
     Raises:
         SandboxError: If no sandbox can be made.
@@ -120,12 +108,11 @@ class Asker:
         self._limit = limit
         self._is_own = sandbox is None
         self._sandbox = sandbox or Sandbox.for_project(Path(guard.project), discards_output=True)
-        self._guard = self._inside(guard)
-
-    def _inside(self, guard: Guard) -> Guard:
         move = self._sandbox.inside
         places = tuple(Place(move(place.file), place.line, place.column) for place in guard.places)
-        return replace(guard, project=move(guard.project), file=move(guard.file), places=places)
+        self._guard = replace(
+            guard, project=move(guard.project), file=move(guard.file), places=places
+        )
 
     def ask(
         self,
@@ -138,9 +125,7 @@ class Asker:
         A hook that ends its process or takes too long has failed on that question. What it writes
         to files lasts until all are answered.
 
-        Args:
-            questions: The questions.
-            on_answer: Called for each answer as it comes, with the number of its question.
+        `on_answer` is called for each answer as it comes, with the number of its question.
 
         Raises:
             UsageError: If the hook cannot be loaded.
@@ -228,12 +213,7 @@ def answer_questions(
     A process answers one question after the other as long as the hook remembers nothing; then it is
     replaced by one that has only loaded the hook.
 
-    Args:
-        run: Where the number of each question is noted. It sends lists of numbers and answers.
-        guard: The hook.
-        limit: Seconds that it may take for an event.
-        questions: The questions with their numbers.
-        failures: The questions on which a process ended before.
+    It sends lists of numbers and answers. On the questions in `failures` a process ended before.
 
     Raises:
         UsageError: If the hook cannot be loaded.

@@ -24,34 +24,26 @@ _ALTERNATIVE = re.compile(r"(?<=[|(:])[\w-]{2,}(?=[|)])")
 
 
 def calls_to_compare(source: str, examples: Sequence[Example]) -> Iterator[Example]:
-    """Yield calls on which a change may show, each once; in its own session if the file has any.
-
-    Args:
-        source: The hook file.
-        examples: Its examples, and cases.
-    """
-    unique = {repr(call): call for call in _calls_of(source, examples)}
-    for number, call in enumerate(unique.values()):
-        fields = {**call.fields, "session_id": f"call-{number}"}
-        yield call.replace(fields=fields) if "session_id" in source else call
-
-
-def _calls_of(source: str, examples: Sequence[Example]) -> Iterator[Example]:
-    """Yield calls that are made of the examples, texts and numbers of a file."""
+    """Yield calls on which a change may show, each once; in its own session if the file has any."""
+    calls: list[Example] = []
     for call in read_set(OWN_SET).calls:
         event = call.event
-        yield _call(event["event"], event["tool"], event["input"])
+        calls.append(_call(event["event"], event["tool"], event["input"]))
     tools = dict.fromkeys(str(e.fields["tool_name"]) for e in examples if "tool_name" in e.fields)
     texts = _texts_of(source)
     tools |= dict.fromkeys(text for text in texts if text in TOOLS)
     for example in examples:
-        yield from _variants(example, tools, texts)
-    yield from _with_other_items(source, examples)
+        calls += _variants(example, tools, texts)
+    calls += _with_other_items(source, examples)
     for text in texts:
-        yield _call("before_tool", "shell", {"command": text})
-        yield _call("before_tool", "write_file", {"file_path": text, "content": "x"})
-        yield _call("before_tool", "write_file", {"file_path": "x", "content": text})
-        yield _call("before_tool", "read_file", {"file_path": text})
+        calls.append(_call("before_tool", "shell", {"command": text}))
+        calls.append(_call("before_tool", "write_file", {"file_path": text, "content": "x"}))
+        calls.append(_call("before_tool", "write_file", {"file_path": "x", "content": text}))
+        calls.append(_call("before_tool", "read_file", {"file_path": text}))
+    unique = {repr(example): example for example in calls}
+    for number, example in enumerate(unique.values()):
+        fields = {**example.fields, "session_id": f"call-{number}"}
+        yield example.replace(fields=fields) if "session_id" in source else example
 
 
 def _texts_of(source: str) -> list[str]:

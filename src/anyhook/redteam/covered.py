@@ -32,38 +32,29 @@ ANSWERS = frozenset({*CALLS, "allow"})
 
 
 class Rule(NamedTuple):
-    """A statement that makes an answer.
-
-    Attributes:
-        line: 1-based line.
-        text: Its first line.
-        function: Name of the function.
-    """
+    """A statement that makes an answer."""
 
     line: int
+    """1-based line."""
     text: str
+    """Its first line."""
     function: str
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What of a hook file ran.
-
-    Attributes:
-        lines: Line to the number of events of each source that reached it; each statement of a
-            function has an entry.
-        branches: Pairs of lines: the second was never reached from the first; it is negative for
-            the end of the function.
-        rules: The statements that make answers.
-        events: Source to the number of events.
-        failed: Source to the number of events on which a function failed.
-    """
+    """What of a hook file ran."""
 
     lines: dict[int, Counter[str]]
+    """Line to the number of events of each source that reached it; each statement of a function has
+    an entry."""
     branches: list[tuple[int, int]]
+    """Pairs of lines: the second was never reached from the first; it is negative for the end of
+    the function."""
     rules: list[Rule]
     events: Counter[str]
     failed: Counter[str]
+    """Source to the number of events on which a function failed."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -123,15 +114,8 @@ def cover(
 ) -> tuple[dict[str, Any], Counter[str], Counter[str]]:
     """Run a hook file with `coverage`, as a function of a sandbox.
 
-    Args:
-        path: The hook file.
-        agents: Names of the agents for examples that name none.
-        cases: Cases, as examples.
-        history: Names of agents and payloads.
-
-    Returns:
-        The file in the JSON report of `coverage`; the numbers of events, and of those on which a
-        function failed, by source.
+    `agents` are for examples that name none. Returns the file in the JSON report of `coverage`; the
+    numbers of events, and of those on which a function failed, by source.
 
     Raises:
         UsageError: If it is not a hook file, or cannot be imported.
@@ -186,15 +170,12 @@ def _raise_timeout() -> None:
 def read_report(
     source: str, content: Mapping[str, Any], events: Counter[str], failed: Counter[str]
 ) -> Coverage:
-    """Return what `cover` measured.
-
-    Args:
-        source: The hook file.
-        content: The file in the report of `coverage`.
-        events: Numbers of events by source.
-        failed: Numbers of events on which a function failed, by source.
-    """
-    inside = _lines_in_functions(source)
+    """Return what `cover` measured."""
+    # Other lines run when the file is loaded.
+    inside: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside.update(range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1))
     lines: dict[int, Counter[str]] = {}
     for line in (*content["executed_lines"], *content["missing_lines"]):
         if line in inside:
@@ -203,12 +184,3 @@ def read_report(
             lines[line] = Counter(name for name in sources if name in SOURCES)
     branches = [(start, end) for start, end in content["missing_branches"] if start in inside]
     return Coverage(lines, branches, rules_of(source), events, failed)
-
-
-def _lines_in_functions(source: str) -> set[int]:
-    """Return the lines of statements in functions; the rest runs when the file is loaded."""
-    lines: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            lines.update(range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1))
-    return lines

@@ -56,29 +56,24 @@ EVENT_MEMBERS = frozenset({"event", "tool", "input", "fields"})
 
 @dataclass(frozen=True, slots=True)
 class LabelledCall:
-    """A call with a label.
-
-    Attributes:
-        place: Where it is written, `FILE:LINE`.
-        label: `dangerous` or `benign`.
-        families: The kinds of danger for which the label holds; of a benign call, none for all.
-        event: Members `event`, `tool`, `input` and `fields`, by canonical names.
-        text: The call for people: the command, or the event as JSON.
-        shell: The shell that the command is written for; hooks do not see it.
-        cwd: The working directory; empty for the directory of the project.
-        source: Where the call comes from.
-        reason: Why the label is right.
-    """
+    """A call with a label."""
 
     place: str
+    """Where it is written, `FILE:LINE`."""
     label: str
     families: tuple[str, ...]
+    """The kinds of danger for which the label holds; of a benign call, none for all."""
     event: Mapping[str, Any]
+    """Members `event`, `tool`, `input` and `fields`, by canonical names."""
     text: str
+    """The call for people: the command, or the event as JSON."""
     shell: str = "bash"
+    """The shell that the command is written for; hooks do not see it."""
     cwd: str = ""
+    """The working directory; empty for the directory of the project."""
     source: str = ""
     reason: str = ""
+    """Why the label is right."""
 
     def is_about(self, family: str) -> bool:
         """Return whether the label holds for a kind of danger."""
@@ -87,9 +82,7 @@ class LabelledCall:
     def payload(self, agent: str, directory: str) -> dict[str, Any]:
         """Return the event as an agent sends it.
 
-        Args:
-            agent: Name of the agent.
-            directory: The working directory, unless the call has one.
+        The working directory is `directory`, unless the call has one.
 
         Raises:
             EventError: If the event has no such field.
@@ -115,13 +108,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class LabelledSet:
-    """A set of labelled calls.
-
-    Attributes:
-        path: The file.
-        calls: The calls.
-        origins: Where they come from, with the number of rows of each.
-    """
+    """A set of labelled calls, and the number of rows of each origin."""
 
     path: Path
     calls: list[LabelledCall]

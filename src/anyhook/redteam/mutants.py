@@ -45,16 +45,11 @@ class Edit(NamedTuple):
 
 
 class Mutant(NamedTuple):
-    """A hook file with one small change.
-
-    Attributes:
-        operator: Name of the operator (`OPERATORS`).
-        line: 1-based line of the change.
-        source: The text of the file.
-    """
+    """A hook file with one small change."""
 
     operator: str
     line: int
+    """1-based line of the change."""
     source: str
 
     def diff(self, original: str, name: str) -> str:
@@ -66,16 +61,11 @@ class Mutant(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """A kind of change.
-
-    Attributes:
-        name: Its name.
-        what: What it does, for people.
-        edits: Returns the changes of a node.
-    """
+    """A kind of change."""
 
     name: str
     what: str
+    """What it does, for people."""
     edits: Callable[[_Source, ast.AST], Iterator[Edit]]
 
 
@@ -270,9 +260,6 @@ def mutants_of(text: str) -> list[Mutant]:
 
     A change with the byte code of the file itself, or of an earlier change, is left out: this is
     the only proof of equality that is used.
-
-    Args:
-        text: The hook file.
 
     Raises:
         SyntaxError: If it is not Python.

@@ -57,55 +57,42 @@ _GIT = (
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What an agent does with one call, or with two.
-
-    Attributes:
-        line: A command line for a shell.
-        argv: A program with its arguments, in place of a line.
-        scratch: Files that are not part of what is compared, with what is in them before.
-        writes: Files that a tool writes: path to content. They are what is compared.
-        reads: A file that a tool reads.
-    """
+    """What an agent does with one call, or with two."""
 
     line: str = ""
     argv: tuple[str, ...] = ()
+    """A program with its arguments, in place of a line."""
     scratch: tuple[tuple[str, str], ...] = ()
+    """Files that are not part of what is compared, with what is in them before."""
     writes: tuple[tuple[str, str], ...] = ()
+    """Files that a tool writes: path to content. They are what is compared."""
     reads: str = ""
+    """A file that a tool reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The files that lines find, and where they start.
-
-    Attributes:
-        project: The working directory.
-        home: The home directory.
-        files: Path to content; `None` for a directory.
-        roots: Directories whose changes are observed.
-    """
+    """The files that lines find, and where they start."""
 
     project: str
     home: str
     files: Mapping[str, str | None]
+    """Path to content; `None` for a directory."""
     roots: tuple[str, ...]
+    """Directories whose changes are observed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a line did.
-
-    Attributes:
-        records: The stubs that it started: name, arguments, directory, what they read.
-        output: What it printed.
-        changes: Path to what is there afterwards; `None` where something was removed.
-        removed: What was there, of the paths that were removed.
-    """
+    """What a line did."""
 
     records: tuple[tuple[str, ...], ...] = ()
+    """The stubs that it started: name, arguments, directory, what they read."""
     output: bytes = b""
     changes: tuple[tuple[str, str | None], ...] = ()
+    """Path to what is there afterwards; `None` where something was removed."""
     removed: frozenset[str] = frozenset()
+    """What was there, of the paths that were removed."""
 
     @property
     def is_empty(self) -> bool:
@@ -115,21 +102,16 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A plain form, and what may be equal to it.
-
-    Attributes:
-        plain: The plain form.
-        others: What is compared with it, with numbers.
-        shell: Name of the shell.
-        views: Programs that are stubs, one collection after the other until one proves a pair.
-        has_repository: Whether the project is a repository of git with a remote.
-    """
+    """A plain form, and what may be equal to it."""
 
     plain: Act
     others: tuple[tuple[int, Act], ...]
+    """What is compared with it, with numbers."""
     shell: str
     views: tuple[tuple[str, ...], ...]
+    """Programs that are stubs, one collection after the other until one proves a pair."""
     has_repository: bool
+    """Whether the project is a repository of git with a remote."""
 
 
 def are_equal(plain: Observation, other: Observation) -> bool:
@@ -155,11 +137,7 @@ def are_equal(plain: Observation, other: Observation) -> bool:
 def prove(run: SandboxRun, scene: Scene, tasks: Sequence[Task], done: Mapping[int, bool]) -> None:
     """Compare lines with their plain forms, as a function of a bare world.
 
-    Args:
-        run: Where the number of each comparison is noted. It sends lists of numbers and results.
-        scene: The files that lines find.
-        tasks: The comparisons.
-        done: Numbers that are left out: they were compared, or ended this process.
+    It sends lists of numbers and results. Numbers in `done` were compared, or ended this process.
     """
     with suppress(OSError):  # lines run with the same user, and should not read this process
         system.prctl(system.PR_SET_DUMPABLE, 0)
@@ -199,12 +177,7 @@ def _is_proved(stage: _Stage, task: Task, act: Act, plain: dict[int, Observation
 
 
 class _Stage:
-    """The files on which lines run; they are made anew when a line has changed them.
-
-    Args:
-        scene: The files.
-        has_repository: Whether the project is a repository of git with a remote.
-    """
+    """The files on which lines run; they are made anew when a line has changed them."""
 
     def __init__(self, scene: Scene, *, has_repository: bool) -> None:
         self._scene = scene
@@ -222,34 +195,9 @@ class _Stage:
         self._build()
         self._before = self._read()
 
-    def observe(self, act: Act, shell: str, stubs: Sequence[str]) -> Observation:
+    def observe(self, act: Act, shell: str, stubs: tuple[str, ...]) -> Observation:
         """Return what an act does to the files as they were made."""
-        self._set_stubs(tuple(stubs))
-        with open(RECORDS, "wb"), open(OUTPUT, "wb"):
-            pass
-        written = dict(act.scratch)
-        for path, content in (*act.scratch, *act.writes):
-            _write(os.path.join(self._scene.project, path), content)
-        output = b""
-        if act.reads:
-            output = _read_file(os.path.join(self._scene.project, act.reads))
-        argv = list(act.argv) or _shell_argv(shell, act.line) if act.line or act.argv else []
-        if argv:
-            self._run(argv)
-            output = _read_file(OUTPUT)
-        after = self._read()
-        changes = dict(_differences(self._before, after))
-        if changes:
-            self._remove()
-            self._build()
-        for path in written:
-            changes.pop(os.path.join(self._scene.project, path), None)
-        removed = {self._before[path] for path, content in changes.items() if content is None}
-        ordered = tuple(sorted(changes.items()))
-        return Observation(_read_records(), output, ordered, frozenset(removed))
-
-    def _set_stubs(self, stubs: tuple[str, ...]) -> None:
-        """Let programs be stubs, by a link to a directory with their names."""
+        # Programs are stubs by a link to a directory with their names.
         number = self._views.setdefault(stubs, len(self._views))
         directory = f"{STUBS}.{number}"
         # A line could have removed it.
@@ -260,6 +208,34 @@ class _Stage:
         with suppress(OSError):
             os.unlink(STUBS)
         os.symlink(directory, STUBS)
+        with open(RECORDS, "wb"), open(OUTPUT, "wb"):
+            pass
+        written = dict(act.scratch)
+        for path, content in (*act.scratch, *act.writes):
+            _write(os.path.join(self._scene.project, path), content)
+        output = b""
+        if act.reads:
+            output = _read_file(os.path.join(self._scene.project, act.reads))
+        argv = list(act.argv)
+        if act.line and not argv:
+            options = {"bash": ["--noprofile", "--norc"], "zsh": ["-f"]}.get(shell, [])
+            argv = [shell, *options, "-c", act.line]
+        if argv:
+            self._run(argv)
+            output = _read_file(OUTPUT)
+        after = self._read()
+        changes: dict[str, str | None] = {}
+        for path in self._before.keys() | after.keys():
+            if self._before.get(path) != after.get(path):
+                changes[path] = after.get(path)
+        if changes:
+            self._remove()
+            self._build()
+        for path in written:
+            changes.pop(os.path.join(self._scene.project, path), None)
+        removed = {self._before[path] for path, content in changes.items() if content is None}
+        ordered = tuple(sorted(changes.items()))
+        return Observation(_read_records(), output, ordered, frozenset(removed))
 
     def _run(self, argv: list[str]) -> None:
         """Run a program with all that it starts, to its end or to the end of its time."""
@@ -340,11 +316,6 @@ class _Stage:
         ]
         process = os.posix_spawnp("sh", ["sh", "-c", "\n".join(lines)], environ)
         os.waitpid(process, 0)
-
-
-def _shell_argv(shell: str, line: str) -> list[str]:
-    options = {"bash": ["--noprofile", "--norc"], "zsh": ["-f"]}.get(shell, [])
-    return [shell, *options, "-c", line]
 
 
 def _wait_for_all(process: int) -> None:
@@ -458,11 +429,3 @@ def _walk(directory: str) -> Iterator[tuple[str, str]]:
                 yield entry.path, f"file {mode:o} {content}"
             else:
                 yield entry.path, "special"
-
-
-def _differences(
-    before: Mapping[str, str], after: Mapping[str, str]
-) -> Iterator[tuple[str, str | None]]:
-    for path in before.keys() | after.keys():
-        if before.get(path) != after.get(path):
-            yield path, after.get(path)

@@ -34,10 +34,8 @@ _SYSTEM_ROOTS = ("/etc", "/home", "/opt", "/root", "/srv", "/tmp", "/var")
 class Oracle:
     """Compares what lines do, in a bare world. Use it in a `with` block.
 
-    Args:
-        project: The working directory of lines; it is empty but for a few files of the oracle's.
-        home: The home directory.
-        lines: The plain forms: the paths that they name are made, and their programs are there.
+    The project is empty but for a few files of the oracle's. The paths that the plain forms in
+    `lines` name are made, and their programs are there.
 
     Raises:
         SandboxError: If this system has no namespaces, or the project is in a directory of the
@@ -64,10 +62,8 @@ class Oracle:
     ) -> list[bool]:
         """Return for each pair of a plain form and another one whether they do the same.
 
-        Args:
-            pairs: The pairs; those with the same plain form stand together.
-            shell: The shell, one of `shells`.
-            on_result: Called for each result as it comes, with the number of its pair.
+        Pairs with the same plain form stand together, and the shell is one of `shells`. `on_result`
+        is called for each result as it comes, with the number of its pair.
         """
         results: dict[int, bool] = {}
 
@@ -76,7 +72,19 @@ class Oracle:
                 results[number] = is_proved
                 on_result(number, is_proved)
 
-        tasks = _tasks_of(pairs, shell)
+        groups: dict[Act, list[tuple[int, Act]]] = {}
+        for number, (plain, other) in enumerate(pairs):
+            groups.setdefault(plain, []).append((number, other))
+        tasks: list[Task] = []
+        for plain, others in groups.items():
+            words = words_of(plain.line)
+            programs = [word for word in words if _NAME.fullmatch(word)]
+            own = [name for name in programs if name not in HELPERS] + programs[:1]
+            # First records are compared, then effects.
+            views = (stubs_for_records(own), stubs_for_effects(programs))
+            tasks.append(Task(plain, tuple(others), shell, views, "git" in words))
+        # The files are made anew when the next task needs others.
+        tasks.sort(key=lambda task: task.has_repository)
         while len(results) < len(pairs):
             before = len(results)
             try:
@@ -91,25 +99,6 @@ class Oracle:
     def close(self) -> None:
         """End the world."""
         self._sandbox.close()
-
-
-def _tasks_of(pairs: Sequence[tuple[Act, Act]], shell: str) -> list[Task]:
-    groups: dict[Act, list[tuple[int, Act]]] = {}
-    for number, (plain, other) in enumerate(pairs):
-        groups.setdefault(plain, []).append((number, other))
-    tasks: list[Task] = []
-    for plain, others in groups.items():
-        has_repository = "git" in words_of(plain.line)
-        tasks.append(Task(plain, tuple(others), shell, _views_of(plain), has_repository))
-    # The files are made anew when the next task needs others.
-    return sorted(tasks, key=lambda task: task.has_repository)
-
-
-def _views_of(plain: Act) -> tuple[tuple[str, ...], ...]:
-    """Return the programs that are stubs: where records are compared, and where effects are."""
-    programs = [word for word in words_of(plain.line) if _NAME.fullmatch(word)]
-    own = [name for name in programs if name not in HELPERS] + programs[:1]
-    return stubs_for_records(own), stubs_for_effects(programs)
 
 
 def words_of(line: str) -> list[str]:

@@ -18,7 +18,7 @@ _BEFORE_QUANTIFIER = frozenset("*+?{|(^")
 
 def widened(pattern: str) -> Iterator[str]:
     """Yield the pattern without one of its anchors, and with `*` in the place of one `+`."""
-    tokens = _tokens(pattern)
+    tokens: list[str] = _TOKEN.findall(pattern)
     for number, token in enumerate(tokens):
         if token in ANCHORS:
             yield from _valid(tokens, number, "")
@@ -28,16 +28,12 @@ def widened(pattern: str) -> Iterator[str]:
 
 def narrowed(pattern: str) -> Iterator[str]:
     """Yield the pattern without one of its alternatives, and with one optional part required."""
-    tokens = _tokens(pattern)
+    tokens: list[str] = _TOKEN.findall(pattern)
     for number, token in enumerate(tokens):
         if token in NARROWED and _is_quantifier(tokens, number):
             yield from _valid(tokens, number, NARROWED[token])
     for start, end in _alternatives(tokens):
         yield from _valid([*tokens[:start], "", *tokens[end:]], start, "")
-
-
-def _tokens(pattern: str) -> list[str]:
-    return _TOKEN.findall(pattern)
 
 
 def _is_quantifier(tokens: list[str], number: int) -> bool:

@@ -19,12 +19,7 @@ _PLAIN_WORD = re.compile(r"[\w./@%+=:,~*?\[\]-]+")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a tool.
-
-    Attributes:
-        tool: Canonical name, or the name of an MCP tool.
-        input: Its arguments, by canonical names.
-    """
+    """A call of a tool, by canonical names."""
 
     tool: str
     input: dict[str, Any] = field(hash=False)
@@ -32,26 +27,17 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """Another way to do what is denied.
-
-    Attributes:
-        text: What people read.
-        calls: The calls, in order.
-        act: What the oracle does in their place.
-    """
+    """Another way to do what is denied."""
 
     text: str
+    """What people read."""
     calls: tuple[Call, ...]
     act: Act
+    """What the oracle does in their place."""
 
     @classmethod
     def of_line(cls, line: str, *scratch: str) -> Spelling:
-        """Return the spelling that is one command line.
-
-        Args:
-            line: The line.
-            scratch: Files that it needs and that do not count.
-        """
+        """Return the spelling that is one command line, and needs files that do not count."""
         act = Act(line, scratch=tuple((path, "") for path in scratch))
         return cls(line, (shell_call(line),), act)
 
@@ -63,17 +49,13 @@ def shell_call(command: object) -> Call:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """What a hook denies.
-
-    Attributes:
-        call: The call.
-        source: Where it is known from, for people.
-        act: What it does.
-    """
+    """What a hook denies."""
 
     call: Call
     source: str
+    """Where it is known from, for people."""
     act: Act
+    """What it does."""
 
     @property
     def text(self) -> str:
@@ -85,13 +67,7 @@ class Plain:
 
 
 def plain_of(tool: str, arguments: dict[str, Any], source: str) -> Plain | None:
-    """Return the plain form of a call; `None` if there are no other ways to write it.
-
-    Args:
-        tool: Canonical name of the tool.
-        arguments: Its arguments, by canonical names.
-        source: Where it is known from.
-    """
+    """Return the plain form of a call; `None` if there are no other ways to write it."""
     call = Call(tool, arguments)
     if tool == "shell":
         line = arguments.get("command")
@@ -108,22 +84,15 @@ def plain_of(tool: str, arguments: dict[str, Any], source: str) -> Plain | None:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A command line, and one simple command of it.
-
-    Attributes:
-        text: The whole line.
-        words: The words of the simple command, as they are written.
-        before: What stands before them in the line.
-        after: What stands behind them.
-        project: The working directory.
-        home: The home directory.
-        chance: Chooses among variants.
-    """
+    """A command line, and one simple command of it."""
 
     text: str
     words: tuple[str, ...]
+    """The words of the simple command, as they are written."""
     before: str
+    """What stands before them in the line."""
     after: str
+    """What stands behind them."""
     project: str
     home: str
     chance: random.Random = field(compare=False)

@@ -97,8 +97,7 @@ exit 127
 def stubs_for_records(programs: Iterable[str]) -> tuple[str, ...]:
     """Return the programs that are stubs where what is started is compared.
 
-    Args:
-        programs: Programs that the guarded line names.
+    The guarded line names `programs`.
     """
     stubs = (OTHERS | CHANGING | NETWORK) | (set(programs) - set(SHELLS) - {"sh"})
     return tuple(sorted(stubs))
@@ -111,12 +110,7 @@ def stubs_for_effects(programs: Iterable[str]) -> tuple[str, ...]:
 
 
 def world_of(names: Iterable[str], directories: Iterable[str]) -> BarePrograms:
-    """Return the programs of a world.
-
-    Args:
-        names: Programs that lines name, in addition to those that are known.
-        directories: Directories that lines may change.
-    """
+    """Return the programs of a world: those that are known, and those that lines name."""
     links: dict[str, str] = {}
     for shell in (*SHELLS, "sh"):
         real = _real_path(shell)

@@ -57,9 +57,7 @@ def wilson(count: int, total: int) -> Interval:
     Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
     JASA 22 (1927).
 
-    Args:
-        count: Successes.
-        total: Trials. Without any, nothing is known: the interval is from 0 to 1.
+    Without any trials nothing is known: the interval is from 0 to 1.
     """
     if not total:
         return Interval(0.0, 1.0)
@@ -109,19 +107,13 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many calls with the same label were stopped.
-
-    Attributes:
-        total: All of them.
-        denied: Those that were denied.
-        asked: Those that the user was asked about.
-        others: Those with the wrong answer, in the order of the set.
-    """
+    """How many calls with the same label were stopped."""
 
     total: int
     denied: int
     asked: int
     others: list[Judged]
+    """Those with the wrong answer, in the order of the set."""
 
     @property
     def stopped(self) -> int:
@@ -152,17 +144,13 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class FamilyScore:
-    """The score of a guard for one kind of danger.
-
-    Attributes:
-        family: The kind of danger.
-        detection: The dangerous calls; `others` passed.
-        false_blocks: The benign calls; `others` were stopped.
-    """
+    """The score of a guard for one kind of danger."""
 
     family: str
     detection: Counts
+    """The dangerous calls; `others` passed."""
     false_blocks: Counts
+    """The benign calls; `others` were stopped."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -177,28 +165,23 @@ class FamilyScore:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The score of a guard on one labelled set.
-
-    Attributes:
-        families: For each kind of danger.
-        median: Seconds of the answers.
-        p95: Seconds that 95 % of the answers take at most.
-        failed: Answers for which the guard failed.
-    """
+    """The score of a guard on one labelled set."""
 
     families: list[FamilyScore]
     median: float | None
+    """Seconds of the answers."""
     p95: float | None
+    """Seconds that 95 % of the answers take at most."""
     failed: int
+    """Answers for which the guard failed."""
 
     def problems(
         self, *, min_detection: float | None = None, max_false_blocks: float | None = None
     ) -> list[str]:
         """Return which limits are not kept, for people.
 
-        Args:
-            min_detection: The smallest share of dangerous calls to be stopped, from 0 to 1.
-            max_false_blocks: The largest number of benign calls to be stopped, of 1,000.
+        `min_detection` is a share of the dangerous calls, from 0 to 1; `max_false_blocks` a number
+        of 1,000 benign calls.
         """
         problems: list[str] = []
         for score in self.families:
@@ -226,29 +209,21 @@ class Score:
 
 
 def score_answers(judged: Sequence[Judged], families: Iterable[str]) -> Score:
-    """Return the score of a guard.
-
-    Args:
-        judged: The calls of a set, and what the guard answered.
-        families: The kinds of danger that the guard is about.
-    """
+    """Return the score of a guard."""
+    scores: list[FamilyScore] = []
+    for family in families:
+        of_family = [each for each in judged if each.call.is_about(family)]
+        dangerous = [each for each in of_family if each.call.label == DANGEROUS]
+        benign = [each for each in of_family if each.call.label != DANGEROUS]
+        detection = _count(dangerous, lambda each: not each.is_stopped)
+        false_blocks = _count(benign, lambda each: each.is_stopped)
+        scores.append(FamilyScore(family, detection, false_blocks))
     seconds = [each.answer.seconds for each in judged]
     return Score(
-        [_score_family(judged, family) for family in families],
+        scores,
         percentile(seconds, 0.5),
         percentile(seconds, 0.95),
         sum(bool(each.answer.error) for each in judged),
-    )
-
-
-def _score_family(judged: Iterable[Judged], family: str) -> FamilyScore:
-    of_family = [each for each in judged if each.call.is_about(family)]
-    dangerous = [each for each in of_family if each.call.label == DANGEROUS]
-    benign = [each for each in of_family if each.call.label != DANGEROUS]
-    return FamilyScore(
-        family,
-        _count(dangerous, lambda each: not each.is_stopped),
-        _count(benign, lambda each: each.is_stopped),
     )
 
 

@@ -26,69 +26,53 @@ WRONG_VALUES: tuple[Any, ...] = (None, 7, True, [], {}, [["rm"]], {"command": "l
 
 @dataclass(frozen=True, slots=True)
 class Escape:
-    """A call that does what a guard stops, and passes it.
-
-    Attributes:
-        of: What the guard stops.
-        command: The spelling that passes.
-        class_name: Its class.
-        shell: The shell in which it was proved.
-        hook: The hook.
-        is_proved: Whether running both has shown that they do the same.
-        error: Why the hook failed on it; empty if it did not.
-        variant: The plain form and the spelling.
-    """
+    """A call that does what a guard stops, and passes it."""
 
     of: str
+    """What the guard stops."""
     command: str
+    """The spelling that passes."""
     class_name: str
     shell: str
+    """The shell in which it was proved."""
     hook: str
     is_proved: bool
+    """Whether running both has shown that they do the same."""
     error: str
+    """Why the hook failed on it; empty if it did not."""
     variant: Variant
 
 
 @dataclass(slots=True)
 class ClassResult:
-    """What came of a class of spellings.
-
-    Attributes:
-        tried: Spellings that the hook was asked about.
-        denied: Those that it stopped.
-        asked: Those about which it asks the user.
-        escapes: Those that passed and do the same.
-        unproved: Those that passed, and do something else or cannot be compared.
-    """
+    """What came of a class of spellings."""
 
     tried: int = 0
     denied: int = 0
     asked: int = 0
     escapes: list[Escape] = field(default_factory=list)
+    """Those that passed and do the same."""
     unproved: int = 0
+    """Those that passed, and do something else or cannot be compared."""
 
 
 @dataclass(slots=True)
 class Attempt:
-    """What came of the attempts to get past a hook.
-
-    Attributes:
-        hook: The hook.
-        denied: What it stops in the plain form.
-        not_denied: What it was expected to stop and does not.
-        classes: Name of a class to what came of it.
-        failures: What it answered to values of a wrong type on which it failed: value to error.
-        can_prove: Whether there was an oracle.
-        is_complete: Whether everything was tried.
-    """
+    """What came of the attempts to get past a hook."""
 
     hook: str
     denied: list[Plain] = field(default_factory=list)
+    """What it stops in the plain form."""
     not_denied: list[Plain] = field(default_factory=list)
+    """What it was expected to stop and does not."""
     classes: dict[str, ClassResult] = field(default_factory=dict)
+    """Name of a class to what came of it."""
     failures: dict[str, str] = field(default_factory=dict)
+    """What it answered to values of a wrong type on which it failed: value to error."""
     can_prove: bool = True
+    """Whether there was an oracle."""
     is_complete: bool = True
+    """Whether everything was tried."""
 
     @property
     def escapes(self) -> list[Escape]:
@@ -98,30 +82,17 @@ class Attempt:
 
 @dataclass(slots=True)
 class Progress:
-    """How far the attempts are.
-
-    Attributes:
-        step: What is done, for people.
-        done: Number of questions or comparisons that are done.
-        total: Number of all of them.
-    """
+    """How far the attempts are."""
 
     step: str
+    """What is done, for people."""
     done: int
+    """Number of questions or comparisons that are done."""
     total: int
 
 
 class Search:
-    """Tries to get past a hook.
-
-    Args:
-        asker: Asks the hook.
-        home: Home directory of the user.
-        shell: The shell of the agent.
-        seed: Chooses among variants.
-        classes: Names of the classes to try.
-        on_progress: Called when something is done.
-    """
+    """Tries to get past a hook."""
 
     def __init__(
         self,
@@ -153,7 +124,15 @@ class Search:
         """
         result = self._result
         try:
-            self._ask_plain_forms(plains)
+            asked: list[Plain] = []
+            questions: list[Question] = []
+            for plain in plains:
+                question = question_of(self._asker, (plain.call,))
+                if question is not None:
+                    asked.append(plain)
+                    questions.append(question)
+            for plain, answer in zip(asked, self._asker.ask(questions), strict=True):
+                (result.denied if answer.is_stopped else result.not_denied).append(plain)
             if "list of words" in self._classes:
                 _try_wrong_values(self._asker, result)
             self._ask_variants()
@@ -166,18 +145,6 @@ class Search:
         names = [name for name in BY_NAME if name in result.classes]
         result.classes = {name: result.classes[name] for name in names}
         return result
-
-    def _ask_plain_forms(self, plains: Sequence[Plain]) -> None:
-        known: list[Plain] = []
-        questions: list[Question] = []
-        for plain in plains:
-            question = question_of(self._asker, (plain.call,))
-            if question is not None:
-                known.append(plain)
-                questions.append(question)
-        for plain, answer in zip(known, self._asker.ask(questions), strict=True):
-            result = self._result
-            (result.denied if answer.is_stopped else result.not_denied).append(plain)
 
     def _ask_variants(self) -> None:
         variants: list[Variant] = []

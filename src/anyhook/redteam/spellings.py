@@ -30,19 +30,15 @@ SCRIPT = "deny a file that a call writes and a later one runs: event.writes(…)
 
 @dataclass(frozen=True, slots=True)
 class SpellingClass:
-    """A class of spellings.
-
-    Attributes:
-        name: Its name.
-        of_line: Writes a line in other ways.
-        closed_by: Why a guard that is written in another way stops it.
-        of_call: Writes a call of another tool in other ways.
-    """
+    """A class of spellings."""
 
     name: str
     of_line: Callable[[Line], Iterable[str | Spelling]]
+    """Writes a line in other ways."""
     closed_by: str = IN_TEXT
+    """Why a guard that is written in another way stops it."""
     of_call: Callable[[Plain, str, str], Iterable[Spelling]] | None = None
+    """Writes a call of another tool in other ways."""
 
 
 CLASSES = (
@@ -69,13 +65,7 @@ BY_NAME = {spelling_class.name: spelling_class for spelling_class in CLASSES}
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A spelling of something that is denied.
-
-    Attributes:
-        plain: What is denied.
-        class_name: Its class.
-        spelling: The spelling.
-    """
+    """A spelling of something that is denied, and its class."""
 
     plain: Plain
     class_name: str
@@ -87,12 +77,7 @@ def variants_of(
 ) -> list[Variant]:
     """Return the spellings of something that is denied, without repetitions.
 
-    Args:
-        plain: What is denied.
-        project: The working directory.
-        home: The home directory.
-        seed: Chooses among variants; the same seed gives the same spellings.
-        classes: Names of classes.
+    The seed chooses among variants; the same one gives the same spellings.
     """
     variants: dict[str, Variant] = {}
     for name in classes:
@@ -141,7 +126,12 @@ def sentence_for(plain: Plain) -> str:
         return 'event.runs("…")'
     program, rest = words[0].rpartition("/")[2], words[1:]
     operands = [word for word in rest if not word.startswith("-") and re.match(r"[\w./~$]", word)]
-    paths = [json.dumps(_below(word)) for word in operands]
+    paths: list[str] = []
+    for path in operands:
+        is_file = re.search(r"\w\.\w+$", path) or path.rstrip("/") in ("", "~", "*")
+        # Another path may be a directory.
+        pattern = path if is_file or "*" in path else f"{path.rstrip('/')}/**"
+        paths.append(json.dumps(pattern))
     hosts = re.findall(r"https?://([\w.-]+)", plain.text)
     targets = re.findall(r">>?\s*([\w./~-]+)", plain.text)
     if program in ("rm", "rmdir", "unlink", "shred", "find") and paths:
@@ -156,9 +146,3 @@ def sentence_for(plain: Plain) -> str:
     flags = [word for word in rest if re.fullmatch(r"-[\w-]+", word)]
     options = f", options={{{', '.join(map(json.dumps, flags))}}}" if flags else ""
     return f"event.runs({', '.join(map(json.dumps, named))}{options})"
-
-
-def _below(path: str) -> str:
-    """Return a pattern for a path that may be a directory."""
-    is_file = re.search(r"\w\.\w+$", path) or path.rstrip("/") in ("", "~", "*")
-    return path if is_file or "*" in path else f"{path.rstrip('/')}/**"

@@ -32,22 +32,19 @@ _DECODED = (
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """The spellings of a class as templates, in which `<name>` is a field of `_FIELDS`.
-
-    Attributes:
-        words: Forms of a single word. Of two texts, the first stands in front of the line.
-        max_words: How many words are written in them.
-        commands: Forms of the simple command in its line. Of three texts, the first and the last
-            stand around the line.
-        lines: Forms of the whole line. Of two texts, the second is quoted as `<code>` in the first.
-        separators: What stands between the words.
-    """
+    """The spellings of a class as templates, in which `<name>` is a field of `_FIELDS`."""
 
     words: tuple[str | tuple[str, str], ...] = ()
+    """Forms of a single word. Of two texts, the first stands in front of the line."""
     max_words: int = 5
+    """How many words are written in them."""
     commands: tuple[str | tuple[str, str, str], ...] = ()
+    """Forms of the simple command in its line. Of three texts, the first and the last stand around
+    the line."""
     lines: tuple[str | tuple[str, str], ...] = ()
+    """Forms of the whole line. Of two texts, the second is quoted as `<code>` in the first."""
     separators: tuple[str, ...] = ()
+    """What stands between the words."""
 
     def __call__(self, line: Line) -> Iterator[str]:
         """Yield a line in these forms."""

@@ -47,38 +47,31 @@ class PassedTest(NamedTuple):
 
 
 class Noticed(NamedTuple):
-    """What came of one changed file.
-
-    Attributes:
-        by: The place of the test that failed, or why the file could not be tried; empty if every
-            test passed.
-        proposal: Of a change that no test noticed: the line of an example that notices it, which
-            was tried; empty if no such call was found.
-    """
+    """What came of one changed file."""
 
     by: str = ""
+    """The place of the test that failed, or why the file could not be tried; empty if every test
+    passed."""
     proposal: str = ""
+    """Of a change that no test noticed: the line of an example that notices it, which was tried;
+    empty if no such call was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialPlan:
-    """What changed files are tried with.
-
-    Attributes:
-        path: The hook file.
-        tests: The tests that the file passes, in their order.
-        failed: The tests that it does not pass: place and agent.
-        calls: Calls on which files are compared if no test fails, as examples.
-        answers: What the file itself answers to them.
-        digest: Hash of all that the results depend on, except the changed text.
-    """
+    """What changed files are tried with."""
 
     path: str
     tests: tuple[PassedTest, ...]
+    """The tests that the file passes, in their order."""
     failed: tuple[tuple[str, str], ...]
+    """The tests that it does not pass: place and agent."""
     calls: tuple[Example, ...]
+    """Calls on which files are compared if no test fails, as examples."""
     answers: tuple[str, ...]
+    """What the file itself answers to them."""
     digest: str
+    """Hash of all that the results depend on, except the changed text."""
 
 
 def plan_trials(
@@ -86,12 +79,8 @@ def plan_trials(
 ) -> TrialPlan:
     """Return what changed files are tried with.
 
-    Args:
-        sandbox: Where hooks run.
-        path: The hook file.
-        agents: Names of the agents for tests that name none.
-        cases: Cases; only those that the file itself answers as expected are used.
-        digest: Hash of the file and of the modules that it may load.
+    `agents` are for tests that name none, and only cases that the file itself answers as expected
+    are used. The digest is that of the file and of the modules that it may load.
 
     Raises:
         UsageError: If it is not a hook file, or cannot be imported.
@@ -142,13 +131,8 @@ def try_mutants(
 ) -> None:
     """Try the changed files that are not known yet, in sandboxes side by side.
 
-    Args:
-        plan: What they are tried with.
-        mutants: The files.
-        known: Results by `key_of`; new ones are added.
-        sandbox: The first sandbox; the others are made like it.
-        jobs: Number of sandboxes.
-        on_result: Called with each new result, by one thread at a time.
+    New results are added to `known`, by `key_of`, and `on_result` is called with each, by one
+    thread at a time. Further sandboxes are made like the first one, up to `jobs` in all.
 
     Raises:
         SandboxError: If no sandbox can be made.
@@ -212,8 +196,7 @@ def run_tests(
 ) -> tuple[list[Example], list[tuple[int, str, str]]]:
     """Run examples and cases against a hook file, as a function of a sandbox.
 
-    Returns:
-        All examples, those of the file first; and number, agent and status of each result.
+    Returns all examples, those of the file first; and number, agent and status of each result.
     """
     hooks = load_hooks(path)
     examples = [*hooks.examples, *more]
@@ -303,13 +286,7 @@ def _literal(value: object) -> str:
 class Kept:
     """The results of a hook file in a file of JSON lines, so that a run can be continued.
 
-    Args:
-        directory: Directory of kept results.
-        plan: What changed files are tried with; results of another plan are dropped.
-
-    Attributes:
-        path: The file.
-        results: Results by `key_of`.
+    Results of another plan are dropped.
     """
 
     def __init__(self, directory: Path, plan: TrialPlan) -> None:

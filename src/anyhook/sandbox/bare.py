@@ -29,24 +29,18 @@ MAX_SIZE = "64m"
 
 @dataclass(frozen=True, slots=True)
 class BarePrograms:
-    """What a bare world holds.
-
-    Attributes:
-        links: Path of a link to its target. Real programs are below `HOST`.
-        files: Path of a program to its text, which begins with `#!`.
-        directories: Directories that can be written, in addition to `/tmp` and the like.
-    """
+    """What a bare world holds."""
 
     links: Mapping[str, str]
+    """Path of a link to its target. Real programs are below `HOST`."""
     files: Mapping[str, str]
+    """Path of a program to its text, which begins with `#!`."""
     directories: tuple[str, ...] = ()
+    """Directories that can be written, in addition to `/tmp` and the like."""
 
 
 class BareTree(SandboxTree):
     """The root directory of a bare world, in the namespaces of this process.
-
-    Args:
-        programs: What it holds.
 
     Raises:
         OSError: If the system does not allow it.
@@ -75,10 +69,22 @@ class BareTree(SandboxTree):
         os.symlink(_PROGRAMS, f"{ROOT}/usr/sbin")
         for name in ("bin", "sbin"):
             os.symlink(f"usr/{_PROGRAMS}", f"{ROOT}/{name}")
-        self._write_programs()
+        for path, text in self._programs.files.items():
+            os.makedirs(os.path.dirname(f"{ROOT}{path}"), exist_ok=True)
+            with open(f"{ROOT}{path}", "w", encoding="utf-8") as stream:
+                stream.write(text)
+            os.chmod(f"{ROOT}{path}", 0o755)  # noqa: S103 - a program
+        for path, target in self._programs.links.items():
+            os.makedirs(os.path.dirname(f"{ROOT}{path}"), exist_ok=True)
+            os.symlink(target, f"{ROOT}{path}")
         self._make_devices()
         self._make_system_directories()
-        self._make_directories()
+        tops = [path.strip("/").split("/")[0] for path in self._programs.directories]
+        for name in dict.fromkeys((*_WRITABLE, *tops)):
+            os.makedirs(f"{ROOT}/{name}", exist_ok=True)
+            self._mount_scratch(f"{ROOT}/{name}", "/")
+        for path in self._programs.directories:
+            os.makedirs(f"{ROOT}{path}", exist_ok=True)
         system.mount("none", ROOT, flags=system.MS_REMOUNT | system.MS_BIND | system.MS_RDONLY)
 
     def _show_host(self, path: str, target: str) -> None:
@@ -88,24 +94,3 @@ class BareTree(SandboxTree):
         elif os.path.isdir(path):
             os.mkdir(target)
             self._show_directory(path, target, is_writable=False)
-
-    def _write_programs(self) -> None:
-        for path, text in self._programs.files.items():
-            os.makedirs(os.path.dirname(f"{ROOT}{path}"), exist_ok=True)
-            with open(f"{ROOT}{path}", "w", encoding="utf-8") as stream:
-                stream.write(text)
-            os.chmod(f"{ROOT}{path}", 0o755)  # noqa: S103 - a program
-        for path, target in self._programs.links.items():
-            os.makedirs(os.path.dirname(f"{ROOT}{path}"), exist_ok=True)
-            os.symlink(target, f"{ROOT}{path}")
-
-    def _make_directories(self) -> None:
-        for name in dict.fromkeys((*_WRITABLE, *map(_top, self._programs.directories))):
-            os.makedirs(f"{ROOT}/{name}", exist_ok=True)
-            self._mount_scratch(f"{ROOT}/{name}", "/")
-        for path in self._programs.directories:
-            os.makedirs(f"{ROOT}{path}", exist_ok=True)
-
-
-def _top(path: str) -> str:
-    return path.strip("/").split("/")[0]

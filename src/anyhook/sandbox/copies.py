@@ -54,11 +54,7 @@ POSSIBLE_WITH_LANDLOCK = ("the network, over UDP", "sockets of other programs th
 
 
 class Copies:
-    """A world of copies, for systems without namespaces.
-
-    Args:
-        places: The directories that are copied.
-    """
+    """A world of copies, for systems without namespaces."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -72,20 +68,17 @@ class Copies:
             sorted({**copies, **real}.items(), reverse=True)
         )
         self._landlock = system.landlock_version() if sys.platform == "linux" else 0
-        self.limits: Sequence[str] = self._list_limits()
+        self.limits: Sequence[str] = ALWAYS_POSSIBLE
+        if self._landlock:
+            network, *others = POSSIBLE_WITH_LANDLOCK
+            if self._landlock < 4:
+                network = "the network"
+            if self._landlock < 6:
+                others.append("other processes of yours, by signals")
+            self.limits = (network, *others)
         if sys.platform == "linux":  # processes in the background become children of this one
             system.prctl(system.PR_SET_CHILD_SUBREAPER, 1)
         self.renew()
-
-    def _list_limits(self) -> tuple[str, ...]:
-        if not self._landlock:
-            return ALWAYS_POSSIBLE
-        limits = list(POSSIBLE_WITH_LANDLOCK)
-        if self._landlock < 4:
-            limits[0] = "the network"
-        if self._landlock < 6:
-            limits.append("other processes of yours, by signals")
-        return tuple(limits)
 
     def renew(self) -> None:
         """Copy the originals again, if a copy has changed."""
@@ -122,10 +115,13 @@ class Copies:
 
     def end_processes(self) -> None:
         """Kill the children of this process, and theirs."""
-        while children := _children():
+        listing = Path(f"/proc/self/task/{os.getpid()}/children")
+        if not listing.exists():  # only Linux can list them
+            return
+        while children := listing.read_text(encoding="ascii").split():
             for process in children:
                 with suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
+                    os.kill(int(process), signal.SIGKILL)
             for _ in children:
                 with suppress(ChildProcessError):
                     os.waitpid(-1, 0)
@@ -193,12 +189,8 @@ def copy_project(
 ) -> None:
     """Copy the files of a project.
 
-    Args:
-        project: Directory of the project.
-        copy: The copy, which does not exist yet.
-        without: Names in the top directory that are not copied.
-        links_packages: Link the packages in its top directory in place of copying them: for places
-            where nothing can be written through a link.
+    Names in `without` are not copied from its top directory. There packages may be linked in place
+    of copying them: for places where nothing can be written through a link.
 
     Raises:
         UsageError: If the project is too large to copy.
@@ -218,7 +210,11 @@ def copy_project(
                 continue
             elif path.is_file():
                 total += path.stat().st_size
-                _check_size(total)
+                if total > MAX_PROJECT_SIZE:
+                    raise UsageError(
+                        f"the project has more than {MAX_PROJECT_SIZE // 1024 // 1024} MiB to copy;"
+                        " use a smaller checkout"
+                    )
             else:
                 ignored.add(name)  # a socket, a pipe, a device
         return ignored
@@ -226,14 +222,6 @@ def copy_project(
     shutil.copytree(project, copy, symlinks=True, ignore=ignore)
     for name in linked:
         (copy / name).symlink_to(project / name)
-
-
-def _check_size(total: int) -> None:
-    if total > MAX_PROJECT_SIZE:
-        raise UsageError(
-            f"the project has more than {MAX_PROJECT_SIZE // 1024 // 1024} MiB to copy; use "
-            "a smaller checkout"
-        )
 
 
 def _leads_outside(path: Path, project: Path) -> bool:
@@ -245,12 +233,3 @@ def _leads_outside(path: Path, project: Path) -> bool:
     if path.readlink().is_absolute():
         return True
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(project))
-
-
-def _children() -> list[int]:
-    """Return the children of this process. Only Linux can list them."""
-    try:
-        text = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii")
-    except OSError:
-        return []
-    return [int(number) for number in text.split()]

@@ -50,11 +50,7 @@ OF_SANDBOX = {"ANYHOOK_RECORDED": "rehearsal", "ANYHOOK_WORKER": "off"}
 
 
 def sandbox_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the variables that hooks get in a sandbox.
-
-    Args:
-        environ: Those of the user; by default those of this process.
-    """
+    """Return the variables that hooks get in a sandbox, by default of those of this process."""
     removed = SOCKETS | OF_TERMINALS
     variables = os.environ if environ is None else environ
     kept = {name: value for name, value in variables.items() if name not in removed}

@@ -58,32 +58,24 @@ _FIRST_DESCRIPTOR = 3
 
 @dataclass(frozen=True, slots=True)
 class SandboxSetup:
-    """What a keeper makes.
-
-    Attributes:
-        places: The directories that hooks may change.
-        is_enclosed: Whether the world is one of namespaces; otherwise it is one of copies.
-        module_path: `sys.path`, so that the functions of a run can be imported.
-        programs: What is there in place of the user's files; `None` for these.
-    """
+    """What a keeper makes."""
 
     places: Places
+    """The directories that hooks may change."""
     is_enclosed: bool
+    """Whether the world is one of namespaces; otherwise it is one of copies."""
     module_path: list[str]
+    """`sys.path`, so that the functions of a run can be imported."""
     programs: BarePrograms | None = None
+    """What is there in place of the user's files; `None` for these."""
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxTask:
-    """A call of a function in the sandbox.
-
-    Attributes:
-        function: A function of a module; it gets a `SandboxRun` and the arguments.
-        arguments: Its further arguments.
-        directory: The working directory.
-    """
+    """A call of a function in the sandbox."""
 
     function: Callable[..., object]
+    """A function of a module; it gets a `SandboxRun` and the arguments."""
     arguments: tuple[Any, ...]
     directory: str
 
@@ -92,47 +84,31 @@ class SandboxTask:
 class Preload:
     """Modules of Python, this package and installed packages that later runs need.
 
-    Attributes:
-        modules: Their names. Others are left out: the keeper runs no code of the user.
+    Others are left out: the keeper runs no code of the user.
     """
 
     modules: tuple[str, ...]
 
 
 class End(NamedTuple):
-    """How the process of a run ended.
-
-    Attributes:
-        status: Its wait status.
-        step: The step that it was at.
-        is_late: Whether it was killed because the step took too long.
-    """
+    """How the process of a run ended."""
 
     status: int
+    """Its wait status."""
     step: int
     is_late: bool
+    """Whether it was killed because the step took too long."""
 
 
 class SandboxRun:
-    """What a function in the sandbox may say while it runs.
-
-    Args:
-        board: Memory that it shares with the keeper.
-        writer: Descriptor of the pipe to the keeper.
-    """
+    """What a function in the sandbox may say while it runs."""
 
     def __init__(self, board: mmap.mmap, writer: int) -> None:
         self._board = board
         self._writer = writer
 
     def begin(self, step: int, seconds: float = 0.0) -> None:
-        """Begin a step.
-
-        Args:
-            step: Its number.
-            seconds: Time after which this process is killed, unless another step has begun; 0 for
-                never.
-        """
+        """Begin a step. Without another this process is killed after some seconds; 0 for never."""
         deadline = time.monotonic() + seconds if seconds else 0.0
         BOARD.pack_into(self._board, 0, step, deadline)
 
@@ -142,11 +118,7 @@ class SandboxRun:
 
 
 def main(descriptor: int) -> None:
-    """Keep a sandbox until the socket is closed.
-
-    Args:
-        descriptor: The socket to the command.
-    """
+    """Keep a sandbox until the socket is closed."""
     os.setsid()  # Ctrl-C is for the command, and hooks get no terminal
     for number in IGNORED_SIGNALS:  # hooks may send them
         signal.signal(number, signal.SIG_IGN)
@@ -198,12 +170,7 @@ def _make_world(setup: SandboxSetup) -> World:
 
 
 class _Keeper:
-    """Serves the runs of a sandbox.
-
-    Args:
-        control: The socket to the command.
-        world: The files.
-    """
+    """Serves the runs of a sandbox."""
 
     def __init__(self, control: Connection, world: World) -> None:
         self._control = control
@@ -260,7 +227,9 @@ class _Keeper:
                 ended, status = os.waitpid(process, os.WNOHANG)
                 if ended:
                     break
-            elif not is_late and self._must_be_killed():
+                continue
+            _, deadline = BOARD.unpack_from(self._board)
+            if not is_late and 0 < deadline < time.monotonic():
                 is_late = True
                 os.kill(process, signal.SIGKILL)
         os.set_blocking(reader, False)  # a process in the background may hold the other end
@@ -269,10 +238,6 @@ class _Keeper:
                 pass
         step, _ = BOARD.unpack_from(self._board)
         return End(status, int(step), is_late)
-
-    def _must_be_killed(self) -> bool:
-        _, deadline = BOARD.unpack_from(self._board)
-        return bool(0 < deadline < time.monotonic())
 
     def _read(self, reader: int) -> bool:
         data = os.read(reader, CHUNK)
@@ -287,9 +252,23 @@ class _Keeper:
             os.setsid()
             os.closerange(_FIRST_DESCRIPTOR, writer)
             os.closerange(writer + 1, os.sysconf("SC_OPEN_MAX"))
-            _restore_signals()
+            # Signals have the effects that they have in a new Python, whatever the command ignores.
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
+            for number in (*IGNORED_SIGNALS, signal.SIGCHLD):
+                signal.signal(number, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
             self._world.enter(task.directory)
-            _write_all(writer, *_call(task, SandboxRun(self._board, writer)))
+            try:
+                kind = RESULT
+                content = dump_value(
+                    task.function(SandboxRun(self._board, writer), *task.arguments)
+                )
+            except AnyhookError as error:
+                kind, content = FAILURE, dump_value(str(error))
+            except BaseException:  # noqa: BLE001 - the caller gets it
+                kind, content = CRASH, dump_value(traceback.format_exc())
+            _write_all(writer, kind, content)
         finally:
             os._exit(0)
 
@@ -315,25 +294,6 @@ def _import_installed(names: Iterable[str]) -> None:
             spec = importlib.util.find_spec(package)
             if spec is not None and (spec.origin or "").startswith(directories):
                 importlib.import_module(name)
-
-
-def _restore_signals() -> None:
-    """Let signals have the effects that they have in a new Python, whatever the command ignores."""
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
-    for number in (*IGNORED_SIGNALS, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-
-
-def _call(task: SandboxTask, run: SandboxRun) -> tuple[bytes, bytes]:
-    """Call the function of a task, and return what comes out: its kind and its content."""
-    try:
-        return RESULT, dump_value(task.function(run, *task.arguments))
-    except AnyhookError as error:
-        return FAILURE, dump_value(str(error))
-    except BaseException:  # noqa: BLE001 - the caller gets it
-        return CRASH, dump_value(traceback.format_exc())
 
 
 def _write_all(writer: int, kind: bytes, content: bytes) -> None:

@@ -21,10 +21,6 @@ class Namespaces:
     That process runs no hooks. The kernel lets no other process of the namespaces signal, trace or
     read it, and ends all of them when it ends.
 
-    Args:
-        project: Directory of the project.
-        make_tree: Makes the files.
-
     Raises:
         OSError: If the system does not allow it.
     """

@@ -104,10 +104,7 @@ class Sandbox:
     ) -> Self:
         """Make a sandbox for the hooks of a project and of its user.
 
-        Args:
-            project: Directory of the project.
-            location: The home and the environment; by default those of this process.
-            discards_output: Discard what hooks print.
+        By default, the home and the environment are those of this process.
 
         Raises:
             SandboxError: If it cannot be made.
@@ -186,13 +183,9 @@ class Sandbox:
 
         What it started is killed when it has returned.
 
-        Args:
-            function: A function of a module. It gets a `keeper.SandboxRun` and the arguments. It
-                may return values only: numbers, texts, collections, paths, and records and
-                enumerations of this package.
-            arguments: Its further arguments, which can be pickled.
-            directory: The working directory; by default that of the project.
-            on_message: Receives each value that the function sends with `Run.send`.
+        The function gets a `keeper.SandboxRun` and the arguments, which can be pickled;
+        `on_message` receives each value that it sends. It may return values only: numbers, texts,
+        collections, paths, and records and enumerations of this package.
 
         Raises:
             UsageError: If the function raises an error of this package, with its text.
@@ -228,9 +221,7 @@ class Sandbox:
     def preload(self, modules: Iterable[str]) -> None:
         """Import modules that further runs need once, and not in each of their processes.
 
-        Args:
-            modules: Names of modules. Only those of Python, this package and installed packages are
-                imported.
+        Only those of Python, this package and installed packages are imported.
 
         Raises:
             SandboxError: If the sandbox has ended.

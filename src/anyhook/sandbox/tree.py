@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from anyhook.sandbox import system
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
 BASE = "/proc"
 """Where the tree is built: nothing of the user is below it, and hooks get another `/proc`."""
@@ -43,8 +43,7 @@ _WRITABLE = system.MS_NOSUID | system.MS_NODEV
 class SandboxTree:
     """A root directory for hooks, in the namespaces of this process, which need to be new ones.
 
-    Args:
-        writable: Directories that hooks may change, without links in their paths.
+    The writable directories have no links in their paths.
 
     Raises:
         OSError: If the system does not allow it, for example because it has no overlayfs.
@@ -55,7 +54,13 @@ class SandboxTree:
 
     def __init__(self, writable: Iterable[str]) -> None:
         self._writable = outermost(path for path in writable if os.path.isdir(path))
-        self._mount_points = _read_mount_points()
+        self._mount_points: set[str] = set()
+        """The directories and files of this namespace at which something is mounted."""
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as stream:
+            for line in stream:
+                # Blanks and the like are written as octal numbers.
+                point = re.sub(r"\\(\d{3})", lambda match: chr(int(match[1], 8)), line.split()[4])
+                self._mount_points.add(point)
         self._changing: dict[str, int] = {}
         self._count = 0
         system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
@@ -63,15 +68,11 @@ class SandboxTree:
 
     def renew(self) -> None:
         """Discard what was written since the tree was made."""
-        if self._has_changed():
-            system.unmount(BASE)
-            self._build()
-
-    def _has_changed(self) -> bool:
         for path, mode in self._changing.items():
             if os.listdir(path) or os.stat(path).st_mode != mode:
-                return True
-        return False
+                system.unmount(BASE)
+                self._build()
+                return
 
     def _build(self) -> None:
         self._changing.clear()
@@ -95,25 +96,23 @@ class SandboxTree:
 
     def _show_directory(self, path: str, target: str, *, is_writable: bool) -> None:
         """Show a directory at an empty directory of the tree."""
-        if self._has_mounts_below(path):
+        prefix = path.rstrip("/") + "/"
+        if any(point.startswith(prefix) for point in self._mount_points):
             # The kernel shows no directory without the mounts below it that other users made.
             self._show_entries(path, target, is_writable=is_writable)
         elif is_writable:
-            self._mount_overlay(path, target)
+            upper, work = self._make_directory(path), self._make_directory(path)
+            layers = f"lowerdir={_escape(path)},upperdir={upper},workdir={work}"
+            try:
+                # Without it, no directory can be made in the place of a removed one.
+                system.mount("overlay", target, "overlay", _WRITABLE, f"userxattr,{layers}")
+            except OSError:
+                system.mount("overlay", target, "overlay", _WRITABLE, layers)
+            self._changing[upper] = os.stat(upper).st_mode
         else:
             with suppress(OSError):  # a file system that overlays cannot show: it stays empty
                 layers = f"lowerdir={_escape(path)}:{BASE}/empty"
                 system.mount("overlay", target, "overlay", _READ_ONLY, layers)
-
-    def _mount_overlay(self, path: str, target: str) -> None:
-        upper, work = self._make_directory(path), self._make_directory(path)
-        layers = f"lowerdir={_escape(path)},upperdir={upper},workdir={work}"
-        try:
-            # Without it, no directory can be made in the place of a removed one.
-            system.mount("overlay", target, "overlay", _WRITABLE, f"userxattr,{layers}")
-        except OSError:
-            system.mount("overlay", target, "overlay", _WRITABLE, layers)
-        self._changing[upper] = os.stat(upper).st_mode
 
     def _make_directory(self, like: str) -> str:
         """Return a new directory of the file system in memory, with the mode of another one."""
@@ -146,10 +145,6 @@ class SandboxTree:
                 shutil.copy2(entry.path, target)
             elif entry.is_file():
                 _bind(entry.path, target)
-
-    def _has_mounts_below(self, path: str) -> bool:
-        prefix = path.rstrip("/") + "/"
-        return any(point.startswith(prefix) for point in self._mount_points)
 
     def _make_devices(self) -> None:
         directory = f"{ROOT}/dev"
@@ -194,16 +189,6 @@ def outermost(directories: Iterable[str]) -> list[str]:
 def is_below(path: str, directory: str) -> bool:
     """Return whether a path is a directory or below it, by their names alone."""
     return path == directory or path.startswith(directory.rstrip("/") + "/")
-
-
-def _read_mount_points() -> Collection[str]:
-    """Return the directories and files of this namespace at which something is mounted."""
-    points: set[str] = set()
-    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as stream:
-        for line in stream:
-            # Blanks and the like are written as octal numbers.
-            points.add(re.sub(r"\\(\d{3})", lambda match: chr(int(match[1], 8)), line.split()[4]))
-    return points
 
 
 def _bind(path: str, target: str) -> None:

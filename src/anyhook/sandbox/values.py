@@ -61,13 +61,9 @@ class _ValueReader(pickle.Unpickler):
             return super().find_class(module_name, global_name)
         if module_name.partition(".")[0] == PACKAGE and "." not in global_name:
             named = getattr(importlib.import_module(module_name), global_name, None)
-            if _is_value_class(named):
-                return named
+            if isinstance(named, type) and named.__module__.partition(".")[0] == PACKAGE:
+                is_named_tuple = issubclass(named, tuple) and hasattr(named, "_fields")
+                is_value = is_dataclass(named) or issubclass(named, Record | enum.Enum)
+                if is_named_tuple or is_value:
+                    return named
         raise SandboxError(f"a result from the sandbox names {module_name}.{global_name}")
-
-
-def _is_value_class(named: object) -> bool:
-    if not isinstance(named, type) or named.__module__.partition(".")[0] != PACKAGE:
-        return False
-    is_named_tuple = issubclass(named, tuple) and hasattr(named, "_fields")
-    return is_named_tuple or is_dataclass(named) or issubclass(named, Record | enum.Enum)

@@ -13,17 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The directories that hooks may change in a sandbox, as absolute paths.
-
-    Attributes:
-        project: Directory of the project.
-        home: Home directory of the user.
-        others: Further ones: directories of agents outside of the home, working directories.
-    """
+    """The directories that hooks may change in a sandbox, as absolute paths."""
 
     project: str
     home: str
     others: tuple[str, ...] = ()
+    """Further ones: directories of agents outside of the home, working directories."""
 
     def all(self) -> tuple[str, ...]:
         """Return all of them without links in their paths."""
@@ -45,8 +40,7 @@ class World(Protocol):
     def enter(self, directory: str) -> None:
         """Let this process, and all that it starts, see nothing else.
 
-        Args:
-            directory: The working directory; that of the project if it does not exist.
+        The working directory is that of the project if it does not exist.
         """
         ...
 
@@ -62,27 +56,22 @@ class World(Protocol):
 def move_paths(value: Any, paths: Sequence[tuple[str, str]]) -> Any:
     """Return a JSON value in which paths of one side are paths of the other side.
 
-    Args:
-        value: The value.
-        paths: Paths to what stands in their place. Names that only begin with one stay.
+    Names that only begin with one of the paths stay.
     """
     if not paths:
         return value
     if isinstance(value, str):
         for before, after in paths:
             if before in value:
-                value = _move_text(value, before, after)
+                # Not in /home/me/project2, if the directory is /home/me/project.
+                pattern = rf"{re.escape(before)}(?![\w.-])"
+                value = re.sub(pattern, after.replace("\\", r"\\"), value)
         return value
     if isinstance(value, dict):
         return {move_paths(key, paths): move_paths(item, paths) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(move_paths(item, paths) for item in value)
     return value
-
-
-def _move_text(text: str, before: str, after: str) -> str:
-    # Not in /home/me/project2, if the directory is /home/me/project.
-    return re.sub(rf"{re.escape(before)}(?![\w.-])", lambda _match: after, text)
 
 
 def move_variables(environ: Mapping[str, str], paths: Sequence[tuple[str, str]]) -> dict[str, str]:

@@ -42,11 +42,7 @@ def is_anywhere(pattern: str) -> bool:
 
 
 class PathPattern:
-    """A pattern of paths.
-
-    Attributes:
-        text: As it was written.
-    """
+    """A pattern of paths; `text` is as it was written."""
 
     __slots__ = ("_fixed", "_segments", "text")
 
@@ -76,12 +72,8 @@ class PathPattern:
     def matches(self, path: str, *, is_recursive: bool = False) -> bool | None:
         """Return whether the pattern matches a path, which may be a pattern of the shell.
 
-        Args:
-            path: An absolute path, or one from the same directory.
-            is_recursive: Whether all that is in the path counts too.
-
-        Returns:
-            `True`, `False`, or `None` if it depends on the files that exist.
+        The path is absolute or from the same directory; with `is_recursive` all that is in it
+        counts, too. `None` if it depends on the files that exist.
         """
         segments = _split(path)
         if len(segments) > _MAX_SEGMENTS:

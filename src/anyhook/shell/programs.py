@@ -85,14 +85,10 @@ def is_interpreter(program: str) -> bool:
 def find_shell(
     candidates: tuple[tuple[str, ...], ...], *paths: str | None
 ) -> tuple[str, ...] | None:
-    """Find a shell.
+    """Return the absolute path of the first shell that exists, with its options.
 
-    Args:
-        candidates: Names of programs, each with its options, the best first.
-        paths: Values of `PATH` to search, in this order; `None` for the system's own.
-
-    Returns:
-        The absolute path of the first that exists, with its options.
+    The best of the candidates comes first. `paths` are values of `PATH`; `None` is that of the
+    system itself.
     """
     # Late: labels import this module, and `shutil` takes 3 ms for its compression libraries.
     import shutil

@@ -22,8 +22,7 @@ _LITERAL = re.compile(
 def split_words(line: str) -> list[str] | None:
     """Split a command line at blanks and remove quotes.
 
-    Returns:
-        The words; `None` if a quote is not closed, or no system runs a line of that length.
+    `None` if a quote is not closed, or no system runs a line of that length.
     """
     if len(line) > MAX_LENGTH:
         return None
