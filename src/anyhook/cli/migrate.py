@@ -112,8 +112,9 @@ def migrate(
         raise UsageError("--events names the events of a proof; add --prove")
     directory = existing_project(project)
     program = _program(scope)
+    target_agent = _coding_agent(target) if target else None
     source_agent = _coding_agent(source or _only_source(directory, scope, target))
-    target_agent = _coding_agent(target or _only_target(directory, source_agent))
+    target_agent = target_agent or _coding_agent(_only_target(directory, source_agent))
     location = Location.of(directory, home_variable=source_agent.home_variable)
     migration = plan_migration(
         source_agent,

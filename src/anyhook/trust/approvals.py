@@ -93,7 +93,7 @@ class Approval(Record):
 def call_digest(
     hook: str, agent: str, tool: str, arguments: object, *, cwd: str, project: str
 ) -> str:
-    """Return the hash that stands for a call of a tool under a hook file."""
+    """Return the hash that stands for a call of a tool, with any JSON value, under a hook file."""
     import hashlib  # late: it takes 6 ms, and most denials have no approval to look for
 
     parts = [os.path.realpath(hook), agent, tool, arguments, cwd, project]
