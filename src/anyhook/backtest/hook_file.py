@@ -67,7 +67,6 @@ class HookFile:
             self._hooks = load_hooks(path)
         self.events = frozenset(function.event for function in self._hooks.functions)
         self._by_label = {function.name: function for function in self._hooks.functions}
-        self._agents: dict[str, AgentSpec] = {}
         self._covered: dict[tuple[str, str | None], bool] = {}
         self._limit = min(limit, self._hooks.timeout or MAX_TIMEOUT)
         self.limit = self._limit + GRACE
@@ -77,7 +76,7 @@ class HookFile:
 
     def evaluate(self, row: EventRow, payload: Mapping[str, Any], result: Result) -> Opinion:
         """Decide a recorded event, and count what comes out."""
-        agent = self._agent(row.agent).form_of(payload)
+        agent = get_agent(row.agent).form_of(payload)
         event, _ = decode_event(agent, payload)
         calls: list[_Call] = []
         current: HookFunction | None = None
@@ -118,7 +117,7 @@ class HookFile:
         No function is called again. The other functions of the event have no effect either: they
         share the process.
         """
-        agent = self._agent(row.agent).form_of(payload)
+        agent = get_agent(row.agent).form_of(payload)
         event, _ = decode_event(agent, payload)
         names = subject_names(event, agent)
         functions = [f for f in self._hooks.functions if f.event == event.name and f.covers(names)]
@@ -186,12 +185,6 @@ class HookFile:
         """Return the call of a function that ran out of time, with the answer to that."""
         answer = self._answer_crash(agent, event, describe_crash(function, "ran out of time"))
         return _Call(label, None, OUT_OF_TIME, answer)
-
-    def _agent(self, name: str) -> AgentSpec:
-        agent = self._agents.get(name)
-        if agent is None:
-            agent = self._agents[name] = get_agent(name)
-        return agent
 
     def _answer_crash(self, agent: AgentSpec, event: Event, problem: str) -> Answer:
         """Return what a hook file answers when a function fails."""
