@@ -1,33 +1,34 @@
-"""Long lists outside of memory: a hook that denies ten million events gives ten million decisions.
-
-SQLite holds a table of a database without a name in memory as long as it is small, and then in a
-temporary file that it removes itself.
-"""
+"""Long lists outside of memory: a hook may deny ten million events."""
 
 from __future__ import annotations
 
+import os
 import pickle
-import sqlite3
+import threading
+import weakref
 from collections.abc import Sequence
 from itertools import islice
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, TypeVar, overload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 T = TypeVar("T")
-SEGMENT = 2**40
-"""Items that a segment may have."""
+MAX_MEMORY = 1024**2
+"""Bytes from which the items are in a temporary file."""
 
 
 class ItemTable(Sequence[T]):
     """A list of items that takes little memory."""
 
     def __init__(self, items: Iterable[T] = ()) -> None:
-        self._connection = sqlite3.connect("", check_same_thread=False)
-        self._connection.execute("PRAGMA journal_mode = OFF")
-        self._connection.execute("CREATE TABLE items (number INTEGER PRIMARY KEY, value BLOB)")
-        self._counts: dict[int, int] = {}
+        self._file = SpooledTemporaryFile(MAX_MEMORY)  # noqa: SIM115 - it is closed with the table
+        weakref.finalize(self, self._file.close)
+        # Threads that read share the position in the file.
+        self._lock = threading.Lock()
+        self._ranges: dict[int, list[tuple[int, int]]] = {}
+        self._count = 0
         for item in items:
             self.append(item)
 
@@ -37,37 +38,41 @@ class ItemTable(Sequence[T]):
 
     def extend(self, items: Iterable[T], segment: int = 0) -> None:
         """Append items to a segment, after those of all segments with smaller numbers."""
-        before = number = segment * SEGMENT + self._counts.get(segment, 0)
-        for item in items:
-            self._connection.execute(
-                "INSERT INTO items VALUES (?, ?)", (number, pickle.dumps(item))
-            )
-            number += 1
-        self._counts[segment] = self._counts.get(segment, 0) + number - before
+        with self._lock:
+            start = self._file.seek(0, os.SEEK_END)
+            for item in items:
+                pickle.dump(item, self._file)
+                self._count += 1
+            end = self._file.tell()
+        ranges = self._ranges.setdefault(segment, [])
+        if ranges and ranges[-1][1] == start:
+            start, _ = ranges.pop()
+        ranges.append((start, end))
 
     @property
     def segments(self) -> list[int]:
         """The numbers of the segments to which something was added, in order."""
-        return sorted(self._counts)
+        return sorted(self._ranges)
 
     def segment(self, number: int) -> Iterator[T]:
         """Yield the items of a segment."""
-        return self._select(number * SEGMENT, (number + 1) * SEGMENT)
-
-    def _select(self, first: int, end: int) -> Iterator[T]:
-        rows = self._connection.execute(
-            "SELECT value FROM items WHERE number >= ? AND number < ? ORDER BY number", (first, end)
-        )
-        for (value,) in rows:
-            yield pickle.loads(value)  # noqa: S301 - this process wrote it
+        for start, end in self._ranges[number]:
+            position = start
+            while position < end:
+                with self._lock:
+                    self._file.seek(position)
+                    item: T = pickle.load(self._file)  # noqa: S301 - this process wrote it
+                    position = self._file.tell()
+                yield item
 
     # -- what a list does
 
     def __len__(self) -> int:
-        return sum(self._counts.values())
+        return self._count
 
     def __iter__(self) -> Iterator[T]:
-        return self._select(0, 2**63 - 1)
+        for number in self.segments:
+            yield from self.segment(number)
 
     @overload
     def __getitem__(self, index: int) -> T: ...

@@ -25,6 +25,7 @@ from anyhook.cli.event_filters import (
     print_no_events,
     print_notes,
 )
+from anyhook.cli.history import EventName, SessionArgument, SessionName, Tool
 from anyhook.cli.html import HtmlFile, write_html
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since, TrustOnce, Yes
@@ -96,9 +97,9 @@ def backtest(
     against: Against = "",
     since: Since = "",
     agent: Annotated[str, typer.Option("--agent", help="Only events of this agent.")] = "",
-    event: Annotated[str, typer.Option("--event", help="Only these, like before_tool.")] = "",
-    tool: Annotated[str, typer.Option("--tool", help="Only this tool, like shell or Bash.")] = "",
-    session: Annotated[str, typer.Option("--session", help="Only this session.")] = "",
+    event: EventName = "",
+    tool: Tool = "",
+    session: SessionName = "",
     where: Annotated[
         str, typer.Option("--where", metavar="WORDS", help="Only events with all of these words.")
     ] = "",
@@ -173,9 +174,7 @@ def backtest(
 
 
 def replay(
-    session: Annotated[
-        str, typer.Argument(help="A session, the beginning of its identifier, or `last`.")
-    ] = "last",
+    session: SessionArgument = "last",
     hook: Annotated[
         Path | None, typer.Option("--hook", metavar="HOOK.py", help="Only this hook file.")
     ] = None,

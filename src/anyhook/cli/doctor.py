@@ -14,7 +14,7 @@ from rich.text import Text
 
 from anyhook import __version__
 from anyhook.agents import CODING_AGENTS
-from anyhook.checks.companions import companion_files
+from anyhook.checks.settings import companion_files
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import RESULTS
 from anyhook.cli.options import HERE, AsJson, Project

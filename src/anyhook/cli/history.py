@@ -87,6 +87,10 @@ Outcome = Annotated[
 ]
 HookLabel = Annotated[str, typer.Option("--hook", help="Only where this hook ran.")]
 SessionName = Annotated[str, typer.Option("--session", help="Only this session.")]
+SessionArgument = Annotated[
+    str, typer.Argument(help="A session, the beginning of its identifier, or `last`.")
+]
+AllEvents = Annotated[bool, typer.Option("--all", help="Events without hooks and decisions too.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many are shown.")]
 MAX_HIT = 120
 """Characters of what an event is about, and of the surroundings of a hit, in a search."""
@@ -156,17 +160,13 @@ def _session_table(summaries: list[SessionSummary], names: Mapping[str, str]) ->
 
 
 def show(
-    session: Annotated[
-        str, typer.Argument(help="A session, the beginning of its identifier, or `last`.")
-    ] = "",
+    session: SessionArgument = "",
     event: Annotated[
         int,
         typer.Option("--event", metavar="NUMBER", help="One event, with all that is known."),
     ] = 0,
     agent: Agent = "",
-    everything: Annotated[
-        bool, typer.Option("--all", help="Events without hooks and decisions too.")
-    ] = False,
+    everything: AllEvents = False,
     as_json: AsJson = False,
 ) -> int:
     """Show the events of a session in their order, with the answer of every hook and the reasons.

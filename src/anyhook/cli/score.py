@@ -39,10 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
-    from rich.table import Table
 
     from anyhook.redteam.asking import Guard
-    from anyhook.redteam.score import Counts, FamilyScore
+    from anyhook.redteam.score import Counts
 
 
 class HookScore(NamedTuple):
@@ -210,7 +209,15 @@ def _print(scores: Sequence[HookScore], sets: Sequence[LabelledSet], problems: l
                 markup=False,
                 soft_wrap=True,
             )
-        out.print(_table(result.families))
+        false_blocks = f"false blocks / {PER:,}"
+        headings = ("family", "detected", "95 %", "deny", "ask", false_blocks, "95 % ", "deny ")
+        table = make_table(
+            *headings, "ask ", no_wrap=("family", "detected"), right=(*headings[1:], "ask ")
+        )
+        for family in result.families:
+            cells = [*_cells(family.detection, 100, "%"), *_cells(family.false_blocks, PER, "")]
+            table.add_row(Text(printable(family.family)), *cells)
+        out.print(table)
         if result.median is not None and result.p95 is not None:
             latency = f"median {show_span(result.median)}, 95 % within {show_span(result.p95)}"
             out.print(f"latency: {latency}", markup=False)
@@ -230,18 +237,6 @@ def _print(scores: Sequence[HookScore], sets: Sequence[LabelledSet], problems: l
             out.print(line, style=QUIET, markup=False, soft_wrap=True)
     for problem in problems:
         out.print(Text.assemble(("✗ ", BAD), printable(problem)), soft_wrap=True)
-
-
-def _table(families: Sequence[FamilyScore]) -> Table:
-    false_blocks = f"false blocks / {PER:,}"
-    headings = ("family", "detected", "95 %", "deny", "ask", false_blocks, "95 % ", "deny ")
-    table = make_table(
-        *headings, "ask ", no_wrap=("family", "detected"), right=(*headings[1:], "ask ")
-    )
-    for each in families:
-        cells = [*_cells(each.detection, 100, "%"), *_cells(each.false_blocks, PER, "")]
-        table.add_row(Text(printable(each.family)), *cells)
-    return table
 
 
 def _cells(counts: Counts, scale: int, unit: str) -> list[str]:

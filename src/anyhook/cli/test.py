@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -147,10 +147,16 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
     failed = failed or bool(problems)
     exit_code = PROBLEMS if failed else OK
     if as_json:
+        rows = []
+        for result in results:
+            reply = result.run.reply if result.run else None
+            example = members(result.example, "event", "expect", "place")
+            row = {**example, **members(result, "agent", "status", "got", "notes")}
+            rows.append({**row, "traceback": result.traceback or None, "reply": reply or None})
         print_json(
             {
                 "ok": not failed,
-                "results": [_result_json(result) for result in results],
+                "results": rows,
                 "degraded": unsupported,
                 "warnings": warnings,
                 "problems": problems,
@@ -226,13 +232,3 @@ def _print_notes(out: Console, results: list[ExampleResult], agent_names: list[s
         out.print(Text.assemble((f"{mark} {agents}", style), f"  {place}: {note}"))
     for traceback in dict.fromkeys(result.traceback for result in results if result.traceback):
         out.print(Text(traceback.rstrip("\n")))
-
-
-def _result_json(result: ExampleResult) -> dict[str, Any]:
-    reply = result.run.reply if result.run else None
-    return {
-        **members(result.example, "event", "expect", "place"),
-        **members(result, "agent", "status", "got", "notes"),
-        "traceback": result.traceback or None,
-        "reply": reply or None,
-    }

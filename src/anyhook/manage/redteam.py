@@ -77,8 +77,8 @@ def choose_guards(
 ) -> ChosenGuards:
     """Return the hooks that are meant by hook files, programs, or names of hooks of the settings.
 
-    Without names these are all hooks of the settings that decide calls of tools. Without an agent
-    it is for those with hooks here. With `trust_once`, hooks of the project may run, trusted or
+    Without names these are all hooks of the settings that decide calls of tools. By default the
+    agents are those with hooks here. With `trust_once`, hooks of the project may run, trusted or
     not.
 
     Raises:

@@ -111,7 +111,7 @@ def agents_here(
 ) -> list[AgentSpec]:
     """Return the named agents, or those with a settings directory in the project or in the home.
 
-    Some count as here anyway.
+    Agents in `also` count as here.
 
     Raises:
         UnknownNameError: If there is no such agent.

@@ -13,7 +13,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.history import hooks as hook_history
-from anyhook.history.hooks import StoredRun, percentile
+from anyhook.history.hooks import LatestResults, StoredRun, percentile
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.manage.health import health
 from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
@@ -25,6 +25,8 @@ from anyhook.page.page import Page, read_form
 from anyhook.settings.changes import exclusive_edits
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.requests import Request
 
     from anyhook.manage.health import HookHealth
@@ -70,9 +72,13 @@ class HookViews:
                 raise UsageError(f"the history has no hook {name!r} at {place!r}")
             runs = hook_history.hook_runs(history, versions)
             hook = hook_history.summary_of(name, place, runs)
-            decisions = hook_history.latest_results(history, hook, runs, _decides)
-            shadow_decisions = hook_history.latest_results(history, hook, runs, _would_decide)
-            failures = hook_history.latest_results(history, hook, runs, _fails)
+
+            def latest(is_wanted: Callable[[StoredRun], bool]) -> LatestResults:
+                return hook_history.latest_results(history, hook, runs, is_wanted)
+
+            decisions = latest(lambda run: run.verdict != NO_VERDICT and not run.shadow)
+            shadow_decisions = latest(lambda run: run.verdict != NO_VERDICT and bool(run.shadow))
+            failures = latest(lambda run: run.trouble is not None)
         spans = spans_of(runs)
         return self.page.show(
             "hook.html",
@@ -121,15 +127,3 @@ class HookViews:
             problems=worst_first(find_problems(engines)),
             journal_problems=self.page.live.problems,
         )
-
-
-def _decides(run: StoredRun) -> bool:
-    return run.verdict != NO_VERDICT and not run.shadow
-
-
-def _would_decide(run: StoredRun) -> bool:
-    return run.verdict != NO_VERDICT and bool(run.shadow)
-
-
-def _fails(run: StoredRun) -> bool:
-    return run.trouble is not None

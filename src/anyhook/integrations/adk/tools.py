@@ -88,7 +88,10 @@ class ToolCalls:
         try:
             while True:
                 texts += self._context.pop(context, ())
-                output = unwrap_value(result.value) if result.error is None else result.error
+                output = result.value if result.error is None else result.error
+                # ADK wraps values that are not objects.
+                if isinstance(output, dict) and output.keys() == {"result"}:
+                    output = output["result"]
                 returned = await chain.after(chain.arguments, output, result.error)
                 texts += returned.context
                 if returned.replaced:
@@ -136,12 +139,6 @@ def is_waiting(tool: BaseTool, context: ToolContext, result: Any) -> bool:
     actions = context.actions
     requests = {**actions.requested_tool_confirmations, **actions.requested_auth_configs}
     return context.function_call_id in requests or (tool.is_long_running and not result)
-
-
-def unwrap_value(result: Any) -> Any:
-    """Return what a tool returned, without the wrapping that ADK adds to values."""
-    is_wrapped = isinstance(result, dict) and result.keys() == {"result"}
-    return result["result"] if is_wrapped else result
 
 
 def error_of(result: Any) -> str | None:
