@@ -200,7 +200,7 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
         return
     sums = totals(result)
     denied = count_of(len(result.denied), "call")
-    out.print(Text(title, "bold"), Text(f"denies {denied}, which have {sums['tried']:,} spellings"))
+    out.print(Text(title, "bold"), Text(f"denies {denied}, with {sums['tried']:,} spellings"))
     for plain in result.denied:
         out.print(Text(f"  {shorten(printable(plain.text))}  ({printable(plain.source)})"))
     for plain in result.not_denied:

@@ -27,6 +27,7 @@ from anyhook.history.search import search
 from anyhook.page.access import Access, Gate
 from anyhook.page.backtest_views import BacktestViews
 from anyhook.page.charts import import_pygal
+from anyhook.page.events import one_row_per_call
 from anyhook.page.hook_views import HookViews
 from anyhook.page.jobs import Jobs
 from anyhook.page.live import ROWS, Live
@@ -121,7 +122,7 @@ class LiveViews:
         """Show recent sessions, the latest events, and what to look at first."""
         now = time.time()
         with self.page.history() as history:
-            events = search(history, Filter(), limit=ROWS)
+            events = one_row_per_call(search(history, Filter(), limit=ROWS))
             recent = recent_sessions(history)
             groups = denials_to_look_at(history, now)
         notable = [group for group in groups if group.signs][:NOTABLE]

@@ -25,6 +25,7 @@ from anyhook.history.search import search
 from anyhook.history.sessions import find_session, latest_events
 from anyhook.history.store import History
 from anyhook.journal.lines import DIRECTORY
+from anyhook.page.events import one_row_per_call
 from anyhook.page.links import PageLinks
 from anyhook.page.recent import render_recent_sessions
 from anyhook.page.render import render
@@ -56,8 +57,10 @@ class Latest:
     """Counts the changes."""
     newest: int = 0
     """Number of the newest event."""
+    oldest: int = 0
+    """Number of the oldest event of this part."""
     rows: dict[int, tuple[Signature, str]] = field(default_factory=dict)
-    """Number of an event to its signature and its row."""
+    """Number of an event to its signature and its row; calls have one row."""
     recent: str = ""
     """The recent sessions, as they are shown."""
 
@@ -140,10 +143,10 @@ class Live:
     def _read(self, history: History) -> None:
         before = self._latest
         events = search(history, Filter(), limit=ROWS)
-        rows = _rows(events, before.rows, has_session=True)
-        newest = max(rows, default=0)
+        rows = _rows(one_row_per_call(events), before.rows, has_session=True)
+        numbers = [event.id for event in events] or [0]
         recent = render_recent_sessions(history)
-        self._latest = Latest(before.version + 1, newest, rows, recent)
+        self._latest = Latest(before.version + 1, max(numbers), min(numbers), rows, recent)
 
     def _read_sessions(self, history: History, *, is_changed: bool) -> None:
         """Read the sessions that pages show, or only those that are new among them."""
@@ -215,8 +218,8 @@ class _OpenPage:
                 rows.append({"id": number, "verdict": signature[0], "html": row})
         # Events that came since the newest one and are not among the latest ones.
         skipped = 0
-        if self.newest and latest.rows:
-            skipped = max(0, min(latest.rows) - self.newest - 1)
+        if self.newest:
+            skipped = max(0, latest.oldest - self.newest - 1)
         update: dict[str, Any] = {"rows": rows, "skipped": skipped}
         if latest.recent != self._recent:
             self._recent = update["sessions"] = latest.recent
