@@ -426,10 +426,10 @@ def test_a_line_that_is_no_answer_denies_the_tool_and_is_reported(world, line):
     broken = write_plugin(world, (str(script),))
     run = run_plugin(world, [before("ls"), after("out")], plugins=[broken])
 
-    assert "printed what is no answer" in run.results[0]["error"]
+    assert "printed something that is not an answer" in run.results[0]["error"]
     assert run.results[1]["output"]["output"] == "out"
     messages = [call["body"]["message"] for call in run.called("toast")]
-    assert any("printed what is no answer" in message for message in messages)
+    assert any("printed something that is not an answer" in message for message in messages)
 
 
 def test_a_process_that_ended_is_started_again(world):

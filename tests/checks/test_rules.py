@@ -12,7 +12,6 @@ import pytest
 
 from anyhook.checks import (
     command_texts,
-    companions,
     hook_files,
     rules,
     scripts,
@@ -21,7 +20,7 @@ from anyhook.checks import (
     trust,
 )
 
-MODULES = (command_texts, companions, hook_files, scripts, settings, syntax, trust)
+MODULES = (command_texts, hook_files, scripts, settings, syntax, trust)
 TABLES = (
     rules.SCRIPT_RULES,
     rules.HOOK_RULES,

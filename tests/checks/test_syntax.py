@@ -72,6 +72,16 @@ def test_a_script_with_a_syntax_error_is_reported(project, check, name, text, in
     assert (problem["code"], problem["file"], problem["line"]) == ("script-syntax", str(file), line)
 
 
+@pytest.mark.parametrize("words", ["'python3 \"${CLAUDE_PROJECT_DIR}\"/{}'", "python3 {}"])
+def test_a_script_that_a_migrated_hook_starts_is_checked(project, check, words):
+    file = write(project, "guard.py", "x = (\n")
+    configure(project, f"anyhook shim --as gemini -- {words.replace('{}', 'hooks/guard.py')}")
+
+    (problem,) = check()
+
+    assert (problem["code"], problem["file"]) == ("script-syntax", str(file))
+
+
 READABLE = [
     pytest.param("g.sh", "shopt -s extglob\ncase a in !(b)) ;; esac\n", "bash", id="extglob"),
     pytest.param("g.sh", "a=(1 2)\n[[ a =~ (a|b) ]]\n", "bash", id="only bash reads it"),

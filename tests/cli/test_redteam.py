@@ -89,7 +89,7 @@ def test_hooks_of_the_settings_run_when_they_are_trusted(run, project, monkeypat
     write_configured(project)
     code, output, _ = run("redteam", *FEW)
     assert code == PROBLEMS
-    assert "--trust-once" in output
+    assert "guard.sh (Claude Code) was not run: you have not trusted it; add --trust-once" in output
     code, output, _ = run("redteam", *FEW, "--trust-once")
     assert code == OK
     assert "rm -r ~" in output
@@ -105,7 +105,23 @@ def test_options_are_checked(run, guard):
         code, _, errors = run("redteam", "guard.py", *arguments)
         assert code == USAGE
         assert message in errors
-    assert run("redteam", "nothing.py")[0] == USAGE
+
+
+@pytest.mark.parametrize("command", ["redteam", "score"])
+def test_a_name_that_stands_for_nothing_is_an_error_also_next_to_others(
+    run, guard, project, command
+):
+    code, _, errors = run(command, "guard.py", "nofile.py")
+    assert code == USAGE
+    assert "nofile.py does not exist" in errors
+    assert "no agent has hooks here" in errors
+
+    write_configured(project)
+    code, _, errors = run(command, "guard.py", "nofile.py")
+    assert code == USAGE
+    assert "nofile.py does not exist, and it is not the name of a hook" in errors
+    assert "guard.sh" in errors
+    assert "no hook named 'nohook'" in run(command, "nohook")[2]
 
 
 def test_without_namespaces_nothing_is_proved(run, guard, monkeypatch):

@@ -172,7 +172,8 @@ class TestTheProjectIsFoundUpwards:
 
 class TestTheHostLearnsOfIt:
     def test_hooks_without_trust_are_one_message(self, project):
-        entries = [{"hooks": [{"type": "command", "command": f"echo {i}"}]} for i in range(5)]
+        commands = ["./a.sh", "./b.sh", "./b.sh", "./b.sh", "./c.sh"]
+        entries = [{"hooks": [{"type": "command", "command": command}]} for command in commands]
         write(project / ".claude" / "settings.json", json.dumps({"hooks": {"Stop": entries}}))
         messages = []
 
@@ -180,6 +181,7 @@ class TestTheHostLearnsOfIt:
 
         (message,) = messages
         assert "5 hooks do not run: their project is not trusted" in message
+        assert "a.sh, b.sh (3 entries), c.sh" in message
 
     def test_hooks_that_are_switched_off_are_reported_with_the_switch(self, gemini_project):
         file = write(

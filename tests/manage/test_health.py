@@ -288,7 +288,7 @@ def test_a_settings_file_that_cannot_be_read_is_broken(here, run):
     path.parent.mkdir()
     path.write_text('{"hooks": {')
 
-    found = anyhook.health(load(here, "claude"))
+    found = anyhook.health(anyhook.SyncEngine(load(here, "claude")))
 
     assert found.is_broken
     assert [one.code for one in found.unreadable] == ["settings-syntax"]

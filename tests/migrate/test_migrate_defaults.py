@@ -53,6 +53,9 @@ def test_a_source_is_asked_for_where_several_have_hooks(world, run, claude):
     code, out, _ = run("migrate", "--to", "gemini", "--dry-run", "--json")
     assert (code, json.loads(out)["from"]) == (0, "claude")
 
+    code, _, err = run("migrate", "--to", "cdx", "--dry-run")
+    assert (code, "did you mean 'codex'" in " ".join(err.split())) == (64, True)
+
 
 def test_a_project_without_hooks_is_said_to_have_none(world, run, monkeypatch):
     monkeypatch.chdir(world.project)

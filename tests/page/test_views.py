@@ -61,6 +61,17 @@ def test_the_live_view_has_the_day_of_events_that_were_not_today(page):
     assert f">{day}</time>" in page.get("/")
 
 
+def test_a_call_has_one_row_in_the_live_view_unless_something_was_decided_after_it(page):
+    for command, outcome in (("ls", "none"), ("cat key", "change")):
+        store(event(command), event(command, event="after_tool", outcome=outcome))
+    store(event("only the end", event="after_tool"))
+
+    rows = re.findall(r'<li class="event.*?</li>', page.get("/"), re.DOTALL)
+
+    kinds = [(row.count(">ls<"), row.count(">cat key<"), row.count("after tool")) for row in rows]
+    assert sorted(kinds) == [(0, 0, 1), (0, 1, 0), (0, 1, 1), (1, 0, 0)]
+
+
 def test_the_sessions_are_in_the_order_of_their_last_event(page):
     store(
         event(session="long", time=NOW - 900),

@@ -504,6 +504,47 @@ def test_a_formatter_keeps_its_trust_when_it_formats(world, store):
     assert load(world, store).guard.changes() == []
 
 
+EXAMPLES = """\
+from anyhook.authoring import Hooks
+
+hooks = Hooks()
+hooks.example(tool="write_file", input={{"file_path": "src/app.py"}}, expect="none")
+for line in "cat src/main.py".splitlines():
+    hooks.example(tool="shell", input={{"command": line}}, expect="none")
+{}
+"""
+
+
+def test_files_that_only_examples_name_are_not_bound(world, store):
+    configure(world, f"anyhook run {HOOKS}/guard.py")
+    world.write(world.project / HOOKS / "guard.py", EXAMPLES.format(""))
+    trust(world, store)
+    for name in ("app.py", "main.py"):
+        world.write(world.project / "src" / name, "x = 1\n")
+
+    assert load(world, store).guard.changes() == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'hooks.example(input=exec(open("src/app.py").read()))',
+        "hooks.example(input={}); import src.app",
+        'for hooks.example in [open]: hooks.example("src/app.py")',
+        'for line in "src/app.py".split(): load(line)',
+        'hooks.example(input=loader["src/app.py"])',
+        'other.example("src/app.py")',
+    ],
+)
+def test_files_that_something_else_next_to_an_example_names_are_bound(world, store, statement):
+    configure(world, f"anyhook run {HOOKS}/guard.py")
+    world.write(world.project / HOOKS / "guard.py", EXAMPLES.format(statement))
+    trust(world, store)
+    world.write(world.project / "src" / "app.py", "x = 1\n")
+
+    assert load(world, store).guard.changes() != []
+
+
 def test_patterns_that_a_guard_lists_are_not_listed_as_loaded(world, store):
     world.write(world.project / "bin" / "deploy", "")
     lines = ("BAD=(", "'rm -rf' # all of it", "'>\\s*/dev/sd'", "'aws\\s+.*delete'", "'a.*b'", ")")

@@ -533,9 +533,8 @@ def test_a_client_that_is_ended_takes_its_hook_with_it(warm):
     process = warm.start(path)
     process.stdin.write(json.dumps(WRITE).encode())
     process.stdin.close()
-    (begun,) = until(lambda: list(warm.root.glob("begun-*")))
-    child = int(begun.name.partition("-")[2])
-    assert warm.running(path) == [child]
+    child = warm.child(path)
+    until((warm.root / f"begun-{child}").exists)
 
     process.kill()
     process.wait()

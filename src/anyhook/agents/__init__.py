@@ -74,10 +74,11 @@ def recognize(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
     candidates = [entry for entry in AGENTS.values() if _has_event(entry, payload)]
     # The marks are looked for one after another, as long as several agents are left. A mark that no
     # agent has, like a transcript in another directory, does not count against any of them.
-    for has_mark in (_has_own_member, _has_members, _has_transcript, _has_tool):
+    marks = {entry.name: _marks(entry, payload) for entry in candidates}
+    for mark in ("own members", "members", "transcript", "tool"):
         if len(candidates) <= 1:
             break
-        marked = [entry for entry in candidates if has_mark(entry, payload)]
+        marked = [entry for entry in candidates if marks[entry.name][mark]]
         if marked:
             candidates = marked
     # An event without a proper name can be of any agent.
@@ -100,27 +101,19 @@ def _has_event(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
     return isinstance(name, str) and name in entry.events
 
 
-def _has_members(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
+def _marks(entry: AgentEntry, payload: Mapping[str, Any]) -> dict[str, bool]:
+    """Return whether a payload has each mark of an agent."""
+    path, tool = payload.get("transcript_path", ""), payload.get("tool_name")
     has_required = entry.required_members <= payload.keys()
-    return has_required and entry.absent_members.isdisjoint(payload)
-
-
-def _has_own_member(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
-    return not entry.own_members.isdisjoint(payload)
-
-
-def _has_transcript(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
-    path = payload.get("transcript_path", "")
-    if path is None:
-        return entry.null_transcript
-    if not isinstance(path, str):
-        return False
-    return entry.transcript_part in path.replace("\\", "/")
-
-
-def _has_tool(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
-    tool = payload.get("tool_name")
-    return isinstance(tool, str) and tool in entry.tools
+    has_transcript = path is None and entry.null_transcript
+    if isinstance(path, str):
+        has_transcript = entry.transcript_part in path.replace("\\", "/")
+    return {
+        "own members": not entry.own_members.isdisjoint(payload),
+        "members": has_required and entry.absent_members.isdisjoint(payload),
+        "transcript": has_transcript,
+        "tool": isinstance(tool, str) and tool in entry.tools,
+    }
 
 
 def agent_that_started(environ: Mapping[str, str]) -> AgentEntry | None:

@@ -69,12 +69,7 @@ _MISSING = object()
 
 
 class StrictReply(Record, kw_only=False):
-    """A reply as an agent reads it that may ignore it as a whole.
-
-    Attributes:
-        answer: What counts of it.
-        is_valid: Whether the agent does not ignore it.
-    """
+    """A reply as an agent reads it; if it is not valid, the agent ignores it as a whole."""
 
     answer: Answer
     is_valid: bool = True
@@ -151,21 +146,14 @@ def _all_values(container: object, key: str) -> list[Any]:
 
 
 class _ReplyReader:
-    """Reads one reply into the fields of an answer.
-
-    Attributes:
-        context: The context of the output.
-        reply: The JSON object.
-        fields: Fields of the answer, those of `extra` with their prefix.
-        verdict_parent: Path of the object in the reply that holds the verdict; `None` if the reply
-            has none.
-    """
+    """Reads one reply into the fields of an answer, those of `extra` with their prefix."""
 
     def __init__(self, context: OutputContext, reply: Mapping[str, Any]) -> None:
         self.context = context
         self.event = context.spec.canonical
         self.reply = reply
         self.fields: Fields = {}
+        # Path of the object in the reply that holds the verdict.
         self.verdict_parent: Path | None = None
         self.coercions = context.rules.loaded_coercions
 
@@ -183,7 +171,15 @@ class _ReplyReader:
         self._report_wrong_members()
         self._check_event_name()
         self._report_wrong_containers()
-        self._discard_fields()
+        # The reason of a denial that is dropped becomes a message.
+        reason = fields.get("reason")
+        discarded = context.spec.discarded_fields
+        drops_denial = "outcome" in discarded and fields.get("outcome") is Outcome.DENY
+        if drops_denial and reason and context.spec.block_audience is Audience.USER:
+            messages = [fields.get("system_message"), reason]
+            fields["system_message"] = "\n".join(filter(None, messages))
+        for name in discarded:
+            fields.pop(name, None)
         if not fields:
             return NO_OPINION
         needs_reason = context.spec.denial is Denial.CONTINUES and context.rules.default_reason
@@ -273,17 +269,6 @@ class _ReplyReader:
         if STRENGTH[outcome] >= STRENGTH[self.fields.get("outcome", Outcome.NONE)]:
             self.fields["outcome"], self.fields["approve"] = outcome, approves
             self.verdict_parent = item.path[:-1]
-
-    def _discard_fields(self) -> None:
-        """Drop fields without effect; the reason of a dropped denial becomes a message."""
-        spec, fields = self.context.spec, self.fields
-        reason = fields.get("reason")
-        drops_denial = "outcome" in spec.discarded_fields and fields.get("outcome") is Outcome.DENY
-        if drops_denial and reason and spec.block_audience is Audience.USER:
-            messages = [fields.get("system_message"), reason]
-            fields["system_message"] = "\n".join(filter(None, messages))
-        for name in spec.discarded_fields:
-            fields.pop(name, None)
 
     # -- kinds of members
 

@@ -28,13 +28,7 @@ DECIDING_MEMBERS = ("decision", "continue", "hookSpecificOutput")
 
 
 class MemberProblem(Record):
-    """What is wrong with a member of a reply.
-
-    Attributes:
-        code: Code of the diagnostic.
-        message: What is wrong, and what to write instead.
-        severity: Severity of the diagnostic.
-    """
+    """The diagnostic of a member of a reply."""
 
     code: str
     message: str

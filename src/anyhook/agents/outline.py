@@ -14,12 +14,9 @@ if TYPE_CHECKING:
 
 
 class Outline(NamedTuple):
-    """What a list shows of an event, next to its name.
+    """What a list shows of an event: session, directory of the project, canonical tool.
 
-    Attributes:
-        session: Identifier of the session; empty if the payload has none.
-        project: Directory of the project; empty if the payload has none.
-        tool: Canonical name of the tool; `None` for an event of no tool.
+    A text is empty if the payload lacks it; the tool is `None` for an event of no tool.
     """
 
     session: str

@@ -49,7 +49,6 @@ class HookOutput(Record, kw_only=False):
 
     Attributes:
         status: `RAN` or `WARNED`; `FAILED` if the reply is too long to be read.
-        answer: The answer.
         diagnostics: What was ignored, repaired or dropped.
         failed: Whether a hook that must not fail has failed.
         reply: The JSON object that was applied, if the rule set combines replies (`Coercions`).

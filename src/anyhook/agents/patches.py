@@ -66,11 +66,7 @@ class FileChange(Record, kw_only=False):
 class _Section:
     """The lines of a patch from one header to the next one, while they are read.
 
-    Attributes:
-        header: `ADD`, `UPDATE` or `DELETE`; empty for lines that belong to no file.
-        path: Path of the file.
-        destination: Path to which the file is moved; empty if it is not.
-        lines: The other lines.
+    The header is empty for lines that belong to no file. A file that is moved has a destination.
     """
 
     def __init__(self, header: str, path: str) -> None:
@@ -128,10 +124,6 @@ def write_patch(tool: str, arguments: Mapping[str, Any], cwd: str) -> str | None
     if tool == "write_file":
         lines = [f"+{line}" for line in _lines(arguments.get("content"))]
         return FileChange(ADD, path, tuple(lines)).patch
-    return FileChange(UPDATE, path, tuple(_hunks(arguments))).patch
-
-
-def _hunks(arguments: Mapping[str, Any]) -> list[str]:
     edits = arguments.get("edits")
     if not isinstance(edits, list):
         edits = [arguments]  # a call with one edit has its members next to the path
@@ -142,7 +134,7 @@ def _hunks(arguments: Mapping[str, Any]) -> list[str]:
         hunks.append(HUNK)
         hunks += [f"-{line}" for line in _lines(edit.get("old_string"))]
         hunks += [f"+{line}" for line in _lines(edit.get("new_string"))]
-    return hunks
+    return FileChange(UPDATE, path, tuple(hunks)).patch
 
 
 def deny_changed_patch(answer: Answer, shown: ToolEvent) -> Answer:

@@ -64,15 +64,7 @@ _CONTROLS = r"[\x00-\x09\x0b-\x1f\x7f-\x9f]"
 
 
 class OutputContext:
-    """One handler's output on one event.
-
-    Attributes:
-        agent: The agent that the output is for.
-        rules: The rule set that interprets it.
-        spec: The event under that rule set.
-        handler: The handler.
-        diagnostics: What is wrong with the output.
-    """
+    """One handler's output on one event, under one rule set."""
 
     def __init__(self, agent: AgentSpec, rules: RuleSet, spec: EventSpec, handler: Source) -> None:
         self.agent = agent
@@ -116,12 +108,7 @@ class OutputContext:
 class ProcessExit(Record, kw_only=False):
     """How a command ended and what it printed.
 
-    Attributes:
-        code: Exit code; `None` if a signal ended it.
-        signal: Name of the signal, if one ended it.
-        stdout: Decoded standard output.
-        stderr: Decoded standard error.
-        truncated: Whether standard output was cut.
+    A signal that ended it is named; then there is no exit code.
     """
 
     code: int | None
@@ -142,7 +129,6 @@ class PrintedOutput(Record, kw_only=False):
     Attributes:
         form: `json`, `malformed`, `truncated`, `text` or `empty`; attributes of `ExitRule`.
         text: The output without surrounding white space.
-        value: The value of JSON.
         error: Why text is not JSON.
         is_encoded_twice: Whether the JSON was a string that contains JSON.
         stream: The stream that it was read from: `stdout` or `stderr`.

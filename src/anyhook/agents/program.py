@@ -5,30 +5,27 @@ Each agent's folder fills it in (`AgentEntry.program`). A hook does not import i
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import AGENTS
 from anyhook.agents.entry import load_object
+from anyhook.files import read_user_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+LARGEST_FILE = 1024 * 1024
+"""Bytes of a settings file that is read."""
 ScriptedCall = tuple[str, "Mapping[str, object] | str"]
 """A call of a tool, by the agent's own names; a tool without a schema takes a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """Where a program works.
-
-    Attributes:
-        home: Home directory of its user.
-        project: Directory of the project.
-        environ: Environment, for the variables of the agent.
-        model_url: Address of the scripted model, without a path.
-    """
+    """Where a program works, and the address of its scripted model, without a path."""
 
     home: Path
     project: Path
@@ -98,6 +95,15 @@ class AgentProgram:
     subagent_call: Callable[[str], ScriptedCall] | None = None
     subagent_events: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Return the JSON object of a settings file; an empty one if it cannot be read."""
+    try:
+        value = json.loads(read_user_file(path, LARGEST_FILE))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def get_program(name: str) -> AgentProgram | None:

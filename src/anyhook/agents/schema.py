@@ -152,13 +152,20 @@ def settings_schema(agent: AgentSpec) -> dict[str, Any]:
     shapes = [{"$ref": f"#/$defs/{entry}"} for entry in agent.entries]
     items = shapes[0] if len(shapes) == 1 else {"anyOf": shapes}
     definitions = {"type": "array", "items": items}
+    names = [name for name in _DEFINITION if name in agent.definition_fields]
+    definition = {
+        "type": "object",
+        "required": ["hooks"],
+        "properties": {name: _DEFINITION[name] for name in names},
+        "additionalProperties": False,
+    }
     events: dict[str, Any] = {spec.wire: definitions for spec in agent.events}
     root: dict[str, Any] = {
         "$schema": DRAFT,
         "title": f"Hooks of {agent.title}",
         "type": "object",
         "properties": {},
-        "$defs": {"handler": handler, "definition": _definition_schema(agent)},
+        "$defs": {"handler": handler, "definition": definition},
     }
     for name, value in agent.settings_members.items():
         root["properties"][name] = {"const": value}
@@ -182,23 +189,12 @@ _MATCHER = {
     "type": "string",
     "description": "Exact names (a|b), * for all, or an ECMAScript regular expression.",
 }
-
-
-def _definition_schema(agent: AgentSpec) -> dict[str, Any]:
-    members: dict[str, Any] = {
-        "matcher": _MATCHER,
-        "sequential": {"type": "boolean", "default": False},
-        "description": {"type": "string"},
-        "hooks": {"type": "array", "items": {"$ref": "#/$defs/handler"}, "minItems": 1},
-    }
-    return {
-        "type": "object",
-        "required": ["hooks"],
-        "properties": {
-            name: schema for name, schema in members.items() if name in agent.definition_fields
-        },
-        "additionalProperties": False,
-    }
+_DEFINITION: dict[str, Any] = {
+    "matcher": _MATCHER,
+    "sequential": {"type": "boolean", "default": False},
+    "description": {"type": "string"},
+    "hooks": {"type": "array", "items": {"$ref": "#/$defs/handler"}, "minItems": 1},
+}
 
 
 _OPTIONS: dict[str, dict[str, Any]] = {

@@ -59,11 +59,7 @@ class Draft:
 
 
 class EventQueue:
-    """Events in the order of the file. A call is held until its result shows if it was executed.
-
-    Attributes:
-        last: The event that was added last.
-    """
+    """Events in the order of the file. A call is held until its result shows if it was executed."""
 
     def __init__(self) -> None:
         self.last: Draft | None = None
@@ -133,11 +129,8 @@ class SessionReader:
         follow_up: Type of records that add to the event before them.
         nearly: Members of all payloads that are only close to what hooks got.
         without_session: What is reported of a file without a session.
-        path: The file.
-        queue: The events.
         session_id: The session; empty before the record that begins it.
-        record: The record that is being read.
-        line: The number of its line.
+        record: The record that is being read; `line` is its number.
     """
 
     takers: ClassVar[Mapping[str, Callable[[Any, dict[str, Any]], None]]] = {}

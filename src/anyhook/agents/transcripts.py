@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 from anyhook.agents import AGENTS
 from anyhook.agents.entry import load_object
 from anyhook.files import open_regular
-from anyhook.model.json import DEPTH, parse_json
+from anyhook.model.json import DEPTH, parse_json, reject_constant
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -203,12 +203,8 @@ NOT_JSON = object()
 """What `parse_line` returns for a line that is not JSON."""
 
 
-def _reject_constant(word: str) -> Any:
-    raise ValueError(f"{word} is not JSON")
-
-
 # Half of the time of `json.loads` on short lines: it looks for blanks and a byte order mark.
-_decode_at = json.JSONDecoder(parse_constant=_reject_constant).raw_decode
+_decode_at = json.JSONDecoder(parse_constant=reject_constant).raw_decode
 
 
 def parse_line(line: bytes) -> Any:

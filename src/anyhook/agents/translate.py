@@ -97,7 +97,16 @@ def _translate_tool_event(
     event: ToolEvent, source: AgentSpec, target: AgentSpec
 ) -> tuple[str, Fields]:
     """Return the canonical name of the event in the target, and the fields that differ."""
-    call = _read_patched_call(call_of(event, source), source, event.cwd)
+    call = call_of(event, source)
+    patch_key = _patch_key(call.tool, source)
+    changes = _read_changes(call, patch_key)
+    if changes:
+        # The first file of a patch. Its path becomes absolute: those of patches are relative to the
+        # working directory, those of other tools are usually absolute.
+        arguments = {name: value for name, value in call.arguments.items() if name != patch_key}
+        arguments |= changes[0].arguments
+        arguments["file_path"] = _make_absolute(changes[0].path, event.cwd)
+        call = ToolCall(tool=changes[0].tool, arguments=arguments)
     result = None
     if isinstance(event, AfterTool):
         result = read_tool_result(source, call, event.tool_response)
@@ -160,22 +169,6 @@ def _read_changes(call: ToolCall, key: str) -> list[FileChange]:
     from anyhook.agents.patches import read_patch
 
     return read_patch(text)
-
-
-def _read_patched_call(call: ToolCall, agent: AgentSpec, cwd: str) -> ToolCall:
-    """Return the call that changes the first file of a patch; a call without a patch as it is.
-
-    Its path is absolute: those of patches are relative to the working directory, those of other
-    tools are usually absolute.
-    """
-    key = _patch_key(call.tool, agent)
-    changes = _read_changes(call, key)
-    if not changes:
-        return call
-    arguments = {name: value for name, value in call.arguments.items() if name != key}
-    arguments |= changes[0].arguments
-    arguments["file_path"] = _make_absolute(changes[0].path, cwd)
-    return ToolCall(tool=changes[0].tool, arguments=arguments)
 
 
 def views(event: Event, source: AgentSpec) -> list[Event]:

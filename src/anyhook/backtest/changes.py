@@ -9,7 +9,7 @@ from anyhook.backtest.item_table import ItemTable
 from anyhook.history.verdicts import CRASH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from anyhook.backtest.results import Decided, Result
 
@@ -86,7 +86,10 @@ def _compare(
     second = {found.ref: found for found in after}
     for ref in dict.fromkeys([*second, *first]):
         old, new = first.get(ref), second.get(ref)
-        fields = _differing(old.decision if old else {}, new.decision if new else {})
+        of_old = old.decision if old else {}
+        of_new = new.decision if new else {}
+        names = sorted({*of_old, *of_new} - {"blame"})
+        fields = tuple(name for name in names if of_old.get(name) != of_new.get(name))
         if not fields and _has_crashed(old) != _has_crashed(new):
             fields = (CRASH,)
         if fields:
@@ -95,11 +98,6 @@ def _compare(
 
 def _has_crashed(decided: Decided | None) -> bool:
     return decided is not None and decided.outcome == CRASH
-
-
-def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
-    names = sorted({*before, *after} - {"blame"})
-    return tuple(name for name in names if before.get(name) != after.get(name))
 
 
 def group_changes(changes: Iterable[DecisionChange]) -> list[ChangeGroup]:

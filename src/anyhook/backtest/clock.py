@@ -23,6 +23,11 @@ def shift_clock(seconds: float) -> None:
 
         return shifted
 
+    real_strftime, localtime = time.strftime, of_now(time.localtime)
+
+    def strftime(form: str, moment: Any = None) -> Any:
+        return real_strftime(form, localtime() if moment is None else moment)
+
     class ShiftedDate(datetime.date):
         """A date whose today is ahead."""
 
@@ -49,20 +54,13 @@ def shift_clock(seconds: float) -> None:
         time: {
             "time": now,
             "time_ns": lambda: real_time_ns() + int(seconds * 1e9),
-            "localtime": of_now(time.localtime),
+            "localtime": localtime,
             "gmtime": of_now(time.gmtime),
             "ctime": of_now(time.ctime),
-            "strftime": _shift_strftime(time.strftime, of_now(time.localtime)),
+            "strftime": strftime,
         },
         datetime: {"date": ShiftedDate, "datetime": ShiftedDatetime},
     }
     for module, attributes in changes.items():
         for name, value in attributes.items():
             setattr(module, name, value)
-
-
-def _shift_strftime(function: Any, localtime: Any) -> Any:
-    def strftime(form: str, moment: Any = None) -> Any:
-        return function(form, localtime() if moment is None else moment)
-
-    return strftime

@@ -38,7 +38,10 @@ def decided_of(
     if not row.is_redacted:
         text = redact_start(text, LONGEST_TEXT)
     if row.redacted or not row.is_redacted:
-        decision = _without_secrets(decision)
+        decision_text = json.dumps(decision, default=str)
+        redacted = _redact_decision(decision_text)
+        if redacted != decision_text:
+            decision = json.loads(redacted)
     text = text[:LONGEST_TEXT]
     return Decided(
         row.ref,
@@ -52,15 +55,6 @@ def decided_of(
         crash,
         row.is_refused,
     )
-
-
-def _without_secrets(decision: Mapping[str, Any]) -> Mapping[str, Any]:
-    text = json.dumps(decision, default=str)
-    redacted = _redact_decision(text)
-    if redacted == text:
-        return decision
-    found: dict[str, Any] = json.loads(redacted)
-    return found
 
 
 @lru_cache(maxsize=1024)  # most decisions of a hook are equal

@@ -15,11 +15,7 @@ _PLACEHOLDER = re.compile(r"\[redacted:([a-z0-9-]+)\]")
 
 def insert_examples(text: str) -> str:
     """Return a text with an example in the place of each secret that was replaced."""
-    return _PLACEHOLDER.sub(_example_of, text)
-
-
-def _example_of(match: re.Match[str]) -> str:
-    return EXAMPLES.get(match[1], match[0])
+    return _PLACEHOLDER.sub(lambda match: EXAMPLES.get(match[1], match[0]), text)
 
 
 def remove_examples(text: str) -> str:

@@ -15,7 +15,7 @@ from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import AGENTS, get_agent
 from anyhook.agents.outline import outline_of
@@ -110,7 +110,6 @@ class FilePart:
     first: int = -1
     """First byte of a range of lines, or number of a row group; -1 for a whole file."""
     end: int = -1
-    is_parquet: bool = False
 
     @property
     def title(self) -> str:
@@ -121,7 +120,7 @@ class FilePart:
         """Return the events, read while they are iterated over."""
         rows = EventRows(Counter(), set(), ())
         reader = _PartReader(self, rows, wanted)
-        if self.is_parquet:
+        if self.form.is_parquet:
             rows.rows = reader.read_row_group()
         elif self.first >= 0:
             rows.rows = reader.read_lines()
@@ -136,28 +135,22 @@ class FilePart:
 def _recognize_file(file: StoredFile) -> Recognized | None:
     with file.open_content() as stream:
         try:
-            head = _read_first_line(stream)
+            head = stream.read(HEAD)
+            while len(head) < LONGEST_LINE and b"\n" not in head:  # the first line is longer
+                more = stream.read(HEAD)
+                if not more:
+                    break
+                head += more
         except UNREADABLE as error:
             raise unreadable(file.name, error) from error
         if head.startswith(PARQUET_MARK):
             with _open_parquet(file) as table:
                 kind = recognize_members(table.schema_arrow.names)
-            return None if kind is None else Recognized(kind)
+            return None if kind is None else Recognized(kind, is_parquet=True)
         found = recognize(head)
         if found is None and len(head) < file.size <= LONGEST_LINE:  # a document
             found = recognize(head + stream.read(file.size))
     return found
-
-
-def _read_first_line(stream: BinaryIO) -> bytes:
-    """Return the start of a file: `HEAD` bytes, or more if the first line is longer."""
-    head = stream.read(HEAD)
-    while len(head) < LONGEST_LINE and b"\n" not in head:
-        more = stream.read(HEAD)
-        if not more:
-            break
-        head += more
-    return head
 
 
 @contextmanager
@@ -182,17 +175,12 @@ def _split(file: StoredFile, form: Recognized, selection: Filter) -> Iterator[Fi
     elif form.is_lines:
         for first in range(0, file.size, PART_BYTES):
             yield FilePart(file, form, selection, first, min(first + PART_BYTES, file.size))
-    elif _is_parquet(file):
+    elif form.is_parquet:
         with _open_parquet(file) as table:
             for number in range(table.num_row_groups):
-                yield FilePart(file, form, selection, number, is_parquet=True)
+                yield FilePart(file, form, selection, number)
     else:
         yield FilePart(file, form, selection)
-
-
-def _is_parquet(file: StoredFile) -> bool:
-    with closing(file.open()) as stream:
-        return stream.read(len(PARQUET_MARK)) == PARQUET_MARK
 
 
 # -- reading
@@ -262,7 +250,8 @@ class _PartReader:
                 self._rows.report(problem.replace(str(path), self._file.name))
 
             if self._part.form.kind is FileKind.EXPORT:
-                yield from self._read_export(path, report)
+                for number, record in read_records(path, report):  # it was compressed
+                    yield from self._read_exported(record, f"{self._file.name}@{number}", number)
                 return
             if self._part.form.kind is FileKind.TRANSCRIPT:
                 transcripts = get_transcripts(self._part.form.agent)
@@ -286,11 +275,6 @@ class _PartReader:
                 self._rows.report(str(unreadable(self._file.name, error)))
         return copy
 
-    def _read_export(self, path: Path, report: Callable[[str], None]) -> Iterator[EventRow]:
-        """Yield the events of a whole export, which was compressed."""
-        for number, record in read_records(path, report):
-            yield from self._read_exported(record, f"{self._file.name}@{number}", number)
-
     def _read_exported(
         self, record: Mapping[str, Any], place: str, number: int
     ) -> Iterator[EventRow]:
@@ -298,7 +282,8 @@ class _PartReader:
             row = _exported_row(record, place)
             time = float(record.get("time") or 0)
         except (KeyError, TypeError, ValueError) as error:
-            self._report(number, f"is not an exported event: {_describe(error)}; skipped")
+            text = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+            self._report(number, f"is not an exported event: {text}; skipped")
             return
         if not self._take(row, time, is_unseen=record.get("has_reached_hooks") is False):
             return
@@ -362,23 +347,15 @@ class _PartReader:
 
     def _report(self, number: int, problem: str) -> None:
         """Report a problem with a line or row of the part, of which the first is 1."""
-        if self._part.is_parquet:
+        if self._part.form.is_parquet:
             place = f"row {number} of row group {self._part.first}"
         elif self._part.first > COUNTED_BYTES:
             place = f"line {number} after byte {self._part.first}"
         else:
-            place = str(self._count_lines_before() + number)
+            if self._lines_before is None:
+                self._lines_before = count_lines(self._file, self._part.first)
+            place = str(self._lines_before + number)
         self._rows.report(f"{self._file.name}:{place}: {problem}")
-
-    def _count_lines_before(self) -> int:
-        """Return the number of lines that begin before the range."""
-        if self._lines_before is None:
-            self._lines_before = count_lines(self._file, self._part.first)
-        return self._lines_before
-
-
-def _describe(error: Exception) -> str:
-    return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
 
 
 def _exported_row(record: Mapping[str, Any], place: str) -> EventRow:

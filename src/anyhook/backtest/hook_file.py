@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +20,6 @@ from anyhook.authoring.functions import (
     to_answer,
 )
 from anyhook.authoring.load import load_hooks
-from anyhook.backtest.alarm import Alarm
 from anyhook.backtest.decided import crash_text
 from anyhook.backtest.failures import (
     OUT_OF_TIME,
@@ -66,76 +67,16 @@ class HookFile:
             self._hooks = load_hooks(path)
         self.events = frozenset(function.event for function in self._hooks.functions)
         self._by_label = {function.name: function for function in self._hooks.functions}
-        self._agents: dict[str, AgentSpec] = {}
         self._covered: dict[tuple[str, str | None], bool] = {}
         self._limit = min(limit, self._hooks.timeout or MAX_TIMEOUT)
         self.limit = self._limit + GRACE
-        self._alarm = Alarm()
+        self._alarm = _Alarm()
         self._alarm.install()
         self._memory = Memory()
 
     def evaluate(self, row: EventRow, payload: Mapping[str, Any], result: Result) -> Opinion:
         """Decide a recorded event, and count what comes out."""
-        return self._opinion(row, self._run(row, payload), result)
-
-    def fail(
-        self, row: EventRow, payload: Mapping[str, Any], failure: Failure, result: Result
-    ) -> Opinion:
-        """Count a recorded event on which the process ended or was killed at the time limit.
-
-        No function is called again. The other functions of the event have no effect either: they
-        share the process.
-        """
-        agent = self._agent(row.agent).form_of(payload)
-        event, _ = decode_event(agent, payload)
-        names = subject_names(event, agent)
-        functions = [f for f in self._hooks.functions if f.event == event.name and f.covers(names)]
-        function = functions[0] if len(functions) == 1 else None
-        label = f"a hook on {row.event}" if function is None else function.name
-        problem = ""
-        if failure.seconds:
-            call = self._late_call(agent, event, label, function)
-        else:
-            answer, has_crashed = answer_of_end(agent, event, failure)
-            call = _Call(label, None, failure.problem if has_crashed else "", answer)
-            problem = failure_text(row, label, failure.problem)
-        opinion = self._opinion(row, _Run(agent, event, call.answer, [call]), result)
-        return opinion._replace(problem=problem) if problem else opinion
-
-    def _opinion(self, row: EventRow, run: _Run, result: Result) -> Opinion:
-        """Count what came of an event, and return what the agent makes of it."""
-        _count(run.calls, result)
-        problem = ""
-        if run.is_late:
-            result.add_timeouts(1, self._limit)
-            result.limit = self._limit
-            problem = failure_text(row, run.calls[-1].label, OUT_OF_TIME)
-        if run.answer is NO_OPINION and not run.crash:
-            return NONE
-        decision = self._decision_of(run)
-        return Opinion(decision, tuple(run.labels), run.crash, problem, not run.has_failed)
-
-    def may_decide(self, row: EventRow) -> bool:
-        """Return whether a function may cover an event, before its payload is read."""
-        key = (row.event, row.tool)
-        covered = self._covered.get(key)
-        if covered is None:
-            functions = [f for f in self._hooks.functions if f.event == row.event]
-            covered = any(_may_cover(function, row.tool) for function in functions)
-            self._covered[key] = covered
-        return covered
-
-    def has_changed(self) -> bool:
-        """Return whether the hook file may remember something."""
-        return self._memory.has_changed()
-
-    def reads(self) -> frozenset[str]:
-        """Return the files and variables that the hook file has read, as `Reads.names`."""
-        return self._reads.names()
-
-    def _run(self, row: EventRow, payload: Mapping[str, Any]) -> _Run:
-        """Call the functions that cover an event."""
-        agent = self._agent(row.agent).form_of(payload)
+        agent = get_agent(row.agent).form_of(payload)
         event, _ = decode_event(agent, payload)
         calls: list[_Call] = []
         current: HookFunction | None = None
@@ -166,7 +107,77 @@ class HookFile:
             answer = combine_answers([call.answer for call in calls])
         finally:
             alarm.stop()
-        return _Run(agent, event, answer, calls)
+        return self._opinion(row, _Run(agent, event, answer, calls), result)
+
+    def fail(
+        self, row: EventRow, payload: Mapping[str, Any], failure: Failure, result: Result
+    ) -> Opinion:
+        """Count a recorded event on which the process ended or was killed at the time limit.
+
+        No function is called again. The other functions of the event have no effect either: they
+        share the process.
+        """
+        agent = get_agent(row.agent).form_of(payload)
+        event, _ = decode_event(agent, payload)
+        names = subject_names(event, agent)
+        functions = [f for f in self._hooks.functions if f.event == event.name and f.covers(names)]
+        function = functions[0] if len(functions) == 1 else None
+        label = f"a hook on {row.event}" if function is None else function.name
+        problem = ""
+        if failure.seconds:
+            call = self._late_call(agent, event, label, function)
+        else:
+            answer, has_crashed = answer_of_end(agent, event, failure)
+            call = _Call(label, None, failure.problem if has_crashed else "", answer)
+            problem = failure_text(row, label, failure.problem)
+        opinion = self._opinion(row, _Run(agent, event, call.answer, [call]), result)
+        return opinion._replace(problem=problem) if problem else opinion
+
+    def _opinion(self, row: EventRow, run: _Run, result: Result) -> Opinion:
+        """Count what came of an event, and return what the agent makes of it."""
+        _count(run.calls, result)
+        problem = ""
+        if run.is_late:
+            result.add_timeouts(1, self._limit)
+            result.limit = self._limit
+            problem = failure_text(row, run.calls[-1].label, OUT_OF_TIME)
+        if run.answer is NO_OPINION:
+            if not run.crash:
+                return NONE
+            return Opinion({}, tuple(run.labels), run.crash, problem, not run.has_failed)
+        agent, event, name = run.agent, run.event, self._hooks.name
+        must_refuse = self._hooks.unsupported == "refuse"
+        try:
+            fitted, _ = fit(agent, event, run.answer, name=name, refuse=must_refuse)
+        except UnsupportedError as error:
+            last = self._by_label.get(run.labels[-1])
+            text = describe_crash(last, f"is refused: {error}")
+            fitted, _ = fit(agent, event, self._answer_crash(agent, event, text))
+        decision = answer_record(fitted)
+        return Opinion(decision, tuple(run.labels), run.crash, problem, not run.has_failed)
+
+    def may_decide(self, row: EventRow) -> bool:
+        """Return whether a function may cover an event, before its payload is read."""
+        key = (row.event, row.tool)
+        if key not in self._covered:
+            self._covered[key] = False
+            for function in self._hooks.functions:
+                if function.event != row.event:
+                    continue
+                # The tool has its canonical name; a function may have the name of an agent.
+                has_other_names = any(name not in TOOLS for name in function.subjects)
+                if row.tool is None or has_other_names or function.covers([row.tool]):
+                    self._covered[key] = True
+                    break
+        return self._covered[key]
+
+    def has_changed(self) -> bool:
+        """Return whether the hook file may remember something."""
+        return self._memory.has_changed()
+
+    def reads(self) -> frozenset[str]:
+        """Return the files and variables that the hook file has read, as `Reads.names`."""
+        return self._reads.names()
 
     def _late_call(
         self, agent: AgentSpec, event: Event, label: str, function: HookFunction | None
@@ -174,27 +185,6 @@ class HookFile:
         """Return the call of a function that ran out of time, with the answer to that."""
         answer = self._answer_crash(agent, event, describe_crash(function, "ran out of time"))
         return _Call(label, None, OUT_OF_TIME, answer)
-
-    def _decision_of(self, run: _Run) -> dict[str, Any]:
-        """Return what the agent makes of an answer."""
-        if run.answer is NO_OPINION:
-            return {}
-        agent, event = run.agent, run.event
-        must_refuse = self._hooks.unsupported == "refuse"
-        try:
-            name = self._hooks.name
-            fitted, _ = fit(agent, event, run.answer, name=name, refuse=must_refuse)
-        except UnsupportedError as error:
-            last = self._by_label.get(run.labels[-1])
-            problem = describe_crash(last, f"is refused: {error}")
-            fitted, _ = fit(agent, event, self._answer_crash(agent, event, problem))
-        return answer_record(fitted)
-
-    def _agent(self, name: str) -> AgentSpec:
-        agent = self._agents.get(name)
-        if agent is None:
-            agent = self._agents[name] = get_agent(name)
-        return agent
 
     def _answer_crash(self, agent: AgentSpec, event: Event, problem: str) -> Answer:
         """Return what a hook file answers when a function fails."""
@@ -250,7 +240,12 @@ def _count(calls: Iterable[_Call], result: Result) -> None:
         tally.matched += 1
         if call.seconds is not None:
             tally.durations[bucket_of(call.seconds)] += 1
-        verdict = "none" if call.answer is NO_OPINION else _verdict_of(call.answer)
+        if call.answer is NO_OPINION:
+            verdict = "none"
+        elif call.answer.outcome is not Outcome.NONE:
+            verdict = str(call.answer.outcome)
+        else:
+            verdict = verdict_of(answer_record(call.answer))
         if call.crash == OUT_OF_TIME:
             tally.timed_out += 1
         elif call.crash:
@@ -273,7 +268,7 @@ def _call(function: HookFunction, event: Any) -> tuple[Answer, BaseException | N
 
 
 def describe_error(error: BaseException, file: str) -> str:
-    """Return an exception with its text and its line, without secrets.
+    """Return an exception with its text and its line, without secrets: `…: … (guard.py:7)`.
 
     The last line of the hook file that was run is named, or that of another file if none of it was.
     """
@@ -283,30 +278,47 @@ def describe_error(error: BaseException, file: str) -> str:
         text = ""
     name = type(error).__name__
     message = f"{name}: {text}" if text else name
-    return f"{crash_text(message)}{_line_of(error, file)}"
-
-
-def _line_of(error: BaseException, file: str) -> str:
-    """Return the last line of a hook file that was run, else of any file: ` (guard.py:7)`."""
     last, last_own = "", ""
     traceback = error.__traceback__
     while traceback is not None:
-        name = traceback.tb_frame.f_code.co_filename
-        last = f" ({Path(name).name}:{traceback.tb_lineno})"
-        if name == file:
+        path = traceback.tb_frame.f_code.co_filename
+        last = f" ({Path(path).name}:{traceback.tb_lineno})"
+        if path == file:
             last_own = last
         traceback = traceback.tb_next
-    return last_own or last
+    return f"{crash_text(message)}{last_own or last}"
 
 
-def _verdict_of(answer: Answer) -> str:
-    """Return the verdict of an answer that is an opinion (`verdict_of`)."""
-    if answer.outcome is not Outcome.NONE:
-        return str(answer.outcome)
-    return verdict_of(answer_record(answer))
+class _Alarm:
+    """Raises `OutOfTimeError` in the main thread, where the platform has timers.
 
+    `anyhook.authoring.process_exit.Deadline` sets a handler each time, which takes 5 µs; a process
+    decides ten thousand events a second. Here it stays, and a timer that is not stopped is replaced
+    by the next one, which takes 1 µs.
+    """
 
-def _may_cover(function: HookFunction, tool: str | None) -> bool:
-    """Return whether a function may cover a tool by its canonical name or by an agent's."""
-    has_other_names = any(name not in TOOLS for name in function.subjects)
-    return tool is None or has_other_names or function.covers([tool])
+    def __init__(self) -> None:
+        self.has_rung = False
+        self._is_on = False
+
+    def install(self) -> None:
+        """Set the handler of the signal, as a hook may have set another one, and no time."""
+        if sys.platform != "win32":
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, self._ring)
+
+    def start(self, seconds: float) -> None:
+        """Start the clock."""
+        self.has_rung = False
+        self._is_on = True
+        if sys.platform != "win32":
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    def stop(self) -> None:
+        """Stop the clock."""
+        self._is_on = False
+
+    def _ring(self, _number: int, _frame: object) -> None:
+        if self._is_on:
+            self.has_rung = True
+            raise OutOfTimeError

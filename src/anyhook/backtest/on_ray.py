@@ -111,7 +111,16 @@ class RayExecutor:
     ) -> None:
         self._subject = ShippedSubject.of(subject)
         self._timeout = timeout
-        self._ray = _connect(address)
+        try:
+            import ray
+        except ImportError as error:
+            raise MissingLibraryError("a backtest on a cluster", "Ray", "ray") from error
+        if not ray.is_initialized():
+            try:
+                ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
+            except (ConnectionError, ValueError) as error:
+                raise UsageError(f"no Ray cluster at {address}: {error}") from error
+        self._ray: Any = ray
 
     def run(self, parts: Iterable[tuple[int, Part]]) -> Iterator[Done]:
         """Evaluate numbered parts, and yield the results in any order.
@@ -133,7 +142,10 @@ class RayExecutor:
                 ready, _ = ray.wait(list(running), timeout=SETTLE)
                 for reference in ready:
                     running.remove(reference)
-                    yield _done(ray.get(reference))
+                    answer: Done | str = ray.get(reference)
+                    if isinstance(answer, str):
+                        raise UsageError(answer)
+                    yield answer
         finally:
             for reference in running:
                 ray.cancel(reference, force=True)
@@ -151,25 +163,6 @@ class RayExecutor:
             if isinstance(part, HistoryPart):
                 part = ShippedPart.of(part)
             running.add(task.remote(subject, self._timeout, number, part))
-
-
-def _connect(address: str | None) -> Any:
-    try:
-        import ray
-    except ImportError as error:
-        raise MissingLibraryError("a backtest on a cluster", "Ray", "ray") from error
-    if not ray.is_initialized():
-        try:
-            ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
-        except (ConnectionError, ValueError) as error:
-            raise UsageError(f"no Ray cluster at {address}: {error}") from error
-    return ray
-
-
-def _done(answer: Done | str) -> Done:
-    if isinstance(answer, str):
-        raise UsageError(answer)
-    return answer
 
 
 # -- on a node

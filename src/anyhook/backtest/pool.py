@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING
 
 from anyhook.backtest.results import Decided, Result
-from anyhook.backtest.runner import SAMPLE, DecidedSession, SessionRunner
+from anyhook.backtest.runner import SAMPLE, SessionRunner
 from anyhook.backtest.slices import (
     Evaluated,
     Slice,
@@ -116,32 +116,26 @@ class _PartEvaluation:
         """Decide the events that are held."""
         sessions = [list(rows.values()) for rows in self._sessions.values()]
         decided = self._runner.decide(sessions)
-        for (session, rows), result in zip(self._sessions.items(), decided, strict=True):
-            self._add_session(list(rows), result)
+        for (session, rows), outcome in zip(self._sessions.items(), decided, strict=True):
+            positions = list(rows)
+            self._counts.add(outcome.result)
+            self.reads |= outcome.reads
+            for number, decision in outcome.decided.items():
+                self.decided[positions[number]] = decision
+            for number, problem in outcome.problems.items():
+                self._problems[positions[number]] = problem
             if session in self._decided_sessions:
                 self._counts.split_sessions += 1
             self._decided_sessions.add(session)
         if self._is_sampled:
-            self._sample(sessions, decided)
+            numbers = [number for number, rows in enumerate(sessions) if len(rows) > 1]
+            chosen = [sessions[number] for number in numbers[:SAMPLED_SESSIONS]]
+            before = [decided[number] for number in numbers[:SAMPLED_SESSIONS]]
+            self._counts.sampled += sum(min(len(rows), SAMPLE) for rows in chosen)
+            self._counts.depends += self._runner.sample(chosen, before)
             self._is_sampled = False
         self._sessions.clear()
         self._held = 0
-
-    def _add_session(self, positions: list[int], session: DecidedSession) -> None:
-        self._counts.add(session.result)
-        self.reads |= session.reads
-        for number, decided in session.decided.items():
-            self.decided[positions[number]] = decided
-        for number, problem in session.problems.items():
-            self._problems[positions[number]] = problem
-
-    def _sample(self, sessions: list[list[EventRow]], decided: list[DecidedSession]) -> None:
-        """Decide the events of some sessions again."""
-        numbers = [number for number, rows in enumerate(sessions) if len(rows) > 1]
-        chosen = [sessions[number] for number in numbers[:SAMPLED_SESSIONS]]
-        before = [decided[number] for number in numbers[:SAMPLED_SESSIONS]]
-        self._counts.sampled += sum(min(len(rows), SAMPLE) for rows in chosen)
-        self._counts.depends += self._runner.sample(chosen, before)
 
     @property
     def result(self) -> Result:
@@ -200,7 +194,11 @@ class Pool:
             UsageError: If the hooks cannot be loaded, or a part cannot be read.
             sqlite3.DatabaseError: If a part of the history cannot be read.
         """
-        waiting = self._tasks_of(list(parts))
+        numbered = list(parts)
+        slices = [WHOLE]
+        if self._subject.is_project and numbered:  # a project has few parts
+            slices = slices_of(len(numbered), self._jobs)
+        waiting = deque(PoolTask(*part, chosen) for part in numbered for chosen in slices)
         while len(self._workers) < min(self._jobs, len(waiting)):
             self._workers.append(_Worker(self._subject, self._timeout))
         while waiting or any(worker.task for worker in self._workers):
@@ -211,13 +209,6 @@ class Pool:
                 whole = self._add_slice(task, evaluated)
                 if whole is not None:
                     yield Done(task.number, whole)
-
-    def _tasks_of(self, parts: list[tuple[int, Part]]) -> deque[PoolTask]:
-        """Return what is to be done: parts, or slices of the few parts of a project."""
-        slices = [WHOLE]
-        if self._subject.is_project and parts:
-            slices = slices_of(len(parts), self._jobs)
-        return deque(PoolTask(number, part, chosen) for number, part in parts for chosen in slices)
 
     def _add_slice(self, task: PoolTask, evaluated: Evaluated) -> Evaluated | None:
         """Return the results on a whole part, as soon as all of its slices are there."""

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from anyhook.backtest.sources import EventRow
     from anyhook.backtest.subjects import BacktestSubject
-    from anyhook.model.decisions import Decision, HandlerResult
-    from anyhook.model.definitions import HandlerSpec, HookDefinition
+    from anyhook.model.decisions import HandlerResult
+    from anyhook.model.definitions import HookDefinition
     from anyhook.settings.reader import LoadedFile
 
 
@@ -45,9 +45,20 @@ def load_engine(
         on_message=lambda _text: None,
         warm=warm,
     )
-    files = tuple(_without_recorder(file) for file in engine.hooks.files)
-    has_recorder = files != engine.hooks.files
-    engine.hooks = replace(engine.hooks, files=files)
+    files: list[LoadedFile] = []
+    for file in engine.hooks.files:
+        definitions: list[HookDefinition] = []
+        for definition in file.definitions:
+            handlers = tuple(
+                handler
+                for handler in definition.handlers
+                if not is_recorder_command(handler.command or "")
+            )
+            if handlers:
+                definitions.append(replace(definition, handlers=handlers))
+        files.append(replace(file, definitions=tuple(definitions)))
+    has_recorder = tuple(files) != engine.hooks.files
+    engine.hooks = replace(engine.hooks, files=tuple(files))
     return LoadedProject(engine, has_recorder)
 
 
@@ -81,19 +92,6 @@ class LoadedProject(NamedTuple):
     has_recorder: bool
 
 
-def _is_recorder(handler: HandlerSpec) -> bool:
-    return is_recorder_command(handler.command or "")
-
-
-def _without_recorder(file: LoadedFile) -> LoadedFile:
-    definitions: list[HookDefinition] = []
-    for definition in file.definitions:
-        handlers = tuple(hook for hook in definition.handlers if not _is_recorder(hook))
-        if handlers:
-            definitions.append(replace(definition, handlers=handlers))
-    return replace(file, definitions=tuple(definitions))
-
-
 class ProjectHooks:
     """The hooks of a project's settings, run on recorded events in a sandbox.
 
@@ -122,12 +120,34 @@ class ProjectHooks:
 
     def evaluate(self, row: EventRow, payload: Mapping[str, Any], result: Result) -> Opinion:
         """Decide a recorded event, and count what comes out."""
-        decided = self._decide(row, payload)
-        hooks = self._count(decided, result)
-        waits = [run.duration for run in decided.results if run.status is Status.TIMED_OUT]
+        source, target = get_agent(row.agent), self._engine.engine.agent
+        event, _ = decode_any_form(source, payload)
+        if source.name != target.name:
+            event = translate_event(event, source, target)
+        decision = self._engine.dispatch(event)
+        hooks: list[str] = []
+        first_crash = ""
+        waits: list[float] = []
+        for run in decision.results:
+            label = self._labels.get(id(run.handler), run.handler.label)
+            tally = result.tally(label)
+            tally.matched += 1
+            tally.durations[bucket_of(run.duration)] += 1
+            answer = answer_record(run.answer)
+            crash = crash_of(run)
+            first_crash = first_crash or crash
+            if run.status is Status.TIMED_OUT:
+                tally.timed_out += 1
+                waits.append(run.duration)
+            elif crash:
+                tally.crashed += 1
+                result.add_crash(Crash(label, crash))
+            tally.outcomes[verdict_of(answer, has_failed=bool(crash))] += 1
+            if answer or crash:
+                hooks.append(label)
         if waits:
             result.add_timeouts(1, max(waits))
-        return Opinion(answer_record(decided), tuple(hooks), _first_crash(decided))
+        return Opinion(answer_record(decision), tuple(hooks), first_crash)
 
     def fail(
         self, row: EventRow, _payload: Mapping[str, Any], failure: Failure, result: Result
@@ -157,38 +177,6 @@ class ProjectHooks:
     def reads(self) -> frozenset[str]:
         """Return nothing: what commands read is not seen."""
         return frozenset()
-
-    def _decide(self, row: EventRow, payload: Mapping[str, Any]) -> Decision:
-        source, target = get_agent(row.agent), self._engine.engine.agent
-        event, _ = decode_any_form(source, payload)
-        if source.name != target.name:
-            event = translate_event(event, source, target)
-        return self._engine.dispatch(event)
-
-    def _count(self, decision: Decision, result: Result) -> list[str]:
-        """Add the results of the hooks, and return the labels of those with an opinion."""
-        hooks: list[str] = []
-        for found in decision.results:
-            label = self._labels.get(id(found.handler), found.handler.label)
-            tally = result.tally(label)
-            tally.matched += 1
-            tally.durations[bucket_of(found.duration)] += 1
-            answer = answer_record(found.answer)
-            crash = crash_of(found)
-            if found.status is Status.TIMED_OUT:
-                tally.timed_out += 1
-            elif crash:
-                tally.crashed += 1
-                result.add_crash(Crash(label, crash))
-            tally.outcomes[verdict_of(answer, has_failed=bool(crash))] += 1
-            if answer or crash:
-                hooks.append(label)
-        return hooks
-
-
-def _first_crash(decision: Decision) -> str:
-    """Return the error of the first hook that failed; empty if none did."""
-    return next(filter(None, map(crash_of, decision.results)), "")
 
 
 def crash_of(result: HandlerResult) -> str:

@@ -57,8 +57,11 @@ class Reads:
 
         Files below the directory of the hook file are named relative to it.
         """
-        for path in self._module_files():
-            self._note(path)
+        for name in sys.modules.keys() - self._modules:
+            self._modules.add(name)
+            path = getattr(sys.modules.get(name), "__file__", None)
+            if isinstance(path, str):
+                self._note(os.path.abspath(path))
         files = [path.removeprefix(self._root) for path in self._files]
         return frozenset(files) | {VARIABLE + name for name in self._environ.names}
 
@@ -76,13 +79,6 @@ class Reads:
         if len(self._files) < MOST_FILES and not is_ignored:
             self._files.add(path)
 
-    def _module_files(self) -> Iterator[str]:
-        for name in sys.modules.keys() - self._modules:
-            self._modules.add(name)
-            path = getattr(sys.modules.get(name), "__file__", None)
-            if isinstance(path, str):
-                yield os.path.abspath(path)
-
 
 class _NotedEnviron(MutableMapping[str, str]):
     """The environment of this process, which notes the variables that are looked up.
@@ -98,15 +94,14 @@ class _NotedEnviron(MutableMapping[str, str]):
         self.is_on = False
 
     def _note(self, name: str) -> None:
-        if self.is_on and name not in self.names and not self._is_installed_code():
-            self.names.add(name)
-
-    def _is_installed_code(self) -> bool:
-        """Return whether a variable is looked up by Python or an installed package."""
-        frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - documented for this
+        if not self.is_on or name in self.names:
+            return
+        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - documented for this
         while frame is not None and frame.f_code.co_filename in LOOKUPS:
             frame = frame.f_back
-        return frame is not None and frame.f_code.co_filename.startswith(self._ignored)
+        # Python and installed packages look variables up, too.
+        if frame is None or not frame.f_code.co_filename.startswith(self._ignored):
+            self.names.add(name)
 
     def __getitem__(self, name: str) -> str:
         self._note(name)

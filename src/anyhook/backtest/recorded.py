@@ -66,22 +66,18 @@ def _versions_of_file(history: History, path: str) -> list[int]:
 
 
 def _decided(past: PastDecision) -> Decided:
+    """Return a decision; of several answers of one hook file, the strongest verdict counts."""
+    fields: dict[str, Any] = {}
+    ranks = {str(outcome): rank for outcome, rank in STRENGTH.items()}
+    for answer in sorted(past.answers, key=lambda answer: ranks.get(answer.get("outcome", ""), 0)):
+        fields |= answer
     return Decided(
         str(past.event_id),
         past.session,
         past.event,
         past.tool,
         shown_text(past.payload),
-        _strongest(past.answers),
+        fields,
         past.hooks,
         crash=crash_text(past.error) if past.error else "",
     )
-
-
-def _strongest(answers: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the fields of several answers of one hook file; the strongest verdict counts."""
-    fields: dict[str, Any] = {}
-    ranks = {str(outcome): rank for outcome, rank in STRENGTH.items()}
-    for answer in sorted(answers, key=lambda answer: ranks.get(answer.get("outcome", ""), 0)):
-        fields |= answer
-    return fields

@@ -147,14 +147,6 @@ class Result:
     unseen: int = 0
     """Number of calls that the agent refused before hooks got them; they are left out."""
 
-    @classmethod
-    def of(cls, decided: Iterable[Decided]) -> Result:
-        """Return a result that has only decisions."""
-        result = cls()
-        for found in decided:
-            result.add_decided(found)
-        return result
-
     @property
     def total(self) -> int:
         """Number of events."""

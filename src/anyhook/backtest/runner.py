@@ -20,7 +20,7 @@ from anyhook.backtest.session import (
     SessionEvents,
     SessionResult,
     decide_sessions,
-    describe_hooks,
+    find_events,
 )
 from anyhook.backtest.subjects import Opinion
 from anyhook.errors import RunEndedError, SandboxError, UsageError
@@ -28,7 +28,7 @@ from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.directories import find_root
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from anyhook.backtest.results import Decided
     from anyhook.backtest.sources import EventRow
@@ -83,10 +83,9 @@ class SessionRunner:
             UsageError: If they cannot be loaded.
         """
         try:
-            hooks = self._sandbox.run(describe_hooks, self._subject, self._limit)
+            self.events = self._sandbox.run(find_events, self._subject, self._limit)
         except RunEndedError as error:
             raise self._loading_error(error) from None
-        self.events = hooks.events
 
     def close(self) -> None:
         """End the sandbox."""
@@ -103,46 +102,47 @@ class SessionRunner:
             self._decides_first = False
             self._sandbox.preload(results[0].modules)
         dependencies = self._find_dependencies(sessions, results)
-        return [
-            self._decided_session(rows, result, found)
-            for rows, result, found in zip(sessions, results, dependencies, strict=True)
-        ]
-
-    def _decided_session(
-        self, rows: Sequence[EventRow], session: SessionResult, found: _Dependencies
-    ) -> DecidedSession:
-        decided: dict[int, Decided] = {}
-        problems: dict[int, str] = {}
-        for number, opinion in session.opinions.items():
-            row = rows[number]
-            if opinion.problem:
-                problems[number] = opinion.problem
-            if opinion.counts:
-                decided[number] = decided_of(
-                    row,
-                    row.read_payload(),
-                    self._sandbox.outside(opinion.decision),
-                    opinion.hooks,
-                    reconstructed=tuple(found.get(number, ())),
-                    crash=self._sandbox.outside(opinion.crash),
-                )
-        return DecidedSession(session.counts, decided, problems, session.reads, session.opinions)
+        decided_sessions: list[DecidedSession] = []
+        for rows, session, members in zip(sessions, results, dependencies, strict=True):
+            decided: dict[int, Decided] = {}
+            problems: dict[int, str] = {}
+            for number, opinion in session.opinions.items():
+                row = rows[number]
+                if opinion.problem:
+                    problems[number] = opinion.problem
+                if opinion.counts:
+                    decided[number] = decided_of(
+                        row,
+                        row.read_payload(),
+                        self._sandbox.outside(opinion.decision),
+                        opinion.hooks,
+                        reconstructed=tuple(members.get(number, ())),
+                        crash=self._sandbox.outside(opinion.crash),
+                    )
+            decided_sessions.append(
+                DecidedSession(session.counts, decided, problems, session.reads, session.opinions)
+            )
+        return decided_sessions
 
     def sample(
-        self, sessions: Sequence[Sequence[EventRow]], before: Sequence[DecidedSession]
+        self, sessions: Sequence[Sequence[EventRow]], outcomes: Sequence[DecidedSession]
     ) -> Counter[str]:
         """Return on what decisions depend: decide some events again in other circumstances."""
         sampled: list[Sequence[EventRow]] = []
         expected: list[dict[int, object]] = []
-        for rows, decided in zip(sessions, before, strict=True):
+        for rows, decided in zip(sessions, outcomes, strict=True):
             if decided.result.seconds() <= MAX_SAMPLE_SECONDS:
                 sampled.append(rows[:SAMPLE])
-                expected.append(_outcomes(decided.opinions, SAMPLE))
+                expected.append(_outcomes(decided.opinions))
 
         def differing(circumstances: SessionCircumstances, clock_shift: float = 0.0) -> int:
             results = self._run([(rows, circumstances) for rows in sampled], clock_shift)
-            pairs = zip(expected, results, strict=True)
-            return sum(_differing(outcomes, result, SAMPLE) for outcomes, result in pairs)
+            count = 0
+            for before, result in zip(expected, results, strict=True):
+                after = _outcomes(result.opinions)
+                numbers = {*before, *after}
+                count += sum(before.get(number) != after.get(number) for number in numbers)
+            return count
 
         by_chance = differing(AS_RECORDED)
         if by_chance:  # whatever else they depend on does not show
@@ -298,22 +298,20 @@ class SessionRunner:
         return SessionEvents(rows, dict(failures), circumstances, self._sandbox.paths)
 
     def _run_batch(self, batch: Batch, take: Callable[[tuple[int, SessionResult]], object]) -> None:
+        root = Path(self._path).parent
+
         def receive(message: tuple[int, SessionResult]) -> None:
             number, result = message
             if number not in range(len(batch.sessions)) or not isinstance(result, SessionResult):
                 raise SandboxError("a hook has written what is not a result of a session")
-            result.reads = self._real_reads(result.reads)
+            # Without the files that hooks have made in the sandbox.
+            paths = [self._sandbox.outside(name) for name in result.reads]
+            result.reads = frozenset(
+                [path for path in paths if path.startswith(VARIABLE) or (root / path).exists()]
+            )
             take((number, result))
 
         self._sandbox.run(decide_sessions, self._subject, self._limit, batch, on_message=receive)
-
-    def _real_reads(self, reads: Iterable[str]) -> frozenset[str]:
-        """Return what hooks have read without the files that they made in the sandbox."""
-        root = Path(self._path).parent
-        paths = [self._sandbox.outside(name) for name in reads]
-        return frozenset(
-            [path for path in paths if path.startswith(VARIABLE) or (root / path).exists()]
-        )
 
     def _loading_error(self, error: RunEndedError) -> UsageError:
         title = self._subject.title
@@ -353,16 +351,9 @@ def _add(found: _Dependencies, name: str, numbers: set[int], rows: Sequence[Even
             found.setdefault(number, []).append(name)
 
 
-def _differing(expected: Mapping[int, object], session: SessionResult, count: int) -> int:
-    """Return how many of the first events are decided differently."""
-    outcomes = _outcomes(session.opinions, count)
-    numbers = {*expected, *outcomes}
-    return sum(expected.get(number) != outcomes.get(number) for number in numbers)
-
-
-def _outcomes(opinions: Mapping[int, Opinion], count: int) -> dict[int, object]:
+def _outcomes(opinions: Mapping[int, Opinion]) -> dict[int, object]:
     """Return what hooks made of the first events, in a form that can be compared."""
-    return {n: (o.decision, o.hooks, bool(o.crash)) for n, o in opinions.items() if n < count}
+    return {n: (o.decision, o.hooks, bool(o.crash)) for n, o in opinions.items() if n < SAMPLE}
 
 
 def _reconstructed(row: EventRow) -> list[str]:

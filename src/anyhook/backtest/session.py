@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import select
 import signal
 import sys
 from contextlib import suppress
@@ -17,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.backtest.results import Result
 from anyhook.backtest.sources import UnreadableEventError
-from anyhook.backtest.streams import Streams
 from anyhook.backtest.subjects import Opinion
 from anyhook.sandbox.world import move_paths
 
@@ -72,19 +72,13 @@ class SessionResult:
     modules: tuple[str, ...] = ()
 
 
-class SessionHooks(NamedTuple):
-    """What is known of the hooks of a subject before they decide anything."""
-
-    events: frozenset[str]
-
-
-def describe_hooks(run: SandboxRun, subject: BacktestSubject, limit: float) -> SessionHooks:
-    """Load hooks, and return what is known of them.
+def find_events(run: SandboxRun, subject: BacktestSubject, limit: float) -> frozenset[str]:
+    """Load hooks, and return the canonical names of the events that they decide.
 
     Raises:
         UsageError: If they cannot be loaded.
     """
-    return SessionHooks(_load(run, subject, limit).events)
+    return _load(run, subject, limit).events
 
 
 def _load(run: SandboxRun, subject: BacktestSubject, limit: float) -> Evaluator:
@@ -190,7 +184,7 @@ def _decide(run: SandboxRun, evaluator: Evaluator, events: SessionEvents) -> Ses
         middle = len(rows) // 2
         numbers = [*reversed(numbers[:middle]), *reversed(numbers[middle:])]
     directory: object = ""
-    streams = Streams()
+    streams = _Streams()
     for number in numbers:
         row = rows[number]
         if not evaluator.may_decide(row):
@@ -202,7 +196,10 @@ def _decide(run: SandboxRun, evaluator: Evaluator, events: SessionEvents) -> Ses
             opinions[number] = Opinion({}, problem=problem)
             continue
         if payload.get("cwd") != directory:
-            directory = _enter_directory(payload.get("cwd"))
+            directory = payload.get("cwd")
+            if isinstance(directory, str):
+                with suppress(OSError, ValueError):  # it does not exist any more
+                    os.chdir(directory)
         streams.reopen()
         failure = events.failures.get(number)
         if failure is None:
@@ -216,11 +213,45 @@ def _decide(run: SandboxRun, evaluator: Evaluator, events: SessionEvents) -> Ses
     return SessionResult(result, opinions, evaluator.reads())
 
 
-def _enter_directory(cwd: object) -> object:
-    """Change to the directory of an event, if it still exists."""
-    if isinstance(cwd, str):
+# -- the standard streams
+
+STREAMS = ("stdin", "stdout", "stderr")
+"""Names of the streams in the order of their descriptors."""
+
+
+class _Streams:
+    """The three streams, which a hook may close.
+
+    The next hook starts with all of them. A closed descriptor would also be that of the next file
+    or connection of this process.
+    """
+
+    def __init__(self) -> None:
+        self._poll = None
+        if sys.platform != "win32":  # one call in place of three
+            self._poll = select.poll()
+            for descriptor in range(len(STREAMS)):
+                self._poll.register(descriptor, 0)
+
+    def reopen(self) -> None:
+        """Open those that are closed."""
+        if self._poll is None or self._poll.poll(0):
+            _reopen_descriptors()
+        for descriptor, name in enumerate(STREAMS):
+            stream = getattr(sys, name)
+            if stream is None or stream.closed:
+                mode = "r" if name == "stdin" else "w"
+                setattr(sys, name, os.fdopen(descriptor, mode, closefd=False))
+
+
+def _reopen_descriptors() -> None:
+    for descriptor in range(len(STREAMS)):
         try:
-            os.chdir(cwd)
-        except (OSError, ValueError):
-            return cwd
-    return cwd
+            os.fstat(descriptor)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null == descriptor:  # the lowest one that is closed
+                os.set_inheritable(null, True)  # programs that the hook starts have it, too
+            else:
+                os.dup2(null, descriptor)
+                os.close(null)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from anyhook.backtest.example_secrets import insert_examples
 from anyhook.backtest.results import MOST_PROBLEMS
 from anyhook.errors import AnyhookError, UsageError
-from anyhook.history.replay import SessionRange, StoredSession, all_sessions, has_events
+from anyhook.history.replay import SessionRange, all_sessions, has_events
 from anyhook.history.rows import dump
 from anyhook.history.store import FILE, History
 from anyhook.history.text import has_words
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from anyhook.history.filters import Filter
+    from anyhook.history.sessions import SessionSummary
 
 PART = 4096
 """Events in one part of the history, unless a session has more: sessions are not divided."""
@@ -148,7 +149,7 @@ def read_errors(part: Part) -> Iterator[None]:
         raise UsageError(f"{part.title} cannot be read: {problem}") from error
 
 
-def may_take(wanted: Filter, session: StoredSession) -> bool:
+def may_take(wanted: Filter, session: SessionSummary) -> bool:
     """Return whether a filter may describe events of a session of the history."""
     is_chosen = wanted.agent in ("", session.agent) and wanted.session in ("", session.session)
     is_before_end = not (wanted.until and session.started >= wanted.until)
@@ -194,19 +195,16 @@ class HistoryPart:
 
     def read(self, wanted: frozenset[str] | None) -> EventRows:
         """Return the events."""
+        events = SessionRange(self.first, self.end, self.selection)
         with History.open(self.directory) as history, history.snapshot():
             rows = EventRows(Counter(), set(), ())
-            rows.unseen = self._range.count_unseen(history)
-            for event, session, number in self._range.count(history):
+            rows.unseen = events.count_unseen(history)
+            for event, session, number in events.count(history):
                 rows.events[event] += number
                 rows.sessions.add(session)
             if wanted is None or wanted & rows.events.keys():
-                rows.rows = [EventRow(*row) for row in self._range.read(history, wanted)]
+                rows.rows = [EventRow(*row) for row in events.read(history, wanted)]
             return rows
-
-    @property
-    def _range(self) -> SessionRange:
-        return SessionRange(self.first, self.end, self.selection)
 
 
 def parts_of_history(directory: str, selection: Filter) -> Iterator[HistoryPart]:
@@ -222,9 +220,9 @@ def parts_of_history(directory: str, selection: Filter) -> Iterator[HistoryPart]
             yield HistoryPart(directory, part[0].id, part[-1].id + 1, selection)
 
 
-def _split_sessions(sessions: Iterable[StoredSession]) -> Iterator[list[StoredSession]]:
+def _split_sessions(sessions: Iterable[SessionSummary]) -> Iterator[list[SessionSummary]]:
     """Yield the sessions of each part."""
-    part: list[StoredSession] = []
+    part: list[SessionSummary] = []
     events = 0
     for session in sessions:
         is_full = part and events + session.events > PART

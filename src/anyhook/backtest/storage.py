@@ -73,7 +73,7 @@ class StoredFile:
             if self.store:
                 stream = _open_store(self.store)[0].open_input_file(self.path)
                 return cast("BinaryIO", stream)
-            return Path(self.path).open("rb", buffering=0)
+            return Path(self.path).open("rb")
         except OSError as error:
             raise unreadable(self.name, error) from error
 
@@ -166,7 +166,7 @@ def read_range(file: StoredFile, first: int, end: int) -> tuple[int, bytes]:
         # The byte before shows whether the range begins with a line.
         before = 1 if first else 0
         stream.seek(first - before)
-        data = _read_exactly(stream, end - first + before)
+        data = stream.read(end - first + before)
         if first:
             newline = data.find(b"\n")
             if newline < 0:
@@ -182,15 +182,6 @@ def read_range(file: StoredFile, first: int, end: int) -> tuple[int, bytes]:
                 break
             parts.append(more[: more.find(b"\n") + 1] or more)
         return first, b"".join(parts)
-
-
-def _read_exactly(stream: Any, size: int) -> bytes:
-    """Read as many bytes as there are; an unbuffered file may return fewer at once."""
-    parts: list[bytes] = []
-    while size and (data := stream.read(size)):
-        parts.append(data)
-        size -= len(data)
-    return b"".join(parts)
 
 
 def count_lines(file: StoredFile, end: int) -> int:

@@ -74,7 +74,7 @@ def _collect(facts: ScriptFacts, block: list[Statement]) -> None:
     denies_here = any(isinstance(item, Exit) and item.code == 2 for item in block)
     for statement in block:
         if isinstance(statement, Exit) and statement.code is not None:
-            facts.add_exit(statement.code, statement.line)
+            facts.exit_codes.setdefault(statement.code, statement.line)
         elif isinstance(statement, ScriptOutput):
             # With exit code 2, standard error holds the reason, and the call is denied.
             if not (statement.is_stderr and denies_here):

@@ -28,7 +28,6 @@ class CheckedHook:
         spec: The event of the hook in that form.
         agent_variables: The variables of the agent that hold paths.
         variables: The environment of the hook's command line, `agent_variables` included.
-        matcher: The matcher of its definition.
         first: The first hook with the same event, matcher and command; often this one.
     """
 

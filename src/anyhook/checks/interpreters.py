@@ -85,15 +85,15 @@ def language_of_interpreter(name: str) -> str | None:
 def check_scripts(interpreter: str, scripts: Sequence[ScriptText]) -> list[SyntaxReport]:
     """Return what an interpreter reports about each script, in their order.
 
-    It is an absolute path, whose name has a language (`language_of_interpreter`).
+    The interpreter is an absolute path, whose name has a language (`language_of_interpreter`).
     """
     match language_of_interpreter(os.path.basename(interpreter)):
         case "python":
-            program = _program_text("check_python.py")
+            program = (_PROGRAMS / "check_python.py").read_text(encoding="utf-8")
             options = ["-I", "-S", "-B", "-W", "ignore", "-c", program]
             return _check_together([interpreter, *options], scripts)
         case "javascript":
-            program = _program_text("check_node.js")
+            program = (_PROGRAMS / "check_node.js").read_text(encoding="utf-8")
             options = ["--experimental-vm-modules", "-e", program]
             return _check_together([interpreter, *options], scripts)
         case language:
@@ -167,8 +167,3 @@ def _run(argv: list[str], text: str) -> ProcessResult:
         environment["HOME"] = os.environ["HOME"]  # Python finds the modules of the user there
     stdin = text.encode("utf-8", "surrogateescape")
     return run_in_thread(argv, cwd="/", env=environment, stdin=stdin, timeout=SECONDS)
-
-
-@lru_cache(maxsize=2)
-def _program_text(name: str) -> str:
-    return (_PROGRAMS / name).read_text(encoding="utf-8")

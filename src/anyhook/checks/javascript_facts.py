@@ -51,7 +51,7 @@ def javascript_facts(text: str) -> ScriptFacts:
             # What was printed in this block is followed by nothing.
             texts[-1] = None
             if event["code"]:
-                facts.add_exit(int(event["code"]), line)
+                facts.exit_codes.setdefault(int(event["code"]), line)
     return facts
 
 

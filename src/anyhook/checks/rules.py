@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from anyhook.checks import (
     command_texts,
-    companions,
     hook_files,
     scripts,
     settings,
@@ -102,7 +101,7 @@ CHECK_RULES = (
     trust.not_trusted,
     trust.not_trusted_by_the_agent,
     trust.changed_guards,
-    companions.companion_files,
+    settings.companion_files,
     check_hook_files,
     settings.no_hooks,
 )

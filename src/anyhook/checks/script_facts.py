@@ -73,10 +73,6 @@ class ScriptFacts:
         """Whether it surely denies something: by exit code 2 or by the word of a reply."""
         return 2 in self.exit_codes or _QUOTED_DENIAL.search(self.text) is not None
 
-    def add_exit(self, code: int, line: int) -> None:
-        """Record an exit code."""
-        self.exit_codes.setdefault(code, line)
-
     def add_output(self, output: ScriptOutput) -> None:
         """Record something that is printed."""
         if output.is_stderr and output.has_decision:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from anyhook.checks.interpreters import check_shell
 from anyhook.engine.dead_matchers import check_matcher
 from anyhook.engine.startable import check_start, variables_of_others
-from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.suggest import closest
+from anyhook.settings.companions import State, find_companion
 from anyhook.shell.path_variables import unquoted_variables
 
 if TYPE_CHECKING:
@@ -108,6 +109,27 @@ def duplicates(hook: CheckedHook) -> Iterator[Diagnostic]:
     if hook.first is not handler:
         text = f"{handler.label!r} is the same as at {hook.first.place}; it runs once"
         yield diagnose("duplicate-hook", text, handler.place, handler=handler.label)
+
+
+def companion_files(engine: Engine) -> Iterator[Diagnostic]:
+    """Report settings files with hooks whose companion is missing, outdated or edited."""
+    agent = engine.agent
+    for file in engine.hooks.files:
+        for companion in agent.companions if file.definitions else ():
+            scope = "user" if file.source.layer is Layer.USER else "project"
+            command = f"anyhook add HOOK.py --agent {agent.name} --scope {scope}"
+            installed = find_companion(companion, file.source.path)
+            name, place = installed.path.name, Place(str(installed.path))
+            match installed.state:
+                case State.MISSING:
+                    text = f"{agent.title} runs no hook without the file {name}, which is missing"
+                    yield diagnose("companion-missing", f"{text}; write it with: {command}", place)
+                case State.OUTDATED:
+                    text = f"another release of anyhook has written {name}"
+                    yield diagnose("companion-outdated", f"{text}; renew it with: {command}", place)
+                case State.CHANGED:
+                    text = f"{name} was edited, so hooks may not run as configured"
+                    yield diagnose("companion-changed", f"{text}; renew it with: {command}", place)
 
 
 # -- command lines

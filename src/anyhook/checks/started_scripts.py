@@ -101,10 +101,27 @@ def _simple_commands(hook: CheckedHook) -> list[list[Word]]:
     if handler.argv is not None:
         return [[Word(text, is_vague=False) for text in handler.argv]]
     try:
-        commands = parse_command_line(name_repository(handler.command or "")).commands
-        return [unwrap(command.words) for command in commands]
+        return _commands_of_line(name_repository(handler.command or ""))
     except UnreadableError:
         return []
+
+
+def _commands_of_line(line: str) -> list[list[Word]]:
+    """Return the simple commands of a line; instead of `anyhook shim` what it starts."""
+    commands: list[list[Word]] = []
+    for command in parse_command_line(line).commands:
+        words = unwrap(command.words)
+        texts = [word.text for word in words]
+        is_shim = [base_name(text) for text in texts[:2]] == ["anyhook", "shim"]
+        if not is_shim or "--" not in texts:
+            commands.append(words)
+            continue
+        words = words[texts.index("--") + 1 :]
+        if len(words) == 1:
+            commands += _commands_of_line(words[0].text)
+        else:
+            commands.append(words)
+    return commands
 
 
 def _start_of(words: Sequence[str]) -> _Start | None:

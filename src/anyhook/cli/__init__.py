@@ -38,18 +38,30 @@ INTERRUPTING_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command.
-
-    Args:
-        argv: Arguments without the program's name; by default those of the process.
+    """Run the command, by default with the arguments of the process.
 
     Returns:
         The exit code: 0 success, 1 a check found problems, 2 an event was denied and 3 the rule
         sets differ about it (`fire --exit-code`), 4 an event was not decided, because a hook that
         listens to it was not run, 64 usage, 70 a bug of anyhook, 130 interrupted.
     """
-    _prepare_streams()
-    _limit_terminal_size()
+    # Streams that the caller closed are opened; what a stream cannot encode is escaped.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    # Variables with a terminal size that is not a positive number are removed.
+    for name in SIZE_VARIABLES:
+        value = os.environ.get(name)
+        if value is None:
+            continue
+        is_positive = value.isascii() and value.isdecimal() and value.strip("0") != ""
+        if not is_positive:
+            del os.environ[name]
+        elif len(value) > len(str(MAX_TERMINAL_SIZE)) or int(value) > MAX_TERMINAL_SIZE:
+            os.environ[name] = str(MAX_TERMINAL_SIZE)
     arguments = list(sys.argv[1:] if argv is None else argv)
     exit_code = answer(arguments)
     if exit_code is not None:
@@ -106,29 +118,6 @@ def _run(arguments: Sequence[str]) -> int:
     if exit_code == INTERRUPTED:
         print_error("interrupted")
     return exit_code if isinstance(exit_code, int) else OK
-
-
-def _prepare_streams() -> None:
-    """Reopen streams that the caller closed, and escape characters that a stream cannot encode."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
-        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _limit_terminal_size() -> None:
-    """Remove variables with a terminal size that is not a positive number; limit the others."""
-    for name in SIZE_VARIABLES:
-        value = os.environ.get(name)
-        if value is None:
-            continue
-        is_positive = value.isascii() and value.isdecimal() and value.strip("0") != ""
-        if not is_positive:
-            del os.environ[name]
-        elif len(value) > len(str(MAX_TERMINAL_SIZE)) or int(value) > MAX_TERMINAL_SIZE:
-            os.environ[name] = str(MAX_TERMINAL_SIZE)
 
 
 @contextmanager

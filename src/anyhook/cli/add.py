@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents import get_agent
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
 from anyhook.cli.evidence import evidence_may_be_lost
@@ -36,7 +36,7 @@ from anyhook.manage.additions import (
 )
 from anyhook.manage.guard_files import all_guards, find_guard
 from anyhook.manage.launchers import choose_launcher, launcher_problem
-from anyhook.manage.scope import agents_here, existing_project
+from anyhook.manage.scope import existing_project, require_agents
 from anyhook.manage.tried import keep_examples, try_hook_file
 from anyhook.sandbox.sandbox import Sandbox, sandbox_limits
 from anyhook.settings.changes import SCOPES, Change
@@ -45,7 +45,6 @@ from anyhook.settings.companions import program_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from anyhook.agents.spec import AgentSpec
     from anyhook.manage.health import HookHealth
 
 Names = Annotated[
@@ -77,8 +76,6 @@ Update = Annotated[
     bool,
     typer.Option("--update", help="Update guards to this release; your changes are merged."),
 ]
-
-NO_AGENT = "no agent is found in this project or your home"
 
 
 @one_at_a_time
@@ -167,19 +164,6 @@ def make_place(project: Path, scope: str, python: str | None, *, cold: bool) -> 
     return SettingsPlace(project, scope, launcher, program_words(scope, python))
 
 
-def require_agents(project: Path, names: list[str] | None) -> list[AgentSpec]:
-    """Return the named agents, or those that are here.
-
-    Raises:
-        UsageError: If there is none.
-    """
-    specs = agents_here(project, names)
-    if not specs:
-        choices = " or ".join(f"--agent {name}" for name in CODING_AGENTS)
-        raise UsageError(f"{NO_AGENT}; name one: {choices}")
-    return specs
-
-
 def write_additions(
     additions: Sequence[Addition],
     options: WriteOptions,
@@ -189,14 +173,10 @@ def write_additions(
 ) -> None:
     """Write additions with one question, try the guards, and show what is guarded now.
 
-    Args:
-        additions: What is added.
-        options: The options of the command.
-        extra: Further members of the output for programs.
-        show: Shows the changes in place of their differences.
+    The output for programs gets the members `extra`; `show` replaces the differences.
     """
-    changes = [change for addition in additions for change in addition.changes]
-    written = apply_changes(changes, options, show=show)
+    all_changes = [change for addition in additions for change in addition.changes]
+    written = apply_changes(all_changes, options, show=show)
     health: list[HookHealth] = []
     for addition in additions:
         if written:
@@ -207,12 +187,28 @@ def write_additions(
             health += health_of_files(addition.place.project, addition.agents, paths)
     unsupported = _unsupported(additions)
     if options.as_json:
-        result = additions_json(changes, unsupported, health, written=written)
-        print_json({**result, **(extra or {})})
+        rows = []
+        for hook in health:
+            row = {"hook": hook.row.label, "agent": hook.row.agent.name, "event": hook.row.event}
+            rows.append(row | (health_members(hook) or {}))
+        print_json(
+            {
+                "written": written,
+                "files": changes_json(all_changes),
+                "degraded": unsupported,
+                "health": rows,
+                **(extra or {}),
+            }
+        )
         return
     print_unsupported(console(), unsupported)
     for addition in additions:
-        _warn(addition)
+        # What the hooks need and this machine lacks.
+        place = addition.place
+        has_companions = any(changes.companions for changes in addition.settings)
+        warning = launcher_problem(place.program if has_companions else place.launcher)
+        if warning and addition.settings:
+            print_note(console(stderr=True), "warning:", warning)
     print_added(console(), health)
 
 
@@ -241,35 +237,6 @@ def _unsupported(additions: Sequence[Addition]) -> dict[str, list[str]]:
             for agent in texts:
                 texts_by_agent.setdefault(agent, []).extend(texts[agent])
     return texts_by_agent
-
-
-def _warn(addition: Addition) -> None:
-    """Print what the hooks need and this machine lacks."""
-    place = addition.place
-    has_companions = any(changes.companions for changes in addition.settings)
-    warning = launcher_problem(place.program if has_companions else place.launcher)
-    if warning and addition.settings:
-        print_note(console(stderr=True), "warning:", warning)
-
-
-def additions_json(
-    changes: Sequence[Change],
-    unsupported: dict[str, list[str]],
-    health: Sequence[HookHealth],
-    *,
-    written: bool,
-) -> dict[str, Any]:
-    """Return what a command has written, for programs."""
-    return {
-        "written": written,
-        "files": changes_json(changes),
-        "degraded": unsupported,
-        "health": [
-            {"hook": hook.row.label, "agent": hook.row.agent.name, "event": hook.row.event}
-            | (health_members(hook) or {})
-            for hook in health
-        ],
-    }
 
 
 def changes_json(changes: Sequence[Change]) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from anyhook.model.text import printable, shorten
 from anyhook.trust.approvals import VALID_SECONDS, Approvals
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.table import Table
 
     from anyhook.trust.approvals import Approval, DeniedCall
 
@@ -69,12 +69,17 @@ def allow(
         print_json({"allowed": not revoke, **_approval_json(approval)})
         return OK
     out = console()
-    _print_call(out, approval.call)
+    call = approval.call
+    agent = (f"{get_agent(call.agent).title}  ", QUIET)
+    text = Text.assemble(agent, (printable(call.tool), "bold"), f"  {printable(call.arguments)}")
+    out.print(text, soft_wrap=True)
+    hook = show_path(call.hook)
+    out.print(Text(f"in {show_path(call.cwd)}, denied by {hook}", style=QUIET))
     if revoke:
-        out.print(f"{_hook_name(approval.call)} denies it again", markup=False)
+        out.print(f"{hook} denies it again", markup=False)
         return OK
     out.print(
-        f"{_hook_name(approval.call)} lets exactly this call run, once, within {MINUTES} minutes. "
+        f"{hook} lets exactly this call run, once, within {MINUTES} minutes. "
         "Now tell the agent to try again.",
         markup=False,
         soft_wrap=True,
@@ -88,7 +93,7 @@ def _list_calls(*, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                "denied": list(map(_call_json, waiting)),
+                "denied": [members(call, *CALL) for call in waiting],
                 "allowed": list(map(_approval_json, granted)),
                 "used": list(map(_approval_json, used)),
             }
@@ -110,31 +115,12 @@ def _list_calls(*, as_json: bool) -> None:
         out.print(f"{count_of(len(waiting), 'denied call')}; to allow one once: anyhook allow ID")
 
 
-def _add_row(table: Any, call: DeniedCall, when: float, state: Text) -> None:
+def _add_row(table: Table, call: DeniedCall, when: float, state: Text) -> None:
     clock = time.strftime("%m-%d %H:%M", time.localtime(when))
     text = Text(f"{printable(call.tool)} {shorten(call.arguments)}")
-    table.add_row(call.id, clock, Text(_hook_name(call)), text, state)
-
-
-def _print_call(out: Console, call: DeniedCall) -> None:
-    out.print(
-        Text.assemble(
-            (f"{get_agent(call.agent).title}  ", QUIET),
-            (printable(call.tool), "bold"),
-            f"  {printable(call.arguments)}",
-        ),
-        soft_wrap=True,
-    )
-    out.print(Text(f"in {show_path(call.cwd)}, denied by {_hook_name(call)}", style=QUIET))
-
-
-def _hook_name(call: DeniedCall) -> str:
-    return show_path(call.hook)
-
-
-def _call_json(call: DeniedCall) -> dict[str, Any]:
-    return members(call, *CALL)
+    table.add_row(call.id, clock, Text(show_path(call.hook)), text, state)
 
 
 def _approval_json(approval: Approval) -> dict[str, Any]:
-    return {"call": _call_json(approval.call), **members(approval, "granted", "terminal", "used")}
+    call = members(approval.call, *CALL)
+    return {"call": call, **members(approval, "granted", "terminal", "used")}

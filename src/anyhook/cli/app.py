@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Annotated, Any
@@ -126,14 +126,19 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
 
     It holds only the command that the arguments name, because importing every command takes longer
     than most commands run. The help of a group needs all commands of the group.
-
-    Args:
-        arguments: The command line without the program's name.
     """
     app = _new_group(name="anyhook", no_args_is_help=True)
     app.callback()(root)
     groups = {"": app}
-    for name, location in _selected(arguments):
+    words = words_of(arguments)
+    rest = arguments[len(words.split()) :]
+    is_alone = words in COMMANDS and (not rest or rest[0].startswith("-"))
+    has_children = not is_alone or not {"-h", "--help"}.isdisjoint(rest)
+    for name, location in COMMANDS.items():
+        is_named = f"{words} ".startswith(f"{name} ")
+        is_below = not words or name.startswith(f"{words} ")
+        if not is_named and not (is_below and has_children):
+            continue
         parent, last = _parent_of(name, groups)
         command = import_command(location)
         if any(other.startswith(f"{name} ") for other in COMMANDS):
@@ -152,18 +157,6 @@ def _parent_of(name: str, groups: dict[str, typer.Typer]) -> tuple[typer.Typer, 
         groups[words] = _new_group(no_args_is_help=True, help=GROUPS[words])
         parent.add_typer(groups[words], name=word)
     return groups[words], last
-
-
-def _selected(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the commands that a command line may mean."""
-    words = words_of(arguments)
-    rest = arguments[len(words.split()) :]
-    is_alone = words in COMMANDS and (not rest or rest[0].startswith("-"))
-    has_children = not is_alone or not {"-h", "--help"}.isdisjoint(rest)
-    for name, location in COMMANDS.items():
-        is_below = not words or name.startswith(f"{words} ")
-        if f"{words} ".startswith(f"{name} ") or (is_below and has_children):
-            yield name, location
 
 
 def _new_group(**options: Any) -> typer.Typer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ import typer
 from anyhook.backtest.evaluation import RECORDED, Evaluation, evaluate
 from anyhook.backtest.project import find_engine
 from anyhook.backtest.report import report_json
-from anyhook.backtest.run import TIMEOUT, BacktestProgress, BacktestRun, Executor, run_backtest
+from anyhook.backtest.run import TIMEOUT, BacktestProgress, BacktestRun, run_backtest
 from anyhook.backtest.sources import Part, parts_of_history
 from anyhook.backtest.subjects import BacktestSubject
 from anyhook.cli import OK, PROBLEMS
@@ -26,11 +25,12 @@ from anyhook.cli.event_filters import (
     print_no_events,
     print_notes,
 )
+from anyhook.cli.history import EventName, SessionArgument, SessionName, Tool
 from anyhook.cli.html import HtmlFile, write_html
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since, TrustOnce, Yes
 from anyhook.cli.output import console, print_json
-from anyhook.cli.render import ProgressBar, confirm, count_of, print_problems, progress
+from anyhook.cli.render import confirm, count_of, print_problems, progress
 from anyhook.cli.sandboxed import confirm_limits, sandbox_text
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.describe import parse_since
@@ -97,9 +97,9 @@ def backtest(
     against: Against = "",
     since: Since = "",
     agent: Annotated[str, typer.Option("--agent", help="Only events of this agent.")] = "",
-    event: Annotated[str, typer.Option("--event", help="Only these, like before_tool.")] = "",
-    tool: Annotated[str, typer.Option("--tool", help="Only this tool, like shell or Bash.")] = "",
-    session: Annotated[str, typer.Option("--session", help="Only this session.")] = "",
+    event: EventName = "",
+    tool: Tool = "",
+    session: SessionName = "",
     where: Annotated[
         str, typer.Option("--where", metavar="WORDS", help="Only events with all of these words.")
     ] = "",
@@ -163,8 +163,8 @@ def backtest(
             is_empty = not on and not sessions(store, limit=1)
             _report_no_events(on, chosen, is_empty=is_empty)
             return PROBLEMS
-        subject = _subject(hook, project, agent, Consent(yes, trust_once))
-        done = _run(store, subject, parts, against, Machine(jobs, timeout, ray), chosen)
+        subject = _subject(hook, project, agent, yes=yes, trust_once=trust_once)
+        done = _run(store, subject, parts, against, chosen, timeout, jobs, ray)
     if not done.run.result.total:
         _print_tool_note(chosen)
     keep(directory, report_json(done.run, done.comparison), describe(chosen, on))
@@ -174,9 +174,7 @@ def backtest(
 
 
 def replay(
-    session: Annotated[
-        str, typer.Argument(help="A session, the beginning of its identifier, or `last`.")
-    ] = "last",
+    session: SessionArgument = "last",
     hook: Annotated[
         Path | None, typer.Option("--hook", metavar="HOOK.py", help="Only this hook file.")
     ] = None,
@@ -202,36 +200,19 @@ def replay(
         found = find_session(store, session, agent)
         if hook is None and project is None and found.project:
             project = Path(found.project)
-        subject = _subject(hook, project, found.agent, Consent(yes, trust_once))
+        subject = _subject(hook, project, found.agent, yes=yes, trust_once=trust_once)
         chosen = Filter(agent=found.agent, session=found.session)
         parts = list(parts_of_history(directory, chosen))
-        done = _run(store, subject, parts, RECORDED, Machine(1, timeout), chosen)
+        done = _run(store, subject, parts, RECORDED, chosen, timeout)
     return _report(done, "any-change", as_json=as_json)
 
 
-@dataclass(frozen=True, slots=True)
-class Consent:
-    """What the user has agreed to on the command line.
-
-    Attributes:
-        yes: Trusted hooks may run.
-        trust_once: Hooks of the project may run, trusted or not.
-    """
-
-    yes: bool
-    trust_once: bool
-
-
 def _subject(
-    hook: Path | None, project: Path | None, preferred_agent: str, consent: Consent
+    hook: Path | None, project: Path | None, preferred_agent: str, *, yes: bool, trust_once: bool
 ) -> BacktestSubject:
     """Return what is evaluated; the commands of a project need the user's consent.
 
-    Args:
-        hook: A hook file.
-        project: Directory of a project.
-        preferred_agent: Whose hooks count if a project has some of several agents; may be empty.
-        consent: What the user has agreed to.
+    The hooks of the preferred agent, if one is named, count if a project has some of several.
 
     Raises:
         UsageError: If both or neither are given, or the user does not agree.
@@ -246,7 +227,7 @@ def _subject(
                 f"{str(hook)!r} is not a Python file; --project runs the commands of a project's "
                 "settings, in any language"
             )
-        confirm_limits(is_agreed=consent.yes)
+        confirm_limits(is_agreed=yes)
         return BacktestSubject(str(hook.resolve()), show_path(str(hook)))
     directory = existing_project(project or Path())
     subject = BacktestSubject(str(directory), show_path(str(directory)))
@@ -260,8 +241,10 @@ def _subject(
         console(stderr=True).print(
             "The recorder of anyhook history record is left out: it decides nothing."
         )
-    confirm_limits(is_agreed=consent.yes)
-    _confirm(subject, engine.definitions, is_trusted=not engine.guard.changes(), options=consent)
+    confirm_limits(is_agreed=yes)
+    is_trusted = not engine.guard.changes()
+    is_agreed = trust_once or (yes and is_trusted)
+    _confirm(subject, engine.definitions, is_trusted=is_trusted, is_agreed=is_agreed)
     return BacktestSubject(str(directory), subject.title, engine.agent.name, trusted=True)
 
 
@@ -270,7 +253,7 @@ def _confirm(
     definitions: Sequence[HookDefinition],
     *,
     is_trusted: bool,
-    options: Consent,
+    is_agreed: bool,
 ) -> None:
     """Show what runs, and ask.
 
@@ -288,12 +271,9 @@ def _confirm(
     for definition in definitions:
         for handler in definition.handlers:
             out.print(f"  {labels[id(handler)]}  {definition.event}", markup=False)
-    if options.trust_once or (options.yes and is_trusted):
-        return
     option = "--yes" if is_trusted else "--trust-once, because you have not trusted them"
-    if not confirm(
-        "Run them?", is_agreed=False, instead=f"to run these hooks, add {option}", err=True
-    ):
+    instead = f"to run these hooks, add {option}"
+    if not confirm("Run them?", is_agreed=is_agreed, instead=instead, err=True):
         raise UsageError("nothing was run")
 
 
@@ -340,61 +320,40 @@ def _print_tool_note(chosen: Filter) -> None:
     print_notes([note] if note is not None else [])
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """Where hooks are run.
-
-    Attributes:
-        jobs: Number of processes; 0 for one per processor.
-        timeout: Seconds after which an event counts as timed out.
-        ray: Address of a Ray cluster; `None` for processes of this machine.
-    """
-
-    jobs: int
-    timeout: float
-    ray: str | None = None
-
-    def executor(self, subject: BacktestSubject) -> Executor | None:
-        """Return what evaluates parts; `None` for processes of this machine.
-
-        Raises:
-            UsageError: If Ray is not installed, or the cluster cannot be reached.
-        """
-        if self.ray is None:
-            return None
-        from anyhook.backtest.on_ray import RayExecutor
-
-        return RayExecutor(subject, self.ray, timeout=self.timeout)
-
-
 def _run(
     store: History,
     subject: BacktestSubject,
     parts: Sequence[Part],
     against: str,
-    machine: Machine,
     chosen: Filter,
+    timeout: float,
+    jobs: int = 1,
+    ray: str | None = None,
 ) -> Evaluation:
     def run_one(one: BacktestSubject) -> BacktestRun:
         with progress(one.title) as bar:
+
+            def show(state: BacktestProgress) -> None:
+                text = f"{state.done}/{state.parts}  {state.rate:,.0f} events/s"
+                if state.remaining is not None:
+                    text += f", {state.remaining:.0f} s left"
+                bar.show(state.done, state.parts, text)
+
+            executor = None
+            if ray is not None:
+                from anyhook.backtest.on_ray import RayExecutor
+
+                executor = RayExecutor(one, ray, timeout=timeout)
             return run_backtest(
                 one,
                 parts,
-                jobs=machine.jobs or None,
-                timeout=machine.timeout,
-                executor=machine.executor(one),
-                on_progress=lambda state: _show_progress(bar, state),
+                jobs=jobs or None,
+                timeout=timeout,
+                executor=executor,
+                on_progress=show,
             )
 
     return evaluate(store, subject, against, chosen, run_one)
-
-
-def _show_progress(bar: ProgressBar, state: BacktestProgress) -> None:
-    """Show how far a run is, its rate and the time that is left."""
-    text = f"{state.done}/{state.parts}  {state.rate:,.0f} events/s"
-    if state.remaining is not None:
-        text += f", {state.remaining:.0f} s left"
-    bar.show(state.done, state.parts, text)
 
 
 def _report(done: Evaluation, fail_on: str, *, as_json: bool, everything: bool = False) -> int:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from anyhook.backtest.changes import ChangeGroup, DecisionChange
+    from anyhook.backtest.changes import ChangeGroup
     from anyhook.backtest.report import BacktestComparison
-    from anyhook.backtest.results import Decided, Result
+    from anyhook.backtest.results import Result
     from anyhook.backtest.run import BacktestRun
 
 MAX_GROUPS = 12
@@ -37,13 +37,9 @@ def print_report(
     *,
     everything: bool = False,
 ) -> None:
-    """Print the report of a backtest.
+    """Print the report of a backtest; with `everything`, all decided events and changes.
 
-    Args:
-        out: Where to print.
-        run: The run.
-        comparison: What is decided differently; `None` without a baseline.
-        everything: Print every decided event, and every group of changes.
+    The comparison is `None` without a baseline.
     """
     result, progress = run.result, run.progress
     heading = Text(run.subject.title, style="bold")
@@ -59,7 +55,14 @@ def print_report(
         outcomes = dict(result.outcomes().most_common())
         in_sessions = {outcome: result.sessions_with(outcome) for outcome in outcomes}
         out.print(rates_table(outcomes, in_sessions, result.total, len(result.sessions)))
-    _print_crashes(out, result)
+    # The most frequent crashes first.
+    for crash, number in result.crashes.most_common(MAX_CRASHES):
+        line = Text.assemble(("crash", BAD), f"  {count_of(number, 'event')}  ")
+        line.append(f"{printable(crash.hook)}: {printable(crash.error)}")
+        out.print(line, soft_wrap=True)
+    rest = len(result.crashes) - MAX_CRASHES
+    if rest > 0:
+        out.print(f"and {count_of(rest, 'more error')}; to see them: --json", style="dim")
     _print_timeouts(out, run)
     for text in refusals_of(result):
         out.print(text, highlight=False, soft_wrap=True)
@@ -89,17 +92,6 @@ def _hook_table(result: Result) -> Table:
     return table
 
 
-def _print_crashes(out: Console, result: Result) -> None:
-    """Print in which ways hooks failed, the most frequent first."""
-    for crash, number in result.crashes.most_common(MAX_CRASHES):
-        line = Text.assemble(("crash", BAD), f"  {count_of(number, 'event')}  ")
-        line.append(f"{printable(crash.hook)}: {printable(crash.error)}")
-        out.print(line, soft_wrap=True)
-    rest = len(result.crashes) - MAX_CRASHES
-    if rest > 0:
-        out.print(f"and {count_of(rest, 'more error')}; to see them: --json", style="dim")
-
-
 def _print_timeouts(out: Console, run: BacktestRun) -> None:
     """Print how many events reached a time limit, what that cost, and which option changes it."""
     number, waited = run.result.timeouts, run.progress.seconds_waited
@@ -126,21 +118,17 @@ def _print_examples(out: Console, result: Result, *, everything: bool) -> None:
         line.append(f"  {event.tool or event.event}  ", style=ACCENT)
         line.append(_one_line(event.text))
         out.print(line, no_wrap=True, overflow="ellipsis")
-        _print_reason(out, event)
+        reason = event.decision.get("reason")
+        parts = [shorten(reason)] if reason else []
+        if event.crash:
+            parts.append(printable(event.crash))
+        parts.append(f"session {event.session}")
+        if event.reconstructed:
+            parts.append(f"depends on what was not recorded: {', '.join(event.reconstructed)}")
+        out.print(Text(f"      {'; '.join(parts)}", style="dim"), soft_wrap=True)
     rest = len(result.decided) - len(events)
     if rest > 0:
         out.print(f"  and {rest:,} more; to see them: --all", style="dim")
-
-
-def _print_reason(out: Console, event: Decided) -> None:
-    reason = event.decision.get("reason")
-    parts = [shorten(reason)] if reason else []
-    if event.crash:
-        parts.append(printable(event.crash))
-    parts.append(f"session {event.session}")
-    if event.reconstructed:
-        parts.append(f"depends on what was not recorded: {', '.join(event.reconstructed)}")
-    out.print(Text(f"      {'; '.join(parts)}", style="dim"), soft_wrap=True)
 
 
 def _print_changes(out: Console, comparison: BacktestComparison, *, everything: bool) -> None:
@@ -178,17 +166,14 @@ def _print_group(out: Console, group: ChangeGroup, limit: int) -> None:
         if text in seen:
             continue
         seen.add(text)
-        out.print(_example(change), no_wrap=True, overflow="ellipsis")
+        example = Text(f"      {_one_line(text)}")
+        decided = change.after or change.before
+        if decided is not None and decided.reconstructed:
+            example.append(f"  depends on {', '.join(decided.reconstructed)}", style=CAUTION)
+        example.append(f"  {change.event.session}", style="dim")
+        out.print(example, no_wrap=True, overflow="ellipsis")
         if len(seen) >= limit:
             break
-
-
-def _example(change: DecisionChange) -> Text:
-    line = Text(f"      {_one_line(change.event.text)}")
-    decided = change.after or change.before
-    if decided is not None and decided.reconstructed:
-        line.append(f"  depends on {', '.join(decided.reconstructed)}", style=CAUTION)
-    return line.append(f"  {change.event.session}", style="dim")
 
 
 def _one_line(text: str) -> str:

@@ -42,18 +42,15 @@ MS = 1000.0
 
 @dataclass(slots=True)
 class HookCost:
-    """What a hook cost on an event.
-
-    Attributes:
-        seconds: The duration of each call that it answered.
-        failures: How it failed, to how often.
-    """
+    """What a hook cost on an event."""
 
     agent: str
     event: str
     hook: str
     seconds: list[float] = field(default_factory=list)
+    """The duration of each call that it answered."""
     failures: Counter[str] = field(default_factory=Counter)
+    """How it failed, to how often."""
 
     def take(self, result: HandlerResult) -> None:
         """Count a call."""
@@ -97,17 +94,25 @@ class Workload:
 
     def add(self, definition: HookDefinition, handler: HandlerSpec) -> None:
         """Find an event that reaches a hook."""
-        agent = self.engine.agent
+        engine = self.engine
+        agent = engine.agent
         spec = agent.by_canonical[definition.event]
         key = definition.event, handler.identity
         if key in self.costs:  # several files have the same hook
             return
-        reason = _why_left_out(self.engine, handler)
+        switch = engine.hooks.switched_off(handler)
+        reason = ""
+        if switch is not None:
+            reason = f"is switched off by {switch}"
+        elif handler.background:
+            reason = "runs in the background"
+        elif engine.guard.withhold(handler, str(engine.project_dir)) is not None:
+            reason = f"is not trusted: {trust_command(agent.name, engine.project_dir)}"
         for fields in [] if reason else subject_fields(agent, definition, spec):
             event = make_event(
-                spec.canonical, agent=agent.name, cwd=str(self.engine.project_dir), **fields
+                spec.canonical, agent=agent.name, cwd=str(engine.project_dir), **fields
             )
-            planned = [planned.identity for planned in self.engine.plan(event).handlers]
+            planned = [planned.identity for planned in engine.plan(event).handlers]
             if handler.identity in planned:
                 self.costs[key] = HookCost(agent.name, spec.wire, handler.label)
                 if (definition.event, event) not in self.events:
@@ -183,21 +188,21 @@ def bench(
         }
         print_json(report)
     else:
-        _print_report(costs, waits, problems)
+        out = console()
+        headings = ("agent", "event", "hook", "p50", "p95")
+        table = make_table(*headings, no_wrap=headings[:2], right=headings[3:])
+        for cost in costs:
+            figures = [cost.quantile(50), cost.quantile(95)]
+            cells = ["-" if value is None else f"{value:.1f} ms" for value in figures]
+            table.add_row(cost.agent, cost.event, Text(printable(cost.hook)), *cells)
+        out.print(table)
+        for problem in problems:
+            print_note(out, "!", problem)
+        for name, wait in waits.items():
+            title = get_agent(name).title
+            out.print(f"{title}: a tool call waits {wait:.1f} ms for hooks.", soft_wrap=True)
         _print_left_out(left_out, is_error=False)
     return PROBLEMS if problems else OK
-
-
-def _why_left_out(engine: Engine, handler: HandlerSpec) -> str:
-    """Return why a hook is not measured; empty if it is."""
-    switch = engine.hooks.switched_off(handler)
-    if switch is not None:
-        return f"is switched off by {switch}"
-    if handler.background:
-        return "runs in the background"
-    if engine.guard.withhold(handler, str(engine.project_dir)) is not None:
-        return f"is not trusted: {trust_command(engine.agent.name, engine.project_dir)}"
-    return ""
 
 
 def _measure(workloads: Sequence[Workload], rounds: int) -> None:
@@ -211,24 +216,6 @@ def _measure(workloads: Sequence[Workload], rounds: int) -> None:
                         is_counted = number >= UNCOUNTED_CALLS
                         workload.call(sync, name, event, is_counted=is_counted)
                         bar.advance()
-
-
-def _print_report(
-    costs: Sequence[HookCost], waits: dict[str, float], problems: Sequence[str]
-) -> None:
-    out = console()
-    headings = ("agent", "event", "hook", "p50", "p95")
-    table = make_table(*headings, no_wrap=headings[:2], right=headings[3:])
-    for cost in costs:
-        figures = [cost.quantile(50), cost.quantile(95)]
-        cells = ["-" if value is None else f"{value:.1f} ms" for value in figures]
-        table.add_row(cost.agent, cost.event, Text(printable(cost.hook)), *cells)
-    out.print(table)
-    for problem in problems:
-        print_note(out, "!", problem)
-    for agent, wait in waits.items():
-        title = get_agent(agent).title
-        out.print(f"{title}: a tool call waits {wait:.1f} ms for hooks.", soft_wrap=True)
 
 
 def _print_left_out(left_out: Sequence[str], *, is_error: bool) -> None:

@@ -7,33 +7,17 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from anyhook import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def write_bug_report(error: BaseException) -> Path:
     """Write versions, and the types and places of an exception and its causes, to a new file.
 
     Messages of exceptions and lines of source are left out, because they may contain an event.
-
-    Returns:
-        The file.
     """
     python = sys.version.split()[0]
-    header = f"anyhook {__version__}, Python {python}, {platform.platform()}"
-    lines = [header, "", *_types_and_places(error)]
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="anyhook-bug-", suffix=".txt", delete=False, encoding="utf-8"
-    ) as file:
-        file.write("\n".join(lines) + "\n")
-    return Path(file.name)
-
-
-def _types_and_places(error: BaseException) -> Iterator[str]:
+    lines = [f"anyhook {__version__}, Python {python}, {platform.platform()}", ""]
     pending: list[BaseException | None] = [error]
     seen: set[int] = set()
     while pending:
@@ -41,9 +25,15 @@ def _types_and_places(error: BaseException) -> Iterator[str]:
         if current is None or id(current) in seen:
             continue
         seen.add(id(current))
-        yield type(current).__qualname__
+        lines.append(type(current).__qualname__)
         for frame, line in traceback.walk_tb(current.__traceback__):
-            yield f"  {frame.f_code.co_filename}:{line} in {frame.f_code.co_name}"
+            code = frame.f_code
+            lines.append(f"  {code.co_filename}:{line} in {code.co_name}")
         if isinstance(current, BaseExceptionGroup):
             pending.extend(current.exceptions)
         pending += [current.__cause__, current.__context__]
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="anyhook-bug-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as file:
+        file.write("\n".join(lines) + "\n")
+    return Path(file.name)

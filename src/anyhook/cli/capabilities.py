@@ -20,8 +20,6 @@ from anyhook.errors import UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.table import Table
-
     from anyhook.agents.spec import AgentSpec
 
 LEGEND = (
@@ -63,8 +61,13 @@ def capabilities(
     for agent in agents:
         canonical_names += [name for name in agent.by_canonical if name not in canonical_names]
     events = canonical_names
+    if event is not None and event not in canonical_names:
+        agent_names = agents_of_event(event)
+        if not agent_names:
+            raise UnknownNameError("event", event, canonical_names)
+        event = get_agent(agent_names[0]).event(event).canonical
     if event is not None:
-        events = [_canonical_name(event, canonical_names)]
+        events = [event]
     if as_json:
         print_json({name: _event_json(agents, name) for name in events})
         return OK
@@ -74,20 +77,15 @@ def capabilities(
         return OK
     out = console()
     for name in events:
-        table = _table(agents, name)
+        table = make_table(name, *(agent.title for agent in agents))
+        table.columns[0].min_width = 16
+        for row in _ability_rows(agents, name):
+            cells = [_cell(cell) for cell in row.support]
+            table.add_row(Text(row.ability, style="bold"), *cells)
         if table.row_count:
             out.print(table)
     out.print(Text(LEGEND, style="dim"))
     return OK
-
-
-def _canonical_name(event: str, canonical_names: list[str]) -> str:
-    if event in canonical_names:
-        return event
-    agent_names = agents_of_event(event)
-    if not agent_names:
-        raise UnknownNameError("event", event, canonical_names)
-    return get_agent(agent_names[0]).event(event).canonical
 
 
 def _event_json(agents: list[AgentSpec], event: str) -> dict[str, dict[str, str]]:
@@ -133,12 +131,3 @@ def _cell(support: Support | None) -> Text:
         return Text()
     text = "-" if support is Support.NO else str(support)
     return Text(text, style=SUPPORT[support])
-
-
-def _table(agents: list[AgentSpec], event: str) -> Table:
-    table = make_table(event, *(agent.title for agent in agents))
-    table.columns[0].min_width = 16
-    for row in _ability_rows(agents, event):
-        cells = [_cell(cell) for cell in row.support]
-        table.add_row(Text(row.ability, style="bold"), *cells)
-    return table

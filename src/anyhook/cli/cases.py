@@ -35,8 +35,6 @@ from anyhook.testing.examples import describe_answer, is_expected
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.table import Table
-
     from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
@@ -55,28 +53,21 @@ FAILURE_TEXT = {
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """The result of one case for one agent.
-
-    Attributes:
-        case: The case.
-        agent: Name of the agent.
-        status: `ok`, `failed`, `unknown` if a hook that listens was not run, or `absent` if the
-            agent has no such event or tool.
-        got: What the hooks answered; what the agent lacks if it is absent.
-        decided_by: The hooks that decided, with file and line.
-        notes: Failures and warnings, for people.
-        reason: The reason of the decision.
-        runs: The hooks that ran, if the case ended as it was expected.
-    """
+    """The result of one case for one agent."""
 
     case: Case
     agent: str
     status: str
+    """`ok`, `failed`, `unknown` (a hook that listens was not run) or `absent` (no such event)."""
     got: str
+    """What the hooks answered; what the agent lacks if it is absent."""
     decided_by: str = ""
+    """The hooks that decided, with file and line."""
     notes: tuple[str, ...] = ()
+    """Failures and warnings, for people."""
     reason: str = ""
     runs: tuple[CaseRun, ...] = ()
+    """The hooks that ran, if the case ended as it was expected."""
 
 
 def run_case_file(
@@ -84,24 +75,22 @@ def run_case_file(
 ) -> int:
     """Run the cases of a file against the hooks in the settings, and print the results.
 
-    Args:
-        path: The file.
-        project: Directory of the project.
-        agents: Names of the only agents to try; empty for all.
-        trust_once: Run untrusted hooks of the project.
-        as_json: Write JSON.
-
-    Returns:
-        The exit code.
+    Only the named agents are tried; without names, all. Returns the exit code.
 
     Raises:
         UsageError: If the file is malformed, or no agent of a case has hooks here.
     """
     cases = read_cases(path)
+    configured = configured_agents(project)
+    cases_by_agent: dict[str, list[Case]] = {}
+    for case in cases:
+        for name in case.agents or configured:
+            if not agents or name in agents:
+                cases_by_agent.setdefault(name, []).append(case)
     results: list[CaseResult] = []
     untrusted: list[Diagnostic] = []
     with Sandbox.for_project(project) as sandbox:
-        for name, agent_cases in _cases_by_agent(cases, project, agents).items():
+        for name, agent_cases in cases_by_agent.items():
             engine = load_engine(project, name, trust_once=trust_once)
             untrusted_here = untrusted_hooks(engine)
             # In a copy the project has another path, for which nothing is trusted.
@@ -148,19 +137,6 @@ def run_case_file(
         _print_results(results, not_run)
         print_diagnostics(console(), untrusted, project)
     return exit_code
-
-
-def _cases_by_agent(
-    cases: Sequence[Case], project: Path, only_agents: Sequence[str]
-) -> dict[str, list[Case]]:
-    """Return the cases of each agent; those that name none are for every configured agent."""
-    configured = configured_agents(project)
-    cases_by_agent: dict[str, list[Case]] = {}
-    for case in cases:
-        for name in case.agents or configured:
-            if not only_agents or name in only_agents:
-                cases_by_agent.setdefault(name, []).append(case)
-    return cases_by_agent
 
 
 def configured_agents(project: Path) -> list[str]:
@@ -217,18 +193,34 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
         return CaseResult(case, agent.name, "unknown", "not decided", notes=(not_decided.text,))
     answer = answer_of(decision)
     failures = _failures(decision)
-    warnings = _warnings(decision)
+    warned = [result for result in decision.results if result.status is Status.WARNED]
+    warnings = [_result_text(run, "only warned") for run in warned if not _gave_no_answer(run)]
     got = describe_answer(answer)
     if not is_expected(case.expect, answer):
         failures.append(f"expected {case.expect}, got {got}")
-    if case.says and not any(case.says in text for text in _texts(decision)):
+    # Every text of the decision that the user or the agent sees.
+    texts = [*decision.system_messages, *decision.context]
+    if decision.reason:
+        texts.append(decision.reason)
+    visible = (Audience.USER, Audience.AGENT)
+    texts += [message.text for message in decision.messages if message.audience in visible]
+    if decision.tool_input is not None:
+        texts.append(json.dumps(decision.tool_input, ensure_ascii=False))
+    if case.says and not any(case.says in text for text in texts):
         failures.append(f"no reason or message holds {case.says!r}")
+    decided_by = ""
+    # The most important field of the decision.
+    for name in ("stop", "outcome", *decision.blame):
+        blames = decision.blame.get(name)
+        if blames:
+            decided_by = ", ".join(dict.fromkeys(_label(blame.handler) for blame in blames))
+            break
     return CaseResult(
         case=case,
         agent=agent.name,
         status="failed" if failures else "ok",
         got=got,
-        decided_by=_decided_by(decision),
+        decided_by=decided_by,
         notes=(*failures, *warnings),
         reason=decision.reason or "",
         runs=() if failures else _runs(case, event, decision),
@@ -259,12 +251,6 @@ def _failures(decision: Decision) -> list[str]:
     return failures
 
 
-def _warnings(decision: Decision) -> list[str]:
-    """Return which hooks ran and only warned."""
-    warned = [result for result in decision.results if result.status is Status.WARNED]
-    return [_result_text(result, "only warned") for result in warned if not _gave_no_answer(result)]
-
-
 def _gave_no_answer(result: HandlerResult) -> bool:
     """Return whether a shell reports that its command did not answer."""
     trouble = trouble_of(result.status, result.exit_code, result.signal)
@@ -278,27 +264,6 @@ def _result_text(result: HandlerResult, problem: str) -> str:
     return text
 
 
-def _texts(decision: Decision) -> list[str]:
-    """Return every text of a decision that the user or the agent sees."""
-    texts = [*decision.system_messages, *decision.context]
-    if decision.reason:
-        texts.append(decision.reason)
-    visible = (Audience.USER, Audience.AGENT)
-    texts += [message.text for message in decision.messages if message.audience in visible]
-    if decision.tool_input is not None:
-        texts.append(json.dumps(decision.tool_input, ensure_ascii=False))
-    return texts
-
-
-def _decided_by(decision: Decision) -> str:
-    """Return the hooks that set the most important field of a decision."""
-    for name in ("stop", "outcome", *decision.blame):
-        blames = decision.blame.get(name)
-        if blames:
-            return ", ".join(dict.fromkeys(_label(blame.handler) for blame in blames))
-    return ""
-
-
 def _label(handler: HandlerSpec) -> str:
     return f"{printable(handler.label)} ({show_place(handler.place, short=True)})"
 
@@ -308,7 +273,13 @@ def _label(handler: HandlerSpec) -> str:
 
 def _print_results(results: list[CaseResult], not_run: list[Case]) -> None:
     out = console()
-    out.print(_table(results))
+    table = make_table("", "case", "agent", "expected", "got", "decided by")
+    for result in results:
+        case = result.case
+        cells = (case.name, result.agent, case.expect, result.got, result.decided_by)
+        status = Text.assemble(RESULTS[result.status])
+        table.add_row(status, *(Text(printable(cell)) for cell in cells))
+    out.print(table)
     for result in results:
         mark, style = RESULTS[result.status]
         for note in result.notes:
@@ -316,16 +287,6 @@ def _print_results(results: list[CaseResult], not_run: list[Case]) -> None:
             out.print(Text.assemble((f"{mark} {result.agent}", style), text))
     for case in not_run:
         out.print(Text.assemble(RESULTS["failed"], f"  {case.place}: {case.name} ran for no agent"))
-
-
-def _table(results: list[CaseResult]) -> Table:
-    table = make_table("", "case", "agent", "expected", "got", "decided by")
-    for result in results:
-        case = result.case
-        cells = (case.name, result.agent, case.expect, result.got, result.decided_by)
-        mark = Text.assemble(RESULTS[result.status])
-        table.add_row(mark, *(Text(printable(cell)) for cell in cells))
-    return table
 
 
 def _result_json(result: CaseResult) -> dict[str, Any]:

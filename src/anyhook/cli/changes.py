@@ -15,7 +15,7 @@ from anyhook.cli.output import console
 from anyhook.cli.render import confirm
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
-from anyhook.settings.changes import WrittenChanges, exclusive_edits, write_changes
+from anyhook.settings.changes import exclusive_edits, write_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,10 +39,8 @@ class WriteOptions:
 def one_at_a_time(command: Callable[Parameters, int]) -> Callable[Parameters, int]:
     """Let a command that changes settings wait until the one before it has written its files.
 
-    A command that asks the user holds up no other one: the question may be open for hours.
-
-    Args:
-        command: The command; `yes` says that it does not ask, `dry_run` that it does not write.
+    A command that asks the user, without `yes`, holds up no other one: the question may be open for
+    hours.
     """
 
     @wraps(command)
@@ -62,16 +60,13 @@ def apply_changes(
     backup: bool = False,
     show: Callable[[], object] | None = None,
 ) -> bool:
-    """Show the differences, ask the user, and write the files.
+    """Show the differences, ask the user, and write the files; return whether any was written.
 
     Args:
         changes: The changes.
         options: The options of the command.
         backup: Keep the old content of each file in a file next to it.
         show: Shows the changes in place of their differences.
-
-    Returns:
-        Whether anything was written.
 
     Raises:
         SettingsError: If a file changed meanwhile, is locked or cannot be written; then none is
@@ -83,29 +78,20 @@ def apply_changes(
         show()
     elif not options.as_json:
         _show_changes(changes)
-    if options.dry_run or not has_effect or not _confirm(options):
+    if options.dry_run or not has_effect:
+        return False
+    instead = "see the difference with --dry-run, then add --yes"
+    question = "Write this?"
+    if not confirm(question, is_agreed=options.yes, is_quiet=options.as_json, instead=instead):
         return False
     result = write_changes(changes, backup=backup)
-    if not options.as_json:
-        for change in changes:
-            if change.has_effect and change.rejection:
-                warning = printable(show_path(change.rejection))
-                text = Text.assemble(("warning  ", CAUTION), warning)
-                console(stderr=True).print(text, soft_wrap=True)
-        _show_written(result)
-    return True
-
-
-def _confirm(options: WriteOptions) -> bool:
-    return confirm(
-        "Write this?",
-        is_agreed=options.yes,
-        is_quiet=options.as_json,
-        instead="see the difference with --dry-run, then add --yes",
-    )
-
-
-def _show_written(result: WrittenChanges) -> None:
+    if options.as_json:
+        return True
+    for change in changes:
+        if change.has_effect and change.rejection:
+            warning = printable(show_path(change.rejection))
+            text = Text.assemble(("warning  ", CAUTION), warning)
+            console(stderr=True).print(text, soft_wrap=True)
     out = console()
     for path in result.written:
         out.print(Text.assemble(("written", GOOD), f"  {show_path(str(path))}"))
@@ -113,6 +99,7 @@ def _show_written(result: WrittenChanges) -> None:
         out.print(Text.assemble(("removed", GOOD), f"  {show_path(str(path))}"))
     for path in result.backups:
         out.print(f"before   {show_path(str(path))}", markup=False)
+    return True
 
 
 def _show_changes(changes: Sequence[Change]) -> None:

@@ -13,12 +13,7 @@ from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.ci_formats import github_lines, sarif_log
 from anyhook.cli.colors import ACCENT, GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
-from anyhook.cli.output import (
-    console,
-    encode,
-    health_members,
-    print_json,
-)
+from anyhook.cli.output import console, encode, health_members, print_json
 from anyhook.cli.render import (
     confirm,
     count_of,
@@ -40,10 +35,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
-    from rich.table import Table
 
     from anyhook.engine.engine import Engine
-    from anyhook.manage.health import Health, HookHealth
+    from anyhook.manage.health import Health
     from anyhook.manage.problems import Finding
     from anyhook.manage.remedies import Remedy
     from anyhook.manage.scope import CommandScope
@@ -161,16 +155,6 @@ def _print_report(
     out: Console, scope: CommandScope, engines: list[Engine], findings: list[Finding]
 ) -> None:
     print_project(out, scope.project)
-    files = _files_table(engines)
-    if files.row_count:
-        out.print(files)
-    if not scope.agents or not files.row_count:
-        print_no_hooks(out, scope)
-    print_diagnostics(out, [finding.diagnostic for finding in findings], scope.project)
-    _print_summary(out, findings)
-
-
-def _files_table(engines: list[Engine]) -> Table:
     table = make_table("agent", "layer", "file", "hooks", no_wrap=("agent", "layer"))
     for engine in engines:
         for file in engine.hooks.files:
@@ -179,10 +163,11 @@ def _files_table(engines: list[Engine]) -> Table:
                 path = show_path(str(file.source.path), engine.project_dir)
                 layer = str(file.source.layer)
                 table.add_row(engine.agent.title, layer, Text(path), str(hooks))
-    return table
-
-
-def _print_summary(out: Console, findings: list[Finding]) -> None:
+    if table.row_count:
+        out.print(table)
+    if not scope.agents or not table.row_count:
+        print_no_hooks(out, scope)
+    print_diagnostics(out, [finding.diagnostic for finding in findings], scope.project)
     counts = Counter(finding.diagnostic.severity for finding in findings)
     if not counts:
         out.print("no problems in settings and scripts", style=GOOD)
@@ -200,25 +185,21 @@ def _print_health(out: Console, project: Path, healths: Sequence[Health]) -> Non
     for health in healths:
         counts.update(health.counts)
         for hook in health.hooks:
-            if hook.word is not HealthWord.WORKS:
-                _print_hook_health(out, project, hook)
+            if hook.word is HealthWord.WORKS:
+                continue
+            line = health_text(hook)
+            line.append(f"  {hook.row.label}", style="bold")
+            line.append(f"  {hook.row.agent.title} {hook.row.event}", style=ACCENT)
+            line.append(f"  {show_place(hook.place, project)}", style="dim")
+            out.print(line, soft_wrap=True)
+            out.print(Text(f"    {hook.evidence}"), soft_wrap=True)
+            for text in hook.old:
+                out.print(Text(f"    {text}", style="dim"), soft_wrap=True)
+            if hook.settle:
+                out.print(Text(f"    to settle it: {hook.settle}", style="dim"), soft_wrap=True)
     if counts:
         parts = [f"{counts[word]} {word}" for word in HealthWord if counts[word]]
         out.print(f"hooks: {', '.join(parts)}", style="bold")
-
-
-def _print_hook_health(out: Console, project: Path, hook: HookHealth) -> None:
-    row = hook.row
-    line = health_text(hook)
-    line.append(f"  {row.label}", style="bold")
-    line.append(f"  {row.agent.title} {row.event}", style=ACCENT)
-    line.append(f"  {show_place(hook.place, project)}", style="dim")
-    out.print(line, soft_wrap=True)
-    out.print(Text(f"    {hook.evidence}"), soft_wrap=True)
-    for text in hook.old:
-        out.print(Text(f"    {text}", style="dim"), soft_wrap=True)
-    if hook.settle:
-        out.print(Text(f"    to settle it: {hook.settle}", style="dim"), soft_wrap=True)
 
 
 def _report_json(

@@ -36,14 +36,10 @@ Words = list[tuple[str, str]]
 
 
 def main(arguments: list[str]) -> int:
-    """Print the words for a command line.
+    """Print the words for a command line; the exit code is 0, as a shell must not show an error.
 
-    Args:
-        arguments: The shell, and the words behind `anyhook`; the last one is incomplete. For bash,
-            the command line up to the cursor in one word instead.
-
-    Returns:
-        The exit code, which is always 0: a shell must not show an error here.
+    The arguments are the shell, and the words behind `anyhook`, of which the last one is
+    incomplete; for bash, the command line up to the cursor in one word.
     """
     # Whatever goes wrong: a shell shows nothing, and completes names of files.
     with suppress(Exception):
@@ -60,11 +56,7 @@ def main(arguments: list[str]) -> int:
 
 
 def complete(words: list[str]) -> Words:
-    """Return the words that may stand for the last one.
-
-    Args:
-        words: The words behind `anyhook`; the last one is incomplete.
-    """
+    """Return the words that may stand for the last one, which is incomplete, behind `anyhook`."""
     table = json.loads(TABLE.read_bytes())
     *before, last = words or [""]
     line = _Line(table, before)
@@ -154,11 +146,8 @@ def _of_kind(kind: str, line: _Line, last: str) -> Words:
 def _words_of_kind(kind: str, line: _Line, last: str) -> Words:
     """Return all words of a kind, also those that do not begin with what is typed.
 
-    Args:
-        kind: Words with `|` between them, or the name of a kind; another name has no words, so that
-            a shell completes names of files.
-        line: The words before the last one.
-        last: What is typed of the last word.
+    A kind is words with `|` between them, or a name; another name has no words, so that a shell
+    completes names of files.
     """
     agent = line.values.get("--agent", "")
     if kind == "hook":

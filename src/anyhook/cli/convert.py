@@ -51,8 +51,17 @@ def convert(
     target_agent = get_agent(target)
     if source is not None:
         get_agent(source)
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("give payloads on standard input: anyhook convert … < FILE")
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise EventError(f"{STDIN}: not UTF-8 at byte {error.start}") from None
+    payloads = list(read_payloads(text, STDIN)) if text.strip() else []
+    if not payloads:
+        raise EventError(f"{STDIN}: there is no payload")
     exit_code = OK
-    for place, payload in _read_stdin():
+    for place, payload in payloads:
         agent_name = source or recognize(payload, {})
         if agent_name is None:
             raise EventError(f"{place}: the payload does not show its agent; name it with --from")
@@ -66,19 +75,6 @@ def convert(
             print_error(f"{place}: {diagnostic.message}")
         print_json(converted)
     return exit_code
-
-
-def _read_stdin() -> list[tuple[str, dict[str, Any]]]:
-    if sys.stdin is None or sys.stdin.isatty():
-        raise UsageError("give payloads on standard input: anyhook convert … < FILE")
-    try:
-        text = sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise EventError(f"{STDIN}: not UTF-8 at byte {error.start}") from None
-    payloads = list(read_payloads(text, STDIN)) if text.strip() else []
-    if not payloads:
-        raise EventError(f"{STDIN}: there is no payload")
-    return payloads
 
 
 def _unsupported(payload: Mapping[str, Any], source: AgentSpec, target: AgentSpec) -> str | None:

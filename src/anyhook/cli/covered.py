@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -25,7 +25,7 @@ from anyhook.redteam.trials import example_of
 from anyhook.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console
 
@@ -48,15 +48,7 @@ def cover_hook_file(
 ) -> int:
     """Show which lines and rules of a hook file decide anything.
 
-    Args:
-        file: The hook file.
-        agents: Names of the agents for examples that name none.
-        cases: Cases.
-        with_history: Whether the latest events of the history are tried, too.
-        as_json: Write JSON.
-
-    Returns:
-        The exit code.
+    The agents are those for examples that name none. Returns the exit code.
 
     Raises:
         UsageError: If it is not a hook file, or `coverage` is not installed.
@@ -64,7 +56,13 @@ def cover_hook_file(
     if find_spec("coverage") is None:
         raise MissingLibraryError("--coverage", "coverage", "coverage")
     path = file.resolve()
-    history = _latest_events() if with_history else []
+    rows: list[EventRow] = []
+    if with_history:
+        with open_history():
+            parts = list(parts_of_history(history_directory(), Filter()))
+        while parts and len(rows) < MAX_EVENTS:
+            rows = [*parts.pop().read(None).rows, *rows]
+    history = [(row.agent, row.read_payload()) for row in rows[-MAX_EVENTS:]]
     more = [example for case in cases if (example := example_of(case)) is not None]
     with Sandbox.for_project(Path(), discards_output=True) as sandbox:
         inside = sandbox.inside(str(path))
@@ -79,15 +77,6 @@ def cover_hook_file(
     return OK
 
 
-def _latest_events() -> list[tuple[str, Mapping[str, Any]]]:
-    with open_history():
-        parts = list(parts_of_history(history_directory(), Filter()))
-    rows: list[EventRow] = []
-    while parts and len(rows) < MAX_EVENTS:
-        rows = [*parts.pop().read(None).rows, *rows]
-    return [(row.agent, row.read_payload()) for row in rows[-MAX_EVENTS:]]
-
-
 def _print(out: Console, file: Path, source: str, coverage: Coverage) -> None:
     used = [name for name in SOURCES if coverage.events[name]]
     events = {name: f"{coverage.events[name]:,} {WORDS[name]}" for name in used}
@@ -100,23 +89,20 @@ def _print(out: Console, file: Path, source: str, coverage: Coverage) -> None:
     table = make_table("line", "rule", "function", *used, no_wrap=("line",))
     for rule in coverage.rules:
         counts = coverage.decided(rule)
-        cells = [_count(counts[name]) for name in used]
+        never = Text("never", style=BAD)
+        cells = [Text(f"{counts[name]:,}") if counts[name] else never for name in used]
         table.add_row(str(rule.line), Text(printable(rule.text)), rule.function, *cells)
     out.print(table)
     out.print()
     _print_listing(out, source, coverage, used)
-    never = [rule for rule in coverage.rules if not any(coverage.decided(rule).values())]
+    idle = [rule for rule in coverage.rules if not any(coverage.decided(rule).values())]
     reached = sum(bool(counts) for counts in coverage.lines.values())
     out.print(
         f"\n{reached} of {count_of(len(coverage.lines), 'line')} ran; "
         f"branches never taken: {len(coverage.branches)}; "
-        f"{len(never)} of {count_of(len(coverage.rules), 'rule')} never decided anything",
-        style=CAUTION if never or coverage.branches else GOOD,
+        f"{len(idle)} of {count_of(len(coverage.rules), 'rule')} never decided anything",
+        style=CAUTION if idle or coverage.branches else GOOD,
     )
-
-
-def _count(number: int) -> Text:
-    return Text(f"{number:,}" if number else "never", style="" if number else BAD)
 
 
 def _print_listing(out: Console, source: str, coverage: Coverage, used: Sequence[str]) -> None:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.encode import encode_decision
 from anyhook.agents.payloads import encode_event
 from anyhook.cli.output import members, place_members
-from anyhook.cli.verdict import RulesVerdict, verdicts_by_rules
-from anyhook.engine.compare import RulesDifference, differences
+from anyhook.cli.verdict import verdicts_by_rules
+from anyhook.engine.compare import differences
 from anyhook.engine.not_run import (
-    NotDecided,
     NotRun,
     hooks_that_did_not_run,
     unknown_tool,
@@ -19,7 +18,7 @@ from anyhook.engine.not_run import (
 
 if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
-    from anyhook.model.decisions import Blame, Decision, HandlerResult
+    from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
@@ -41,38 +40,62 @@ def fired_event_json(
     diagnostics: tuple[Diagnostic, ...],
     native: NativeStates | None = None,
 ) -> dict[str, Any]:
-    """Return a fired event with its decision.
+    """Return a fired event with its decision, and diagnostics about the settings and the payload.
 
-    Args:
-        engine: The engine that dispatched the event.
-        event: The event as it was dispatched.
-        decision: Its decision.
-        diagnostics: Diagnostics about the settings and the payload.
-        native: How far the agent itself trusts its hooks; `None` if it keeps no record of that.
+    `native` is `None` if the agent keeps no record of how far it trusts its hooks.
     """
     changes = differences(engine, event, decision)
     skipped = hooks_that_did_not_run(engine, event, decision)
-    verdicts = verdicts_by_rules(engine, event, decision, changes)
     not_decided = why_not_decided(engine, decision)
+    why: dict[str, Any] | None = None
+    if not_decided is not None:
+        why = {
+            "reason": not_decided.text,
+            "hooks": [_not_run(hook, native) for hook in not_decided.hooks],
+            "remedy": not_decided.remedy,
+        }
+    verdicts = []
+    for verdict in verdicts_by_rules(engine, event, decision, changes):
+        parts = members(verdict, "rules", "release", "decided", "denied")
+        effect = verdict.sentence(engine.agent.title)
+        verdicts.append({**parts, "outcome": verdict.word, "effect": effect})
+    difference_members = []
+    for difference in changes:
+        parts = members(difference, "rules", "release", "only_here", "only_there")
+        fields = {}
+        for name, (own_value, other_value) in difference.fields.items():
+            fields[name] = {"here": own_value, "there": other_value}
+        difference_members.append({**parts, "fields": fields})
     return {
         "event": encode_event(engine.agent, event),
         "decided": not_decided is None,
-        "not_decided": None if not_decided is None else _not_decided(not_decided, native),
+        "not_decided": why,
         "decision": _decision(engine, event, decision),
         "handlers": [_result(result, native) for result in decision.results],
         "did_not_run": [_not_run(hook, native) for hook in skipped],
         "unknown_tool": unknown_tool(engine, event),
-        "verdicts": [_verdict(engine, verdict) for verdict in verdicts],
+        "verdicts": verdicts,
         "agent": engine.agent.name,
         "rules": engine.rules.name,
-        "differences": [_difference(difference) for difference in changes],
+        "differences": difference_members,
         "diagnostics": [*diagnostics, *decision.diagnostics],
     }
 
 
 def _decision(engine: Engine, event: Event, decision: Decision) -> dict[str, Any]:
     spec = engine.agent.by_canonical[event.name]
-    blame = {name: list(map(_blame, blames)) for name, blames in decision.blame.items()}
+    blame: dict[str, list[dict[str, Any]]] = {}
+    for name, blames in decision.blame.items():
+        blame[name] = []
+        for entry in blames:
+            overrode = []
+            for overridden in entry.overrode:
+                owner = overridden.handler
+                label, place = (owner.label, owner.place) if owner else (None, None)
+                parts = {"handler": label, **place_members(place)}
+                overrode.append({**parts, "value": overridden.value})
+            parts = {"handler": entry.handler.label, **place_members(entry.handler.place)}
+            blame[name].append({**parts, "value": entry.value, "overrode": overrode or None})
     messages = []
     for message in decision.messages:
         parts = members(message, "audience", "field", "text")
@@ -82,20 +105,6 @@ def _decision(engine: Engine, event: Event, decision: Decision) -> dict[str, Any
         "messages": messages,
         "wire": encode_decision(engine.agent, spec, decision),
         "blame": blame,
-    }
-
-
-def _blame(blame: Blame) -> dict[str, Any]:
-    overrode = []
-    for overridden in blame.overrode:
-        owner = overridden.handler
-        label, place = (owner.label, owner.place) if owner else (None, None)
-        overrode.append({"handler": label, **place_members(place), "value": overridden.value})
-    return {
-        "handler": blame.handler.label,
-        **place_members(blame.handler.place),
-        "value": blame.value,
-        "overrode": overrode or None,
     }
 
 
@@ -126,30 +135,4 @@ def _not_run(hook: NotRun, native: NativeStates | None) -> dict[str, Any]:
         **place_members(handler.place),
         "reason": hook.reason,
         **_native(handler, native),
-    }
-
-
-def _not_decided(not_decided: NotDecided, native: NativeStates | None) -> dict[str, Any]:
-    return {
-        "reason": not_decided.text,
-        "hooks": [_not_run(hook, native) for hook in not_decided.hooks],
-        "remedy": not_decided.remedy,
-    }
-
-
-def _verdict(engine: Engine, verdict: RulesVerdict) -> dict[str, Any]:
-    return {
-        **members(verdict, "rules", "release", "decided", "denied"),
-        "outcome": verdict.word,
-        "effect": verdict.sentence(engine.agent.title),
-    }
-
-
-def _difference(difference: RulesDifference) -> dict[str, Any]:
-    fields = {}
-    for name, (own_value, other_value) in difference.fields.items():
-        fields[name] = {"here": own_value, "there": other_value}
-    return {
-        **members(difference, "rules", "release", "only_here", "only_there"),
-        "fields": fields,
     }

@@ -8,13 +8,13 @@ import subprocess
 import sys
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
 from anyhook import __version__
 from anyhook.agents import CODING_AGENTS
-from anyhook.checks.companions import companion_files
+from anyhook.checks.settings import companion_files
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import RESULTS
 from anyhook.cli.options import HERE, AsJson, Project
@@ -65,28 +65,18 @@ OTHER_DIRECTORY = f"name a directory of your own in {RUNTIME_DIR_ENV}"
 
 
 class Check(NamedTuple):
-    """The result of one check.
-
-    Attributes:
-        name: What was checked.
-        state: `fine`; `note`: it works, and could work better; `wrong`: it does not work.
-        says: The result, for people.
-        do: What to do about it; empty if there is nothing to do.
-    """
+    """The result of one check."""
 
     name: str
     state: str
+    """`fine`; `note`: it works, and could work better; `wrong`: it does not work."""
     says: str
     do: str = ""
+    """What to do about it; empty if there is nothing to do."""
 
 
 class Diagnosis:
-    """What is checked.
-
-    Args:
-        project: Directory whose hooks are checked.
-        environ: Environment that the hooks would be started with.
-    """
+    """What is checked: the hooks of a project that are started with an environment."""
 
     def __init__(self, project: Path, environ: Mapping[str, str]) -> None:
         self.project = project
@@ -149,13 +139,10 @@ def doctor(project: Project = HERE, as_json: AsJson = False) -> int:
 # -- what is installed
 
 
-def _look_at_anyhook(_diagnosis: Diagnosis) -> Iterator[Check]:
+def _look_at_installation(_diagnosis: Diagnosis) -> Iterator[Check]:
     version = ".".join(map(str, sys.version_info[:3]))
     says = f"{__version__}, with Python {version} at {show_path(sys.executable)}"
     yield Check("anyhook", FINE, says)
-
-
-def _look_at_client(_diagnosis: Diagnosis) -> Iterator[Check]:
     name = "native program"
     path = native_client()
     if path is None:
@@ -190,7 +177,12 @@ def _look_at_directory(diagnosis: Diagnosis) -> Iterator[Check]:
     try:
         status = os.lstat(path)
     except FileNotFoundError:
-        yield _check_future_directory(name, path)
+        parent = os.path.dirname(path) or "."  # noqa: PTH120 - as clients read it
+        if os.access(parent, os.W_OK | os.X_OK):
+            yield Check(name, FINE, f"{shown} is made at the first event")
+        else:
+            says = f"{shown} is not there, and cannot be made in {show_path(parent)}"
+            yield Check(name, WRONG, says, OTHER_DIRECTORY)
     except OSError as error:
         yield Check(name, WRONG, f"{shown}: {error.strerror}", OTHER_DIRECTORY)
     else:
@@ -221,15 +213,6 @@ def _problem_of_directory(path: str, status: os.stat_result) -> tuple[str, str]:
     return "", ""
 
 
-def _check_future_directory(name: str, path: str) -> Check:
-    """Check whether the directory can be made; only its last part is."""
-    parent = os.path.dirname(path) or "."  # noqa: PTH120 - as clients read it
-    if os.access(parent, os.W_OK | os.X_OK):
-        return Check(name, FINE, f"{show_path(path)} is made at the first event")
-    says = f"{show_path(path)} is not there, and cannot be made in {show_path(parent)}"
-    return Check(name, WRONG, says, OTHER_DIRECTORY)
-
-
 def _look_at_switch(diagnosis: Diagnosis) -> Iterator[Check]:
     value = diagnosis.environ.get(WORKER_ENV)
     if value == "off":
@@ -250,28 +233,25 @@ def _look_at_workers(diagnosis: Diagnosis) -> Iterator[Check]:
         yield Check(name, FINE, "none runs; the next event starts one")
     for server in diagnosis.servers:
         path = f"{show_path(server.base)}{SOCKET}"
-        if server.status is not None:
-            yield from _look_at_server(server.status)
+        status = server.status
+        if status is not None:
+            events = status["events"]
+            says = (
+                f"{status['pid']}, {show_path(str(status['hook']))}, "
+                f"{show_path(str(status['python']))}, since {format_time(status['since'])}: "
+                f"{events['warm']} events warm, {events['cold']} cold"
+            )
+            memory = format_memory(status["memory_kib"])
+            yield Check(name, FINE, f"{says}, {memory}" if memory else says)
+            if status["version"] != __version__:
+                says = f"{status['pid']} is of anyhook {printable(str(status['version']))}"
+                yield Check(name, NOTE, f"{says}; it is replaced at the next event")
+            yield from (Check("ran cold", NOTE, line) for line in summarize_cold(status["cold"]))
         elif server.is_stale:
             says = f"{path} is stale: {server.problem}"
             yield Check(name, FINE, f"{says}; the next event starts a new one there")
         else:
             yield Check(name, NOTE, f"{path}: {server.problem}", "anyhook worker stop --all")
-
-
-def _look_at_server(status: Mapping[str, Any]) -> Iterator[Check]:
-    events = status["events"]
-    says = (
-        f"{status['pid']}, {show_path(str(status['hook']))}, "
-        f"{show_path(str(status['python']))}, since {format_time(status['since'])}: "
-        f"{events['warm']} events warm, {events['cold']} cold"
-    )
-    memory = format_memory(status["memory_kib"])
-    yield Check("worker", FINE, f"{says}, {memory}" if memory else says)
-    if status["version"] != __version__:
-        says = f"{status['pid']} is of anyhook {printable(str(status['version']))}"
-        yield Check("worker", NOTE, f"{says}; it is replaced at the next event")
-    yield from (Check("ran cold", NOTE, line) for line in summarize_cold(status["cold"]))
 
 
 def _look_at_logs(diagnosis: Diagnosis) -> Iterator[Check]:
@@ -301,7 +281,15 @@ def _look_at_hooks(diagnosis: Diagnosis) -> Iterator[Check]:
 def _hooks_of(diagnosis: Diagnosis, engine: Engine) -> Iterator[Check]:
     for definition in engine.definitions:
         for handler in definition.handlers:
-            files = _hook_files(engine, handler) if handler.kind == "command" else []
+            if handler.kind != "command":
+                continue
+            try:
+                named = files_of(engine, handler)
+            except (OSError, ValueError):
+                continue
+            line = handler.command or " ".join(handler.argv or ())
+            # Hook files that are written with `anyhook.authoring`.
+            files = [file for file in named if is_portable(line, [file])]
             if files:
                 yield _check_hook(diagnosis, engine, handler, files[0])
 
@@ -362,19 +350,8 @@ def _install(file: Path, engine: Engine, handler: HandlerSpec) -> str:
     return f"anyhook add {shown} --agent {engine.agent.name}{scope}"
 
 
-def _hook_files(engine: Engine, handler: HandlerSpec) -> list[Path]:
-    """List the hook files, written with `anyhook.authoring`, that a command runs."""
-    try:
-        named = files_of(engine, handler)
-    except (OSError, ValueError):
-        return []
-    line = handler.command or " ".join(handler.argv or ())
-    return [file for file in named if is_portable(line, [file])]
-
-
 LOOKS = (
-    _look_at_anyhook,
-    _look_at_client,
+    _look_at_installation,
     _look_at_directory,
     _look_at_switch,
     _look_at_workers,

@@ -65,8 +65,7 @@ def enable(
     if _shadows(load_engine(project, agent, name), name):
         options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
         with exclusive_edits() if yes else nullcontext():
-            engine = load_engine(project, agent, name)
-            return _let_decide(engine, name, examples, options)
+            return _let_decide(load_engine(project, agent, name), name, examples, options)
     return switch(name, project, agent, is_on=True, dry_run=dry_run, as_json=as_json)
 
 

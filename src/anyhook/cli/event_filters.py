@@ -29,29 +29,15 @@ if TYPE_CHECKING:
 
 
 def check_agent(name: str) -> None:
-    """Check a name of an agent; empty for all agents.
-
-    Raises:
-        UnknownNameError: If there is no such agent.
-    """
+    """Raise `UnknownNameError` if there is no such agent; an empty name stands for all."""
     if name and name not in AGENTS:
         raise UnknownNameError("agent", name, AGENTS, list_all=True)
 
 
-def check_outcome(outcome: str) -> None:
-    """Raise `UnknownNameError` if the history has no such verdict."""
-    known = (*VERDICTS, NO_VERDICT)
-    if outcome not in known:
-        raise UnknownNameError("decision", outcome, known)
+def canonical_event(name: str, agent: str) -> str:
+    """Return `before_tool` for `PreToolUse`, and any other name as it is.
 
-
-def canonical_event(name: str, agent: str = "") -> str:
-    """Return the canonical name of an event that is named as an agent does; else the name itself.
-
-    Args:
-        name: A name like `before_tool` or `PreToolUse`.
-        agent: Name of the agent whose name it may be, before those of all others; may be empty. A
-            name that means several events in them stays.
+    The names of an agent come before those of all others. A name that means several events stays.
     """
     if name in all_events():
         return name
@@ -63,14 +49,8 @@ def canonical_event(name: str, agent: str = "") -> str:
     return name
 
 
-def canonical_tool(name: str, agent: str = "") -> str:
-    """Return the canonical name of a tool that is named as an agent does; else the name itself.
-
-    Args:
-        name: A name like `shell` or `Bash`.
-        agent: Name of the agent whose name it may be, before those of all others; may be empty. A
-            name that means several tools in them stays.
-    """
+def canonical_tool(name: str, agent: str) -> str:
+    """Return `shell` for `Bash`, and any other name as it is, like `canonical_event`."""
     if name in TOOLS:
         return name
     for names in ([agent] if agent else [], CODING_AGENTS):
@@ -82,11 +62,7 @@ def canonical_tool(name: str, agent: str = "") -> str:
 
 
 def note_on_tool(name: str) -> str | None:
-    """Return a note on a tool that no agent has, with a suggestion; `None` for any other one.
-
-    Args:
-        name: A canonical name, or that of an agent. Names of MCP tools are free.
-    """
+    """Return a note on a tool that no agent has, with a suggestion; names of MCP tools are free."""
     specs = [get_agent(one) for one in CODING_AGENTS]
     known = dict.fromkeys([*TOOLS, *[tool for spec in specs for tool in spec.tools]])
     if not name or name in known or name.startswith(MCP_PREFIX):
@@ -106,8 +82,9 @@ def resolve(chosen: Filter, history: History) -> Filter:
         UsageError: If there is no such agent, decision or session.
     """
     check_agent(chosen.agent)
-    if chosen.verdict:
-        check_outcome(chosen.verdict)
+    outcomes = (*VERDICTS, NO_VERDICT)
+    if chosen.verdict and chosen.verdict not in outcomes:
+        raise UnknownNameError("decision", chosen.verdict, outcomes)
     if chosen.text and not query_of(chosen.text):
         raise UsageError(f"{chosen.text!r} has no letter and no digit to search for")
     session = chosen.session
@@ -137,13 +114,7 @@ def given_options(options: Mapping[str, object]) -> str:
 
 
 def print_no_events(out: Console, options: Mapping[str, str | bool], *, what: str) -> None:
-    """Print that nothing was found: by the options that were given, else because nothing is there.
-
-    Args:
-        out: Where it is printed.
-        options: Options that choose events, with their values.
-        what: What was not found: `event`.
-    """
+    """Print that no event (`what`) was found, and how to fill the history if it is empty."""
     if any(options.values()):
         out.print(f"No {what} matches {given_options(options)}.")
         return

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
 
+Payloads = list[tuple[str, dict[str, Any]]]
+"""Payloads of a file, each behind its `FILE:LINE`."""
 MAX_EVENT_FILE = 256 * 1024 * 1024
 """Bytes; recordings of long sessions are large."""
 SAMPLE_TOOL, SAMPLE_INPUT = "shell", {"command": "ls"}
@@ -38,32 +40,14 @@ ALWAYS_SENT = ("tool_response", "details")
 
 @dataclass(frozen=True, slots=True)
 class EventOptions:
-    """An event as the options of `anyhook fire` describe it.
-
-    Attributes:
-        name: Name of the event, the agent's or the canonical one.
-        tool: The option `--tool`.
-        input: The option `--input`.
-        fields: The options `--set`.
-    """
+    """An event as the options of `anyhook fire` describe it."""
 
     name: str
+    """The agent's or the canonical one."""
     tool: str | None
     input: str | None
     fields: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedPayload:
-    """A payload of a file.
-
-    Attributes:
-        place: `FILE:LINE`, for messages.
-        payload: The payload.
-    """
-
-    place: str
-    payload: dict[str, Any]
+    """The options `--set`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +61,7 @@ class DecodedEvent:
 # -- from a file
 
 
-def read_event_file(file: Path) -> list[RecordedPayload]:
+def read_event_file(file: Path) -> Payloads:
     """Read payloads from a file; `-` is standard input.
 
     Raises:
@@ -88,11 +72,11 @@ def read_event_file(file: Path) -> list[RecordedPayload]:
         text = sys.stdin.read() if str(file) == "-" else _read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} cannot be read: {error}") from error
-    return [RecordedPayload(place, payload) for place, payload in read_payloads(text, str(file))]
+    return list(read_payloads(text, str(file)))
 
 
 def decode_payloads(
-    agent: AgentSpec, payloads: list[RecordedPayload], name: str | None
+    agent: AgentSpec, payloads: Payloads, name: str | None
 ) -> Iterator[DecodedEvent]:
     """Decode the payloads of an event, or all if no event is named.
 
@@ -100,10 +84,10 @@ def decode_payloads(
         EventError: If the agent has no such event.
     """
     canonical = agent.event(name).canonical if name else None
-    for recorded in payloads:
-        event, diagnostics = decode_any_form(agent, recorded.payload)
+    for place, payload in payloads:
+        event, diagnostics = decode_any_form(agent, payload)
         if isinstance(event, UnknownEvent):
-            raise EventError(f"{recorded.place}: {diagnostics[0].message}")
+            raise EventError(f"{place}: {diagnostics[0].message}")
         if canonical in (None, event.name):
             yield DecodedEvent(event, diagnostics)
 
@@ -114,10 +98,7 @@ def decode_payloads(
 def build_event(engine: Engine, options: EventOptions, directory: Path) -> Event:
     """Build the event that options describe, completed with what an agent would send.
 
-    Args:
-        engine: The engine that will dispatch it.
-        options: The options.
-        directory: A directory for the empty transcript of the session.
+    The transcript of its session is an empty file in the directory.
 
     Raises:
         UsageError: If an option is malformed or does not fit the event.
@@ -138,7 +119,20 @@ def build_event(engine: Engine, options: EventOptions, directory: Path) -> Event
             raise EventError(f"{spec.wire} has no field {name!r}; {hint}")
     if "tool_name" in cls.record_required and not values.get("tool_name"):
         raise EventError(f"{spec.wire} needs a tool: --tool NAME, like --tool {agent.tools[0]}")
-    payload = _sample_payload(engine, spec, directory)
+    transcript = directory / "transcript.jsonl"
+    transcript.touch()
+    sample: dict[str, Any] = {
+        "session_id": f"anyhook-{uuid.uuid4()}",
+        "transcript_path": str(transcript),
+        "cwd": str(engine.project_dir),
+    }
+    if payload_key(agent, spec, "timestamp"):
+        now = datetime.datetime.now(datetime.UTC)
+        sample["timestamp"] = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if "tool_name" in cls.record_fields:
+        # A placeholder: `--tool` is sent as it is written, also if the agent has no such tool.
+        sample |= {"tool": "read_file", "input": {}}
+    payload = make_payload(spec.wire, agent=agent.name, **sample)
     for name in ALWAYS_SENT:
         if name in names:
             payload.setdefault(str(payload_key(agent, spec, name)), {})
@@ -155,7 +149,7 @@ def _field_values(spec: EventSpec, options: EventOptions) -> dict[str, Any]:
     cls = event_class(spec.canonical)
     values: dict[str, Any] = {}
     if options.input is not None:
-        value = _read_json_option("--input", options.input)
+        value = _read_input(options.input)
         if "tool_input" in cls.record_fields:
             values["tool_input"] = value
         elif isinstance(value, dict):
@@ -177,25 +171,8 @@ def _field_values(spec: EventSpec, options: EventOptions) -> dict[str, Any]:
     return values
 
 
-def _sample_payload(engine: Engine, spec: EventSpec, directory: Path) -> dict[str, Any]:
-    transcript = directory / "transcript.jsonl"
-    transcript.touch()
-    fields: dict[str, Any] = {
-        "session_id": f"anyhook-{uuid.uuid4()}",
-        "transcript_path": str(transcript),
-        "cwd": str(engine.project_dir),
-    }
-    if payload_key(engine.agent, spec, "timestamp"):
-        now = datetime.datetime.now(datetime.UTC)
-        fields["timestamp"] = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    if "tool_name" in event_class(spec.canonical).record_fields:
-        # A placeholder: `--tool` is sent as it is written, also if the agent has no such tool.
-        fields |= {"tool": "read_file", "input": {}}
-    return make_payload(spec.wire, agent=engine.agent.name, **fields)
-
-
-def _read_json_option(option: str, value: str) -> Any:
-    """Return the JSON of an option: the value itself, `@FILE`, or `-` for standard input."""
+def _read_input(value: str) -> Any:
+    """Return the JSON of the option `--input`: the value itself, `@FILE`, or `-` for the input."""
     try:
         text = value
         if value == "-":
@@ -204,14 +181,14 @@ def _read_json_option(option: str, value: str) -> Any:
             text = _read_text(Path(value[1:]))
         return parse_json(text)
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{option}: {value[1:]} cannot be read: {error}") from error
+        raise UsageError(f"--input: {value[1:]} cannot be read: {error}") from error
     except json.JSONDecodeError as error:
         raise UsageError(
-            f"{option} is not JSON ({error.msg} at line {error.lineno}, column {error.colno}); "
+            f"--input is not JSON ({error.msg} at line {error.lineno}, column {error.colno}); "
             'quote it for the shell, like \'{"command": "ls"}\''
         ) from error
     except ValueError as error:
-        raise UsageError(f"{option} is not JSON: {error}") from error
+        raise UsageError(f"--input is not JSON: {error}") from error
 
 
 def _read_text(path: Path) -> str:

@@ -48,7 +48,7 @@ from anyhook.trust.native import native_states
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anyhook.cli.event_input import RecordedPayload
+    from anyhook.cli.event_input import Payloads
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
 
@@ -125,7 +125,7 @@ def fire(
         anyhook fire --event-file session.jsonl --project ~/code/app
     """
     directory = existing_project(project)
-    payloads: list[RecordedPayload] = []
+    payloads: Payloads = []
     if event_file is not None:
         if tool or tool_input or fields:
             raise UsageError("--event-file holds whole events; drop --tool, --input and --set")
@@ -155,13 +155,11 @@ def fire(
     return exit_code if is_reported else OK
 
 
-def _choose_agent(
-    project: Path, agent: str | None, event: str | None, payloads: list[RecordedPayload]
-) -> str:
+def _choose_agent(project: Path, agent: str | None, event: str | None, payloads: Payloads) -> str:
     """Return the named agent, else the one of the event, of the payloads, or of the project."""
     if agent is not None:
         return get_agent(agent).name
-    recognized = {recognize(recorded.payload, {}) for recorded in payloads}
+    recognized = {recognize(payload, {}) for _, payload in payloads}
     agent_names = sorted(name for name in recognized if name is not None)
     if len(agent_names) == 1:
         return agent_names[0]
@@ -173,11 +171,10 @@ def _choose_agent(
 
 
 def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> int:
-    """Dispatch and show events.
+    """Dispatch and show events, and return the exit code for `--exit-code`.
 
-    Returns:
-        The exit code for `--exit-code`: the one of an event that was not decided, else of one that
-        is denied for certain, else of one about which rule sets differ.
+    It is that of an event that was not decided, else of one that is denied for certain, else of one
+    about which rule sets differ.
     """
     out = console()
     settings_diagnostics = engine.hooks.diagnostics

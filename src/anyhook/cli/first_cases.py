@@ -47,10 +47,7 @@ def write_first_cases(path: Path, project: Path, *, trust_once: bool, as_json: b
     """Write a file with one case for each configured hook.
 
     A case expects what the hooks answer now. Hooks that are not trusted do not run: their case has
-    a comment in place of the expected answer.
-
-    Returns:
-        The exit code.
+    a comment in place of the expected answer. Returns the exit code.
 
     Raises:
         UsageError: If the file exists, is not named as TOML, or no hook is configured.
@@ -81,13 +78,7 @@ def write_first_cases(path: Path, project: Path, *, trust_once: bool, as_json: b
 
 
 def first_cases(_run: SandboxRun, project: str, agent: str, is_trusted: bool) -> list[str]:
-    """Return the text of a case for each configured hook, as a function of a sandbox.
-
-    Args:
-        project: Directory of the project.
-        agent: Name of the agent whose hooks count.
-        is_trusted: Whether the hooks may run.
-    """
+    """Return the text of a case for each configured hook, as a function of a sandbox."""
     engine = load_engine(Path(project), agent, trust_once=is_trusted)
     texts: list[str] = []
     with SyncEngine(engine) as sync:
@@ -109,7 +100,15 @@ def _sample_case(agent: AgentSpec, definition: HookDefinition, handler: HandlerS
         tool = _sample_tool(agent, definition.matcher)
         arguments = SAMPLE_INPUTS.get(tool, {})
     else:
-        arguments = _sample_fields(agent, definition)
+        # The fields that are its own. What the agent sends anyway makes no difference to a case.
+        payload = make_payload(event, agent=agent.name)
+        common = {*make_payload("session_end", agent=agent.name), agent.event_key}
+        common |= samples_of(agent).events.get(agent.by_canonical[event].wire, {}).keys()
+        names = event_class(event).record_names
+        arguments = {key: payload[key] for key in payload if key in names and key not in common}
+        subject = agent.by_canonical[event].subject
+        if subject in arguments and definition.matcher:
+            arguments[subject] = definition.matcher.partition("|")[0]
     return Case(
         name=f"{handler.label} on {event}",
         place=str(handler.place),
@@ -119,21 +118,6 @@ def _sample_case(agent: AgentSpec, definition: HookDefinition, handler: HandlerS
         tool=tool,
         input=arguments,
     )
-
-
-def _sample_fields(agent: AgentSpec, definition: HookDefinition) -> dict[str, Any]:
-    """Return the fields of an event that are its own, with a subject that the matcher matches."""
-    event = definition.event
-    payload = make_payload(event, agent=agent.name)
-    common = {*make_payload("session_end", agent=agent.name), agent.event_key}
-    # What the agent sends anyway makes no difference to a case.
-    common |= samples_of(agent).events.get(agent.by_canonical[event].wire, {}).keys()
-    names = event_class(event).record_names
-    fields = {key: payload[key] for key in payload if key in names and key not in common}
-    subject = agent.by_canonical[event].subject
-    if subject in fields and definition.matcher:
-        fields[subject] = definition.matcher.partition("|")[0]
-    return fields
 
 
 def _sample_tool(agent: AgentSpec, matcher: str | None) -> str:

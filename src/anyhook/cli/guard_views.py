@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from anyhook.manage.additions import AddedGuard, GuardRow
+    from anyhook.manage.additions import GuardRow
     from anyhook.manage.guard_files import GuardFile
     from anyhook.manage.guard_updates import GuardUpdate
     from anyhook.manage.health import HookHealth
@@ -28,40 +28,37 @@ GUARD = ("name", "summary", "prose", "families", "why", "source", "version")
 def print_guard_list(rows: Sequence[GuardRow], *, as_json: bool) -> None:
     """Print the guards that come with anyhook, and where they are added."""
     if as_json:
-        print_json({"guards": [_row_json(row) for row in rows]})
+        guards = []
+        for row in rows:
+            copies = [
+                {
+                    "scope": added.scope,
+                    "file": added.copy.path,
+                    "version": added.copy.version,
+                    "changed": added.copy.is_edited,
+                    "agents": [agent.name for agent in added.agents],
+                }
+                for added in row.added
+            ]
+            parts = {"added": copies, "problems": row.problems}
+            guards.append({**members(row.guard, *GUARD), **parts})
+        print_json({"guards": guards})
         return
     out = console()
     table = make_table("guard", "what it guards", "families", "added", no_wrap=("guard",))
     for row in rows:
-        added = "; ".join(_added_text(added) for added in row.added)
+        texts = []
+        for added in row.added:
+            names = ", ".join(agent.name for agent in added.agents) or "no agent"
+            changed = ", changed" if added.copy.is_edited else ""
+            texts.append(f"{added.scope}: {names}, version {added.copy.version}{changed}")
         families = ", ".join(row.guard.families)
-        table.add_row(row.guard.name, row.guard.summary, families, Text(added))
+        table.add_row(row.guard.name, row.guard.summary, families, Text("; ".join(texts)))
     out.print(table)
     for row in rows:
         for problem in row.problems:
             print_error(problem)
     out.print("To read more: anyhook add --why NAME. To add some: anyhook add NAME…")
-
-
-def _added_text(added: AddedGuard) -> str:
-    names = ", ".join(agent.name for agent in added.agents) or "no agent"
-    where = f"{added.scope}: {names}"
-    changed = ", changed" if added.copy.is_edited else ""
-    return f"{where}, version {added.copy.version}{changed}"
-
-
-def _row_json(row: GuardRow) -> dict[str, Any]:
-    added = [
-        {
-            "scope": added.scope,
-            "file": added.copy.path,
-            "version": added.copy.version,
-            "changed": added.copy.is_edited,
-            "agents": [agent.name for agent in added.agents],
-        }
-        for added in row.added
-    ]
-    return {**members(row.guard, *GUARD), "added": added, "problems": row.problems}
 
 
 def print_guards(guards: Sequence[GuardFile], *, as_json: bool) -> None:

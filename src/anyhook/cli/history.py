@@ -55,14 +55,13 @@ from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from rich.console import Console
     from rich.table import Table
 
     from anyhook.history.events import RecordedEvent, RecordedResult
     from anyhook.history.sessions import SessionSummary
-    from anyhook.history.store import History
 
 Agent = Annotated[str, typer.Option("--agent", metavar="AGENT", help="Only this agent.")]
 Project = Annotated[
@@ -88,6 +87,10 @@ Outcome = Annotated[
 ]
 HookLabel = Annotated[str, typer.Option("--hook", help="Only where this hook ran.")]
 SessionName = Annotated[str, typer.Option("--session", help="Only this session.")]
+SessionArgument = Annotated[
+    str, typer.Argument(help="A session, the beginning of its identifier, or `last`.")
+]
+AllEvents = Annotated[bool, typer.Option("--all", help="Events without hooks and decisions too.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many are shown.")]
 MAX_HIT = 120
 """Characters of what an event is about, and of the surroundings of a hit, in a search."""
@@ -157,17 +160,13 @@ def _session_table(summaries: list[SessionSummary], names: Mapping[str, str]) ->
 
 
 def show(
-    session: Annotated[
-        str, typer.Argument(help="A session, the beginning of its identifier, or `last`.")
-    ] = "",
+    session: SessionArgument = "",
     event: Annotated[
         int,
         typer.Option("--event", metavar="NUMBER", help="One event, with all that is known."),
     ] = 0,
     agent: Agent = "",
-    everything: Annotated[
-        bool, typer.Option("--all", help="Events without hooks and decisions too.")
-    ] = False,
+    everything: AllEvents = False,
     as_json: AsJson = False,
 ) -> int:
     """Show the events of a session in their order, with the answer of every hook and the reasons.
@@ -185,7 +184,17 @@ def show(
         if event and not session:
             session = get_event(store, event).session
         summary = find_session(store, session or "last", agent)
-        events = [_event_in(store, event, summary)] if event else events_of(store, summary)
+        if event:
+            recorded = get_event(store, event)
+            if (recorded.agent, recorded.session) != (summary.agent, summary.session):
+                name = printable(recorded.session)
+                raise UsageError(
+                    f"event {event} is not of this session; write: "
+                    f"anyhook history show {name} --event {event}"
+                )
+            events = [recorded]
+        else:
+            events = events_of(store, summary)
         names = short_names(store, [summary.session])
     if as_json:
         print_json({**encode(summary), "events": [event_json(event) for event in events]})
@@ -197,36 +206,16 @@ def show(
     durations = durations_of(events)
     for item in printed:
         print_event(out, item, full=bool(event), seconds=durations.get(item.id))
-    if not event:
-        _print_reconstructed(out, printed)
+    # Once for all events; of one event, it is among its notes.
+    counts = Counter(name for item in printed for name in item.reconstructed)
+    if counts and not event:
+        inferred = ", ".join(f"{name} ({number:,})" for name, number in counts.most_common())
+        text = f"Not recorded but inferred, in payloads: {inferred}"
+        out.print(text, style="dim", soft_wrap=True)
     hidden = len(events) - len(printed)
     if hidden:
         out.print(f"{count_of(hidden, 'event')} without hooks; to see them: --all", style="dim")
     return OK
-
-
-def _print_reconstructed(out: Console, events: Iterable[RecordedEvent]) -> None:
-    """Print once for all events which members of their payloads were not recorded."""
-    counts = Counter(name for event in events for name in event.reconstructed)
-    if counts:
-        names = ", ".join(f"{name} ({number:,})" for name, number in counts.most_common())
-        out.print(f"Not recorded but inferred, in payloads: {names}", style="dim", soft_wrap=True)
-
-
-def _event_in(store: History, number: int, session: SessionSummary) -> RecordedEvent:
-    """Return an event of a session.
-
-    Raises:
-        UsageError: If it belongs to another session.
-    """
-    event = get_event(store, number)
-    if (event.agent, event.session) != (session.agent, session.session):
-        name = printable(event.session)
-        raise UsageError(
-            f"event {number} is not of this session; write: "
-            f"anyhook history show {name} --event {number}"
-        )
-    return event
 
 
 def _has_hooks(event: RecordedEvent) -> bool:
@@ -238,11 +227,8 @@ def print_event(
 ) -> None:
     """Print a recorded event with the answers of its hooks.
 
-    Args:
-        out: Where to print.
-        event: The event.
-        full: Print the payload, the output of the hooks and the blame, too.
-        seconds: How long the call took whose result the event is; `None` if that is not known.
+    With `full`, also the payload, the output of the hooks and the blame. The seconds are those of
+    the call whose result the event is.
     """
     heading = Text(f"\n{show_time(event.time)[11:]}  ", style="dim")
     heading.append(event.event, style="bold not dim")

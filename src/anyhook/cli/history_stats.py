@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.text import Text
 
 from anyhook.cli import OK
@@ -23,11 +21,6 @@ from anyhook.cli.render import (
 )
 from anyhook.history.describe import parse_since, show_span, show_time
 from anyhook.history.statistics import statistics
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from anyhook.history.statistics import HookStatistics
 
 
 def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
@@ -55,7 +48,23 @@ def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
     out.print(f"{count_of(total, 'event')} in {count_of(numbers.sessions, 'session')}")
     out.print(rates_table(numbers.outcomes, numbers.sessions_with, total, numbers.sessions))
     if numbers.hooks:
-        out.print(_hook_table(numbers.hooks))
+        table = make_table(
+            "hook", "place", "runs", "decisions", "failed", "warned", "mean", "slowest", "last"
+        )
+        for hook in numbers.hooks:
+            as_shadow = f" ({hook.shadow:,} as a shadow)" if hook.shadow else ""
+            table.add_row(
+                Text(name_text(hook.hook)),
+                Text(name_text(hook.place), style="dim"),
+                Text.assemble(f"{hook.runs:,}", (as_shadow, SHADOW)),
+                counts_text(hook.outcomes),
+                Text(str(hook.failures or ""), style=BAD),
+                Text(str(hook.warnings or ""), style=CAUTION),
+                "" if hook.seconds is None else show_span(hook.seconds),
+                "" if hook.slowest is None else show_span(hook.slowest),
+                Text(show_time(hook.last), style="dim"),
+            )
+        out.print(table)
     else:
         out.print("No hook has run on these events.", style="dim")
     for title, counts in (("events", numbers.events), ("tools", numbers.tools)):
@@ -63,23 +72,3 @@ def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
             parts = [f"{name_text(name)} {number:,}" for name, number in counts.items()]
             out.print(Text.assemble((f"{title}  ", "dim"), ", ".join(parts)))
     return OK
-
-
-def _hook_table(hooks: tuple[HookStatistics, ...]) -> Table:
-    table = make_table(
-        "hook", "place", "runs", "decisions", "failed", "warned", "mean", "slowest", "last"
-    )
-    for hook in hooks:
-        as_shadow = f" ({hook.shadow:,} as a shadow)" if hook.shadow else ""
-        table.add_row(
-            Text(name_text(hook.hook)),
-            Text(name_text(hook.place), style="dim"),
-            Text.assemble(f"{hook.runs:,}", (as_shadow, SHADOW)),
-            counts_text(hook.outcomes),
-            Text(str(hook.failures or ""), style=BAD),
-            Text(str(hook.warnings or ""), style=CAUTION),
-            "" if hook.seconds is None else show_span(hook.seconds),
-            "" if hook.slowest is None else show_span(hook.slowest),
-            Text(show_time(hook.last), style="dim"),
-        )
-    return table

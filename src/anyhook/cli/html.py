@@ -48,9 +48,9 @@ def write_page(path: Path, text: str) -> None:
     console(stderr=True).print(f"wrote {show_path(str(path))}", markup=False, soft_wrap=True)
 
 
-def missing_library(error: ModuleNotFoundError, feature: str) -> Exception:
+def missing_library(error: ModuleNotFoundError, feature: str, extra: str = "ui") -> Exception:
     """Return the error for a library that is not installed, with the command that installs it."""
     library = (error.name or "").partition(".")[0]
     if library not in LIBRARIES:
         return error
-    return MissingLibraryError(feature, library, "ui")
+    return MissingLibraryError(feature, library, extra)

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anyhook.agents import CODING_AGENTS
 from anyhook.cli import OK
-from anyhook.cli.add import (
-    NO_AGENT,
-    Cold,
-    Python,
-    SettingsScope,
-    make_place,
-    require_agents,
-    write_additions,
-)
+from anyhook.cli.add import Cold, Python, SettingsScope, make_place, write_additions
 from anyhook.cli.changes import WriteOptions, one_at_a_time
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, print_error
 from anyhook.cli.render import make_table, require_terminal
-from anyhook.cli.starter import STARTER_PATH, STARTER_TEXT
 from anyhook.errors import UsageError
 from anyhook.manage.adding import load_hook_file
 from anyhook.manage.additions import DEFAULT_GUARDS, hook_files, plan_addition
 from anyhook.manage.guard_files import all_guards, copy_path, find_guard
 from anyhook.manage.paths import show_path
-from anyhook.manage.scope import agents_here, existing_project
+from anyhook.manage.scope import NO_AGENT, agents_here, existing_project, require_agents
 from anyhook.settings.changes import Change, settings_file
 from anyhook.settings.write import stay_inside
 
@@ -36,6 +28,51 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.manage.adding import SettingsPlace
 
+STARTER_PATH = Path(".anyhook") / "guard.py"
+"""Path in the project."""
+STARTER_TEXT = '''"""Hooks of this project, for every agent. Try: anyhook test .anyhook/guard.py"""
+
+from anyhook.authoring import Hooks, ask, context, deny
+
+# A crash denies the call: a guard with a mistake in it must not let everything pass.
+hooks = Hooks(on_crash="deny")
+
+SECRETS = ("AKIA", "-----BEGIN PRIVATE KEY-----", "ghp_")
+
+
+@hooks.before_tool("write_file", "edit_file", "shell")
+def keep_secrets_out(event):
+    """Deny files and commands that contain a secret."""
+    for secret in SECRETS:
+        if secret in event.text:
+            return deny(f"this looks like a secret ({secret}…); read it from the environment")
+
+
+@hooks.before_tool("shell")
+def keep_files(event):
+    """Deny deleting the home or the history of the project; ask where only the shell knows."""
+    if match := event.deletes("~", ".git/**"):
+        return deny(match.why) if match.certain else ask(match.why)
+
+
+@hooks.session_start
+def introduce(event):
+    """Add how this project is tested to the context."""
+    return context("Run the tests before you say that you are done.")
+
+
+hooks.example(
+    tool="write_file",
+    input={"file_path": "settings.py", "content": "KEY = 'AKIAIOSFODNN7EXAMPLE'"},
+    expect="deny",
+)
+hooks.example(tool="shell", input={"command": "find ~ -delete"}, expect="deny")
+hooks.example(tool="shell", input={"command": "ls"}, expect="none")
+hooks.example("session_start", source="startup", expect="context")
+
+if __name__ == "__main__":
+    hooks.run()
+'''
 NONE = "none"
 Guards = Annotated[
     str | None,
@@ -85,7 +122,7 @@ def init(
             raise UsageError("--bare adds no guards; leave out --guards, or --bare")
         return _write_starter(place, agents_here(directory, agents), options)
     specs = require_agents(directory, agents)
-    show = None
+    is_asked = False
     if guards is not None:
         names = _chosen(guards)
     elif yes or dry_run:
@@ -94,17 +131,14 @@ def init(
         require_terminal("add --yes, or --guards NAME,NAME", is_quiet=as_json)
         names = _ask(place, specs)
         options = WriteOptions(yes=True, dry_run=False, as_json=False)
-        show = _nothing  # the question has named the files
+        is_asked = True
     if not names:
         console().print("No guards were added. To see them: anyhook add --list")
         return OK
     addition = plan_addition(place, specs, hook_files(names, directory, scope))
-    write_additions([addition], options, show=show)
+    # The question has named the files.
+    write_additions([addition], options, show=(lambda: None) if is_asked else None)
     return OK
-
-
-def _nothing() -> None:
-    """Show nothing."""
 
 
 def _default_guards() -> tuple[str, ...]:

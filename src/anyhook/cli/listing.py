@@ -11,13 +11,7 @@ from anyhook.cli import OK
 from anyhook.cli.colors import BAD, CAUTION, HEADING, STATES
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, print_no_hooks, print_project
 from anyhook.cli.output import console, health_members, members, print_json
-from anyhook.cli.render import (
-    WIDE,
-    health_text,
-    make_table,
-    print_diagnostics,
-    show_place,
-)
+from anyhook.cli.render import WIDE, health_text, make_table, print_diagnostics, show_place
 from anyhook.manage.health import HealthWord, health
 from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
 from anyhook.manage.scope import scope_of
@@ -32,7 +26,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.engine.engine import Engine
-    from anyhook.manage.health import Health, HookHealth
+    from anyhook.manage.health import Health
     from anyhook.manage.hooks import HookRow
     from anyhook.model.definitions import HookDefinition
     from anyhook.model.diagnostics import Diagnostic
@@ -56,7 +50,24 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
         items: list[dict[str, Any]] = []
         for engine in engines:
             engine_health = health(engine)
-            items += [_row_json(engine, row, engine_health.of(row)) for row in hook_rows(engine)]
+            for row in hook_rows(engine):
+                handler, definition = row.handler, row.definition
+                items.append(
+                    {
+                        "agent": engine.agent.name,
+                        "name": row.label,
+                        "identifier": handler.shown_identifier,
+                        "health": health_members(engine_health.of(row)),
+                        "command": handler.command or handler.argv or None,
+                        "extension": handler.origin,
+                        "timeout_ms": round(handler.timeout * 1000),
+                        **members(row, "event", "state", "switched_off_by"),
+                        **members(handler, "kind", "description", "layer"),
+                        **members(handler.place, "file", "line", "column"),
+                        **members(definition, "matcher", "sequential"),
+                        **({} if row.native is None else {"native_trust": row.native}),
+                    }
+                )
         print_json(items)
         return OK
     out = console()
@@ -71,9 +82,7 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
             has_rows = True
             if len(engines) > 1:
                 out.print(Text(engine.agent.title, style="bold"))
-            _print_table(out, engine, rows, engine_health)
-            _print_broken(out, engine, engine_health)
-            _print_inactive(out, engine, rows)
+            _print_hooks(out, engine, rows, engine_health)
         errors = [d for d in engine.hooks.diagnostics if d.severity is Severity.ERROR]
         print_diagnostics(out, errors, engine.project_dir)
     if not has_rows:
@@ -82,24 +91,32 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
     return OK
 
 
-def _print_broken(out: Console, engine: Engine, engine_health: Health) -> None:
-    """Print why hooks are broken."""
+def _print_hooks(out: Console, engine: Engine, rows: list[HookRow], engine_health: Health) -> None:
+    """Print the hooks of an agent, why some do not run or work, and what to do about it."""
+    # The recorder, which runs on every event, has one line for all of them.
+    others, recorder = split_recorder(rows)
+    if others:
+        out.print(_table(out, engine, others, engine_health))
+    if recorder is not None:
+        text = f"and the recorder on {recorder.event}; see: anyhook history record status"
+        out.print(Text(text, style="dim"))
     for hook in engine_health.hooks:
         if hook.word is HealthWord.BROKEN:
             text = f"  {hook.row.label}: {hook.evidence}  "
             place = show_place(hook.place, engine.project_dir)
             line = Text.assemble(("broken", BAD), text, (place, "dim"))
             out.print(line, soft_wrap=True)
-
-
-def _print_table(out: Console, engine: Engine, rows: list[HookRow], engine_health: Health) -> None:
-    """Print the hooks; the recorder, which runs on every event, has one line for all of them."""
-    shown, recorder = split_recorder(rows)
-    if shown:
-        out.print(_table(out, engine, shown, engine_health))
-    if recorder is not None:
-        text = f"and the recorder on {recorder.event}; see: anyhook history record status"
-        out.print(Text(text, style="dim"))
+    labels_by_switch: dict[str, list[str]] = {}
+    for row in rows:
+        if row.switched_off_by:
+            labels_by_switch.setdefault(row.switched_off_by, []).append(row.label)
+    for switch, labels in labels_by_switch.items():
+        names = ", ".join(dict.fromkeys(labels))
+        out.print(Text.assemble(("off", "dim"), f"  {switch} switches off: {names}"))
+    if any(row.state in UNTRUSTED for row in rows):
+        command = trust_command(engine.agent.name, engine.project_dir)
+        out.print(Text.assemble(("not trusted", CAUTION), f"  review them with: {command}"))
+    print_native(out, engine, rows)
 
 
 def _table(out: Console, engine: Engine, rows: list[HookRow], engine_health: Health) -> Table:
@@ -157,21 +174,6 @@ def _matcher(definition: HookDefinition) -> str:
     return f"{matcher} (in order)" if definition.sequential else matcher
 
 
-def _print_inactive(out: Console, engine: Engine, rows: list[HookRow]) -> None:
-    """Print which file switches hooks off, and how to trust those that are not trusted."""
-    labels_by_switch: dict[str, list[str]] = {}
-    for row in rows:
-        if row.switched_off_by:
-            labels_by_switch.setdefault(row.switched_off_by, []).append(row.label)
-    for switch, labels in labels_by_switch.items():
-        names = ", ".join(dict.fromkeys(labels))
-        out.print(Text.assemble(("off", "dim"), f"  {switch} switches off: {names}"))
-    if any(row.state in UNTRUSTED for row in rows):
-        command = trust_command(engine.agent.name, engine.project_dir)
-        out.print(Text.assemble(("not trusted", CAUTION), f"  review them with: {command}"))
-    print_native(out, engine, rows)
-
-
 def print_native(out: Console, engine: Engine, rows: list[HookRow]) -> None:
     """Print which hooks the agent itself does not run, because it does not trust them."""
     labels_by_state: dict[str, list[str]] = {}
@@ -193,21 +195,3 @@ def print_native_trust(out: Console, agent: AgentSpec) -> None:
         review = load_object(agent.native_trust).review
         text = f"{agent.title} runs new and changed hooks only after you trust them: {review}"
         out.print(text, markup=False, soft_wrap=True)
-
-
-def _row_json(engine: Engine, row: HookRow, hook_health: HookHealth | None) -> dict[str, Any]:
-    handler, definition = row.handler, row.definition
-    return {
-        "agent": engine.agent.name,
-        "name": row.label,
-        "identifier": handler.shown_identifier,
-        "health": health_members(hook_health),
-        "command": handler.command or handler.argv or None,
-        "extension": handler.origin,
-        "timeout_ms": round(handler.timeout * 1000),
-        **members(row, "event", "state", "switched_off_by"),
-        **members(handler, "kind", "description", "layer"),
-        **members(handler.place, "file", "line", "column"),
-        **members(definition, "matcher", "sequential"),
-        **({} if row.native is None else {"native_trust": row.native}),
-    }

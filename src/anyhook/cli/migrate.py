@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,23 +65,6 @@ For example:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ProofOptions:
-    """How a proof is run.
-
-    Attributes:
-        events: A file of recorded events, or `builtin`.
-        yes: Do not ask about hooks that are trusted.
-        trust_once: Do not ask at all.
-        quiet: Print nothing.
-    """
-
-    events: str
-    yes: bool
-    trust_once: bool
-    quiet: bool
-
-
 @one_at_a_time
 def migrate(
     source: Annotated[
@@ -128,8 +111,10 @@ def migrate(
     if events is not None and not proved:
         raise UsageError("--events names the events of a proof; add --prove")
     directory = existing_project(project)
+    program = _program(scope)
+    target_agent = _coding_agent(target) if target else None
     source_agent = _coding_agent(source or _only_source(directory, scope, target))
-    target_agent = _coding_agent(target or _only_target(directory, source_agent))
+    target_agent = target_agent or _coding_agent(_only_target(directory, source_agent))
     location = Location.of(directory, home_variable=source_agent.home_variable)
     migration = plan_migration(
         source_agent,
@@ -137,39 +122,45 @@ def migrate(
         location,
         scope=scope,
         shim=not no_shim,
-        program=_program(scope),
+        program=program,
     )
     path = settings_file(target_agent, directory, scope)
     before = read_text(path)
     after, notes = merge_into(migration, before or "", str(path))
     why = f"Add the hooks of {source_agent.title}"
     change = Change(path, before, after, why, target_agent)
-    program = program_words(scope)
-    companions = companion_changes(target_agent, change, directory, scope, program)
+    companion_program = program_words(scope)
+    companions = companion_changes(target_agent, change, directory, scope, companion_program)
     losses = [*migration.losses, *notes]
-    proof_options = None
-    if proved and migration.entries:
-        proof_options = ProofOptions(events or BUILTIN, yes, trust_once, quiet=as_json)
+    events = events or BUILTIN
+    can_prove = proved and bool(migration.entries)
+    if can_prove:
         confirm_limits(is_agreed=yes)
-        _confirm_proof(migration, location, proof_options)
+        _confirm_proof(
+            migration, location, events, yes=yes, trust_once=trust_once, is_quiet=as_json
+        )
     if not as_json:
         show_moved_hooks(migration, losses, directory)
         show_losses(migration, losses, directory)
     proof = None
-    if proof_options is not None:
+    if can_prove:
         request = ProofRequest(
             source_agent.name,
             target_agent.name,
             location,
             scope,
             has_shim=not no_shim,
-            program=_program(scope),
-            events=proof_options.events,
+            program=program,
+            events=events,
         )
         proof = _run_proof(request, is_quiet=as_json)
         if not as_json:
             show_proof(proof, migration, directory)
-    refusal = _refusal(migration, proof, strict=strict)
+    refusal = None
+    if strict and migration.loses:
+        refusal = "something is lost, and --strict is set"
+    elif proof is not None and not proof.holds:
+        refusal = "the two sides decide differently, and no loss above explains it"
     written = False
     if refusal is None:
         options = WriteOptions(yes, dry_run, as_json)
@@ -258,55 +249,48 @@ def _program(scope: str) -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", "anyhook")
 
 
-def _refusal(migration: Migration, proof: Proof | None, *, strict: bool) -> str | None:
-    """Return why nothing is written; `None` if it may be written."""
-    if strict and migration.loses:
-        return "something is lost, and --strict is set"
-    if proof is not None and not proof.holds:
-        return "the two sides decide differently, and no loss above explains it"
-    return None
-
-
 # -- the proof
 
 
-def _confirm_proof(migration: Migration, location: Location, options: ProofOptions) -> None:
+def _confirm_proof(
+    migration: Migration,
+    location: Location,
+    events: str,
+    *,
+    yes: bool,
+    trust_once: bool,
+    is_quiet: bool,
+) -> None:
     """Show what the proof runs, and ask.
 
     Raises:
         UsageError: If there is no such file of events, the user refuses, or cannot be asked.
     """
-    if options.events != BUILTIN and not Path(options.events).is_file():
-        raise UsageError(f"--events: there is no file {options.events!r}; or write builtin")
-    is_untrusted = not options.trust_once and _is_untrusted(migration, location.project)
-    if not options.quiet:
-        show_what_runs(migration, location)
-    if options.trust_once or (options.yes and not is_untrusted):
-        return
-    instead = "the proof runs the hooks: add --yes or --trust-once"
-    if is_untrusted:
-        instead = (
-            "the proof runs the hooks, and you have not trusted them: look at them with "
-            f"anyhook trust --agent {migration.source.name}, or add --trust-once"
-        )
-    if not confirm("Run them?", is_agreed=False, is_quiet=options.quiet, instead=instead):
-        raise UsageError("nothing was run and nothing was written")
-
-
-def _is_untrusted(migration: Migration, project: Path) -> bool:
-    """Return whether untrusted hooks of the project would run."""
+    if events != BUILTIN and not Path(events).is_file():
+        raise UsageError(f"--events: there is no file {events!r}; or write builtin")
     source = migration.source
     definitions = tuple(
         definition
         for definition in migration.hooks.definitions
         if definition.layer in source.needs_trust
     )
-    if not definitions:
-        return False
-    store = TrustStore()
-    subjects = TrustGuard(source, project, store, definitions).subjects()
-    changes, _ = store.changes(project, subjects, agent=source.name)
-    return bool(changes)
+    is_untrusted = False
+    if definitions and not trust_once:
+        project, store = location.project, TrustStore()
+        subjects = TrustGuard(source, project, store, definitions).subjects()
+        changes, _ = store.changes(project, subjects, agent=source.name)
+        is_untrusted = bool(changes)
+    if not is_quiet:
+        show_what_runs(migration, location)
+    is_agreed = trust_once or (yes and not is_untrusted)
+    instead = "the proof runs the hooks: add --yes or --trust-once"
+    if is_untrusted:
+        instead = (
+            "the proof runs the hooks, and you have not trusted them: look at them with "
+            f"anyhook trust --agent {source.name}, or add --trust-once"
+        )
+    if not confirm("Run them?", is_agreed=is_agreed, is_quiet=is_quiet, instead=instead):
+        raise UsageError("nothing was run and nothing was written")
 
 
 def _run_proof(request: ProofRequest, *, is_quiet: bool) -> Proof:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Column, Table
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.migrate.comparison import Difference, HookProof, Proof
+    from anyhook.migrate.comparison import Difference, Proof
     from anyhook.migrate.losses import Loss
     from anyhook.migrate.plan import Migration
     from anyhook.settings.sources import Location
@@ -100,7 +100,18 @@ def show_proof(proof: Proof, migration: Migration, project: Path) -> None:
     """Show the results of a proof."""
     out = console()
     out.print(_proof_table(proof, project))
-    _show_differences(proof, migration)
+    for hook in proof.hooks:
+        for difference in hook.differences[:MAX_DIFFERENCES]:
+            _show_difference(hook.label, difference, migration)
+        more = len(hook.differences) - MAX_DIFFERENCES
+        if more > 0:
+            out.print(Text(f"         and on {more} more events; --json has them", style="dim"))
+    for hook in proof.hooks:
+        for event, fields in hook.unstable.items():
+            message = f"  {event}  ({hook.label}): {', '.join(fields)} differs from run to run"
+            out.print(Text.assemble(("unstable", CAUTION), printable(message)))
+    for difference in proof.combined:
+        _show_difference("all hooks together", difference, migration)
     undecided = sum(not hook.decided for hook in proof.hooks)
     if undecided:
         out.print(
@@ -122,8 +133,15 @@ def _proof_table(proof: Proof, project: Path) -> Table:
     table = make_table(*headings, title=f"Proof over {proof.events} events")
     _limit_width(table.columns[1])
     for hook in proof.hooks:
+        verdict = Text("·", style="dim")
+        if not all(difference.is_explained for difference in hook.differences):
+            verdict = Text(*RESULTS["failed"])
+        elif hook.differences:
+            verdict = Text(*RESULTS["degraded"])
+        elif hook.decided:
+            verdict = Text(*RESULTS["ok"])
         table.add_row(
-            _verdict(hook),
+            verdict,
             Text(hook.label),
             show_place(hook.place, project, short=True),
             hook.event,
@@ -138,33 +156,6 @@ def _limit_width(hooks: Column) -> None:
     hooks.max_width = HOOK_WIDTH if console().width >= WIDE else NARROW_HOOK_WIDTH
     hooks.no_wrap = True
     hooks.overflow = "ellipsis"
-
-
-def _verdict(hook: HookProof) -> Text:
-    is_explained = all(difference.is_explained for difference in hook.differences)
-    if not is_explained:
-        return Text(*RESULTS["failed"])
-    if hook.differences:
-        return Text(*RESULTS["degraded"])
-    if hook.decided:
-        return Text(*RESULTS["ok"])
-    return Text("·", style="dim")
-
-
-def _show_differences(proof: Proof, migration: Migration) -> None:
-    out = console()
-    for hook in proof.hooks:
-        for difference in hook.differences[:MAX_DIFFERENCES]:
-            _show_difference(hook.label, difference, migration)
-        more = len(hook.differences) - MAX_DIFFERENCES
-        if more > 0:
-            out.print(Text(f"         and on {more} more events; --json has them", style="dim"))
-    for hook in proof.hooks:
-        for event, fields in hook.unstable.items():
-            message = f"  {event}  ({hook.label}): {', '.join(fields)} differs from run to run"
-            out.print(Text.assemble(("unstable", CAUTION), printable(message)))
-    for difference in proof.combined:
-        _show_difference("all hooks together", difference, migration)
 
 
 def _show_difference(label: str, difference: Difference, migration: Migration) -> None:
@@ -185,21 +176,21 @@ def _show_answer(agent: AgentSpec, answer: Mapping[str, Any]) -> None:
 
 def proof_json(proof: Proof) -> dict[str, Any]:
     """Return the results of a proof, for programs."""
+    hooks = [
+        {
+            "hook": hook.label,
+            "place": str(hook.place),
+            **members(hook, "event", "decided", "unstable"),
+            "reached": hook.events,
+            "differences": [_difference_json(difference) for difference in hook.differences],
+        }
+        for hook in proof.hooks
+    ]
     return {
         "events": proof.events,
         "holds": proof.holds,
-        "hooks": [_hook_json(hook) for hook in proof.hooks],
+        "hooks": hooks,
         "combined": [_difference_json(difference) for difference in proof.combined],
-    }
-
-
-def _hook_json(hook: HookProof) -> dict[str, Any]:
-    return {
-        "hook": hook.label,
-        "place": str(hook.place),
-        **members(hook, "event", "decided", "unstable"),
-        "reached": hook.events,
-        "differences": [_difference_json(difference) for difference in hook.differences],
     }
 
 

@@ -55,9 +55,6 @@ def mutate_hook_file(
         min_killed: The smallest share of noticed changes for success; `None` for any.
         as_json: Write JSON.
 
-    Returns:
-        The exit code.
-
     Raises:
         UsageError: If it is not a hook file, or its examples fail.
     """
@@ -78,13 +75,9 @@ def mutate_hook_file(
         is_complete = _try_all(plan, mutants, kept, sandbox, jobs)
     noticed = [kept.results.get(key_of(plan, mutant)) for mutant in mutants]
     tried = sum(result is not None for result in noticed)
-    survivors = [
-        (mutant, result)
-        for mutant, result in zip(mutants, noticed, strict=True)
-        if result is not None and not result.by
-    ]
-    killed = (tried - len(survivors)) / tried if tried else 1.0
-    is_ok = min_killed is None or killed >= min_killed
+    killed = sum(result is not None and bool(result.by) for result in noticed)
+    share = killed / tried if tried else 1.0
+    is_ok = min_killed is None or share >= min_killed
     if as_json:
         print_json(
             {
@@ -93,7 +86,7 @@ def mutate_hook_file(
                 "kept": str(kept.path),
                 "mutants": len(mutants),
                 "tried": tried,
-                "killed": tried - len(survivors),
+                "killed": killed,
                 "results": [
                     _result_json(mutant, result, source, file.name)
                     for mutant, result in zip(mutants, noticed, strict=True)
@@ -158,8 +151,8 @@ def _print(
         survivors += 1
         heading = f"\n{name}:{mutant.line}: {mutant.operator}: no example notices this"
         out.print(Text(printable(heading), style=CAUTION), soft_wrap=True)
-        diff = mutant.diff(source, file.name)
-        out.print(Syntax(printable_lines(diff), "diff", background_color="default"))
+        lines = [printable(line) for line in mutant.diff(source, file.name).splitlines()]
+        out.print(Syntax("\n".join(lines), "diff", background_color="default"))
         if result.proposal:
             out.print("This one does; check that it is what you want:")
             out.print(Text(f"  {printable(result.proposal)}", style=GOOD), soft_wrap=True)
@@ -172,11 +165,6 @@ def _print(
         + (f"; {left} not tried, the next run continues there" if left else ""),
         markup=False,
     )
-
-
-def printable_lines(text: str) -> str:
-    """Return lines without control characters."""
-    return "\n".join(printable(line) for line in text.splitlines())
 
 
 def _result_json(mutant: Mutant, noticed: Noticed | None, source: str, name: str) -> dict[str, Any]:

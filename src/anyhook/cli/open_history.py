@@ -30,14 +30,10 @@ def open_history() -> Iterator[History]:
             print_problems(problems)
             yield history
         except sqlite3.DatabaseError as error:
-            raise _explain(history, error) from error
-
-
-def _explain(history: History, error: sqlite3.DatabaseError) -> HistoryError:
-    """Return an error that says what to do about one of the database."""
-    if not is_damaged(error):
-        return HistoryError(f"{history.path} cannot be read: {error}")
-    return HistoryError(
-        f"{history.path} is damaged ({error}). Rename it, and a new one is begun with what was "
-        "recorded in the last two days; anyhook history import reads older sessions again"
-    )
+            if not is_damaged(error):
+                raise HistoryError(f"{history.path} cannot be read: {error}") from error
+            raise HistoryError(
+                f"{history.path} is damaged ({error}). Rename it, and a new one is begun with what "
+                "was recorded in the last two days; anyhook history import reads older sessions "
+                "again"
+            ) from error

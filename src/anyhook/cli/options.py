@@ -93,9 +93,7 @@ def open_telemetry(
 ) -> Iterator[Observers]:
     """Yield the observers of an engine for the option `--otel`, and export the rest at the end.
 
-    Args:
-        is_wanted: The option.
-        environ: The variables that name the parent trace; by default this process's.
+    The parent trace is named by the variables in `environ`, by default those of this process.
 
     Raises:
         UsageError: If OpenTelemetry is not installed, or its variables are not valid.
@@ -121,7 +119,14 @@ def print_no_hooks(out: Console, scope: CommandScope) -> None:
     """Report that no hooks are configured; of named agents, which files were looked for."""
     if scope.agents:
         out.print("No hooks are configured here. These files were looked for:")
-        _print_files(out, scope)
+        table = make_table("agent", "layer", "file", "", no_wrap=("agent", "layer"))
+        for agent in map(get_agent, scope.agents):
+            location = Location.of(scope.project, home_variable=agent.home_variable)
+            for layer, path in places(agent, location):
+                state = "" if path.exists() else "not found"
+                file = Text(show_path(str(path), scope.project))
+                table.add_row(agent.title, str(layer), file, state)
+        out.print(table)
     else:
         titles = ", ".join(get_agent(name).title for name in CODING_AGENTS)
         text = f"No hooks are configured here; anyhook looked for those of {titles}."
@@ -129,21 +134,8 @@ def print_no_hooks(out: Console, scope: CommandScope) -> None:
     out.print("To write a hook and configure it for your agent: anyhook init")
     for settings in scope.with_hooks:
         if settings.agent not in scope.agents:
-            file = show_path(str(settings.files[0]), scope.project)
+            where = show_path(str(settings.files[0]), scope.project)
             out.print(
-                f"{settings.title} has hooks here, in {file}; add: --agent {settings.agent}",
+                f"{settings.title} has hooks here, in {where}; add: --agent {settings.agent}",
                 markup=False,
             )
-
-
-def _print_files(out: Console, scope: CommandScope) -> None:
-    """Print the settings files of the agents."""
-    table = make_table("agent", "layer", "file", "", no_wrap=("agent", "layer"))
-    for name in scope.agents:
-        agent = get_agent(name)
-        location = Location.of(scope.project, home_variable=agent.home_variable)
-        for layer, path in places(agent, location):
-            state = "" if path.exists() else "not found"
-            file = Text(show_path(str(path), scope.project))
-            table.add_row(agent.title, str(layer), file, state)
-    out.print(table)

@@ -64,7 +64,11 @@ def console(*, stderr: bool = False) -> Console:
     `COLUMNS` sets another width.
     """
     stream = sys.stderr if stderr else sys.stdout
-    width = _requested_width()
+    columns = os.environ.get("COLUMNS", "")
+    width = None
+    if columns.isdecimal() and len(columns) <= len(str(UNWRAPPED)):
+        requested = int(columns)
+        width = requested if MIN_WIDTH <= requested <= UNWRAPPED else None
     if stream.isatty():
         return PrintableConsole(stderr=stderr, highlight=False, width=width)
     trimmed = cast("TextIO", _TrimmedStream(stream))
@@ -72,14 +76,6 @@ def console(*, stderr: bool = False) -> Console:
     return PrintableConsole(
         file=trimmed, highlight=False, width=width or UNWRAPPED, height=UNWRAPPED_HEIGHT
     )
-
-
-def _requested_width() -> int | None:
-    columns = os.environ.get("COLUMNS", "")
-    if not columns.isdecimal() or len(columns) > len(str(UNWRAPPED)):
-        return None
-    width = int(columns)
-    return width if MIN_WIDTH <= width <= UNWRAPPED else None
 
 
 class _TrimmedStream:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.trust.records import TrustChange
-    from anyhook.trust.subjects import TrustSubject
 
 
 def accept_own_edits(project: Path, agent_name: str) -> None:
@@ -30,7 +29,8 @@ def accept_own_edits(project: Path, agent_name: str) -> None:
         OSError: If the trust store cannot be written.
         SettingsError: If others can write the trust store.
     """
-    if not _has_user():
+    has_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    if not has_terminal or agent_that_started(os.environ) is not None:
         return
     store = TrustStore()
     review = review_hooks(store, project, get_agent(agent_name))
@@ -44,21 +44,13 @@ def accept_own_edits(project: Path, agent_name: str) -> None:
         forget_changes(project)
 
 
-def _has_user() -> bool:
-    """Return whether a person sees the question and answers it."""
-    has_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-    return has_terminal and agent_that_started(os.environ) is None
-
-
 def _is_own_edit(change: TrustChange) -> bool:
-    return change.what == "script" and all(map(_is_own_file, _files_of(change.subject)))
-
-
-def _files_of(subject: TrustSubject) -> list[Path]:
-    files = [script.path for script in subject.scripts]
-    for tree in subject.trees:
+    if change.what != "script":
+        return False
+    files = [script.path for script in change.subject.scripts]
+    for tree in change.subject.trees:
         files += [script.path for script in tree.files.values()]
-    return files
+    return all(map(_is_own_file, files))
 
 
 def _is_own_file(path: Path) -> bool:

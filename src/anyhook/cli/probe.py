@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,23 +62,6 @@ SUMMARY = {
 NODE_SUFFIXES = frozenset({".js", ".cjs", ".mjs"})
 
 
-@dataclass(frozen=True, slots=True)
-class RunSettings:
-    """What the options say about the runs of agents.
-
-    Attributes:
-        program: The program of the agent; `None` for the one on the `PATH`.
-        calls: Calls that the user wants to be made.
-        seconds: Limit of one run.
-        progress: Receives what is done.
-    """
-
-    program: Path | None
-    calls: tuple[CallRequest, ...]
-    seconds: float
-    progress: Callable[[str], None]
-
-
 def probe(
     project: Project = HERE,
     agents: AgentNames = None,
@@ -132,10 +115,18 @@ def probe(
     requests = tuple(map(CallRequest.parse, calls or ()))
     confirm_limits(is_agreed=yes)
     if not trust_once:
-        _check_trust(directory, names)
+        for name in names:
+            if Engine.load(directory, agent=name, on_message=discard).guard.changes():
+                raise UsageError(
+                    "the probe runs the hooks, and you have not trusted them: look at them with "
+                    f"{trust_command(name, directory)}, or add --trust-once"
+                )
     with progress("probing", is_quiet=as_json) as bar:
-        settings = RunSettings(program, requests, timeout, lambda text: bar.show(text=text))
-        reports = [_probe_one(name, directory, settings) for name in names]
+
+        def show(text: str) -> None:
+            bar.show(text=text)
+
+        reports = [_probe_one(name, directory, program, requests, timeout, show) for name in names]
     with evidence_may_be_lost():
         for report in reports:
             keep_probe(directory, report)
@@ -167,30 +158,22 @@ def _agent_names(project: Path, agents: list[str] | None) -> list[str]:
     return names
 
 
-def _check_trust(project: Path, names: list[str]) -> None:
-    """Check that the user trusts the hooks that will run.
-
-    Raises:
-        UsageError: If not.
-    """
-    for name in names:
-        engine = Engine.load(project, agent=name, on_message=discard)
-        if engine.guard.changes():
-            raise UsageError(
-                "the probe runs the hooks, and you have not trusted them: look at them with "
-                f"{trust_command(name, project)}, or add --trust-once"
-            )
-
-
-def _probe_one(name: str, project: Path, settings: RunSettings) -> AgentReport:
-    """Try the hooks of one agent, or return why that is not possible."""
+def _probe_one(
+    name: str,
+    project: Path,
+    path: Path | None,
+    calls: tuple[CallRequest, ...],
+    seconds: float,
+    on_progress: Callable[[str], None],
+) -> AgentReport:
+    """Try the hooks of one agent in the program of a path, or return why that is not possible."""
     agent = get_agent(name)
     program = get_program(name)
     if program is None:
         return AgentReport(
             name, agent.title, missing=f"{agent.title} cannot be started without a user"
         )
-    command = _command(program, settings.program)
+    command = _command(program, path)
     if command is None:
         names = " or ".join(program.executables)
         missing = (
@@ -201,16 +184,14 @@ def _probe_one(name: str, project: Path, settings: RunSettings) -> AgentReport:
     location = Location.of(project, home_variable=agent.home_variable)
     try:
         with Sandbox.for_project(location.project, location) as sandbox:
-            options = ProbeOptions(
-                command, settings.calls, settings.seconds, sandbox.protects_files
-            )
+            options = ProbeOptions(command, calls, seconds, sandbox.protects_files)
             # It works in copies of its own.
             return sandbox.run(
                 probe_in_sandbox,
                 replace(location, environ=sandbox.environ),
                 name,
                 options,
-                on_message=lambda text: settings.progress(f"{agent.title}: {text}"),
+                on_message=lambda text: on_progress(f"{agent.title}: {text}"),
             )
     except UsageError as error:
         return AgentReport(name, agent.title, missing=str(error))
@@ -239,38 +220,32 @@ def _print(project: Path, reports: list[AgentReport]) -> None:
         print_no_hooks(out, scope_of(project, None))
         return
     for report in reports:
-        _print_agent(out, project, report)
-    _print_summary(out, reports)
-
-
-def _print_agent(out: Console, project: Path, report: AgentReport) -> None:
-    if report.missing:
-        out.print(Text.assemble(("- ", "dim"), report.missing), soft_wrap=True)
-        return
-    detail = f"{count_of(len(report.calls), 'call')}, {report.seconds:.1f} s, {report.rules}"
-    heading = Text.assemble((f"{report.title} {report.version}", "bold"), (f"  {detail}", "dim"))
-    out.print(heading, soft_wrap=True)
-    if report.hooks:
-        out.print(_table(out, project, report))
-    else:
-        out.print("  no hooks in its settings")
-    for hook in report.hooks:
-        if hook.verdict is not ProbeVerdict.WORKS:
-            _print_reasons(out, project, hook)
-    for problem in report.problems:
-        out.print(
-            Text.assemble(RESULTS[ProbeVerdict.BROKEN], f" {printable(problem)}"), soft_wrap=True
-        )
-    for note in report.notes:
-        out.print(Text(f"  note: {note}", style="dim"), soft_wrap=True)
-
-
-def _print_reasons(out: Console, project: Path, report: HookReport) -> None:
-    hook = report.hook
-    heading = f" {hook.label} ({show_place(hook.place, project)}): "
-    for reason in report.reasons:
-        line = Text.assemble(RESULTS[report.verdict], heading, printable(reason))
-        out.print(line, soft_wrap=True)
+        if report.missing:
+            out.print(Text.assemble(("- ", "dim"), report.missing), soft_wrap=True)
+            continue
+        detail = f"{count_of(len(report.calls), 'call')}, {report.seconds:.1f} s, {report.rules}"
+        name = f"{report.title} {report.version}"
+        out.print(Text.assemble((name, "bold"), (f"  {detail}", "dim")), soft_wrap=True)
+        if report.hooks:
+            out.print(_table(out, project, report))
+        else:
+            out.print("  no hooks in its settings")
+        for hook in report.hooks:
+            if hook.verdict is ProbeVerdict.WORKS:
+                continue
+            label = f" {hook.hook.label} ({show_place(hook.hook.place, project)}): "
+            for reason in hook.reasons:
+                line = Text.assemble(RESULTS[hook.verdict], label, printable(reason))
+                out.print(line, soft_wrap=True)
+        for problem in report.problems:
+            line = Text.assemble(RESULTS[ProbeVerdict.BROKEN], f" {printable(problem)}")
+            out.print(line, soft_wrap=True)
+        for note in report.notes:
+            out.print(Text(f"  note: {note}", style="dim"), soft_wrap=True)
+    counts = Counter(hook.verdict for report in reports for hook in report.hooks)
+    parts = [f"{counts[verdict]} {SUMMARY[verdict]}" for verdict in ProbeVerdict if counts[verdict]]
+    if parts:
+        out.print(", ".join(parts), style="bold")
 
 
 def _table(out: Console, project: Path, report: AgentReport) -> Table:
@@ -280,6 +255,10 @@ def _table(out: Console, project: Path, report: AgentReport) -> Table:
         headings.append("place")
     table = make_table(*headings, no_wrap=("", "event"))
     for hook in report.hooks:
+        in_subagent = _cell(hook.fired_in_subagent, "ran", "did not run")
+        held = hook.held(in_subagent=True)
+        if held is not None:
+            in_subagent = _cell(held, "held", "not held")
         row = [
             Text(*RESULTS[hook.verdict]),
             Text(hook.hook.label),
@@ -287,7 +266,7 @@ def _table(out: Console, project: Path, report: AgentReport) -> Table:
             _cell(hook.fired, "yes", "no"),
             _cell(hook.held(), "held", "not held"),
             _cell(hook.context, "reached", "lost"),
-            _subagent_cell(hook),
+            in_subagent,
         ]
         if is_wide:
             row.append(Text(show_place(hook.hook.place, project)))
@@ -303,45 +282,29 @@ def _cell(value: bool | None, good: str, bad: str) -> Text:
     return Text(bad, style=BAD)
 
 
-def _subagent_cell(hook: HookReport) -> Text:
-    held = hook.held(in_subagent=True)
-    if held is not None:
-        return _cell(held, "held", "not held")
-    return _cell(hook.fired_in_subagent, "ran", "did not run")
-
-
-def _print_summary(out: Console, reports: list[AgentReport]) -> None:
-    counts: Counter[ProbeVerdict] = Counter()
-    for report in reports:
-        counts.update(hook.verdict for hook in report.hooks)
-    parts = [f"{counts[verdict]} {SUMMARY[verdict]}" for verdict in ProbeVerdict if counts[verdict]]
-    if parts:
-        out.print(", ".join(parts), style="bold")
-
-
 # -- for programs
 
 
 def _report_json(project: Path, reports: list[AgentReport]) -> dict[str, Any]:
+    agents = [
+        {
+            "agent": report.name,
+            "installed": not report.missing,
+            "missing": report.missing or None,
+            "program": report.program or None,
+            "version": report.version or None,
+            "rules": report.rules or None,
+            "seconds": round(report.seconds, 3),
+            **members(report, "calls", "problems", "notes"),
+            "hooks": [_hook_json(hook) for hook in report.hooks],
+        }
+        for report in reports
+    ]
     return {
         "ok": not any(report.is_broken for report in reports),
         "project": project,
         "reachable": sandbox_limits(),
-        "agents": [_agent_json(report) for report in reports],
-    }
-
-
-def _agent_json(report: AgentReport) -> dict[str, Any]:
-    return {
-        "agent": report.name,
-        "installed": not report.missing,
-        "missing": report.missing or None,
-        "program": report.program or None,
-        "version": report.version or None,
-        "rules": report.rules or None,
-        "seconds": round(report.seconds, 3),
-        **members(report, "calls", "problems", "notes"),
-        "hooks": [_hook_json(hook) for hook in report.hooks],
+        "agents": agents,
     }
 
 

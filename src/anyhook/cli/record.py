@@ -40,7 +40,6 @@ from anyhook.journal.lines import DIRECTORY, history_directory
 from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
 from anyhook.manage.recorded import (
-    RecordedAgent,
     RecordingState,
     count_recorded,
     edited_files,
@@ -48,7 +47,7 @@ from anyhook.manage.recorded import (
     recorded_agent,
 )
 from anyhook.manage.recording import RecordingChange, end_recording, start_recording
-from anyhook.manage.scope import agents_here, existing_project
+from anyhook.manage.scope import agents_here, existing_project, require_agents
 from anyhook.model.text import printable
 from anyhook.worker.commands import prefix
 
@@ -103,11 +102,14 @@ def switch_on(
     """
     directory = existing_project(project)
     state = read_state()
-    limits = _with_limits(state.switch or RecordingSwitch(), keep, max_size)
-    specs = agents_here(directory, agents, also=_recorded_names(state.switch))
-    if not specs:
-        choices = " or ".join(f"--agent {name}" for name in CODING_AGENTS)
-        raise UsageError(f"no agent is found in this project or your home; name one: {choices}")
+    limits = state.switch or RecordingSwitch()
+    if keep is not None:
+        days = _number(keep, DAYS, "--keep takes 180d, 26w, 2y or 0")
+        limits = replace(limits, days=days)
+    if max_size is not None:
+        size = int(_number(max_size, BYTES, "--max-size takes 500MB, 8GB or 0"))
+        limits = replace(limits, size=size)
+    specs = require_agents(directory, agents, also=_recorded_names(state.switch))
     launcher = prefix(sys.executable) if os.name == "posix" else (sys.executable,)
     recorded: list[RecordingChange] = []
     for agent in specs:
@@ -238,13 +240,7 @@ def _recorded_names(switch: RecordingSwitch | None) -> set[str]:
 
 
 def _show_changes(recorded: Sequence[RecordingChange], *, difference: bool, is_asked: bool) -> None:
-    """Print what is added to each file or removed from it.
-
-    Args:
-        recorded: The changes.
-        difference: Print the lines that change, too.
-        is_asked: Whether the user is asked whether to write them.
-    """
+    """Print what is added to each file or removed from it; with `difference`, the lines, too."""
     out = console()
     headings = ("agent", "file", "events", "hooks", "wrapped commands")
     table = make_table(*headings, no_wrap=("agent",), right=headings[2:])
@@ -268,16 +264,6 @@ def _show_changes(recorded: Sequence[RecordingChange], *, difference: bool, is_a
             print_difference(out, change)
     elif changed and is_asked:
         out.print("To see the lines that change: --dry-run", style="dim")
-
-
-def _with_limits(
-    switch: RecordingSwitch, keep: str | None, max_size: str | None
-) -> RecordingSwitch:
-    days = switch.days if keep is None else _number(keep, DAYS, "--keep takes 180d, 26w, 2y or 0")
-    size = switch.size
-    if max_size is not None:
-        size = int(_number(max_size, BYTES, "--max-size takes 500MB, 8GB or 0"))
-    return replace(switch, days=days, size=size)
 
 
 def _number(text: str, units: Mapping[str, float], usage: str) -> float:
@@ -321,7 +307,10 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
     store = Path(history_directory())
     counts, size, problems = _stored(store, is_on=is_on)
     problems += [damage] if damage and damage not in problems else []
-    journal = _size_of(store / DIRECTORY)
+    try:
+        journal = sum(file.stat().st_size for file in (store / DIRECTORY).iterdir())
+    except OSError:
+        journal = 0
     also = _recorded_names(switch)
     here = {agent.name for agent in agents_here(directory, None, also=also)}
     rows: list[dict[str, Any]] = []
@@ -329,7 +318,15 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
         recorded = recorded_agent(name, directory, switch)
         events_today = counts.get(name, 0)
         if name in here or events_today or recorded.files:
-            rows.append(_status_json(recorded, events_today))
+            rows.append(
+                {
+                    "agent": recorded.agent.name,
+                    "recorder": recorded.recorders > 0,
+                    "tapped": recorded.taps,
+                    "events_today": events_today,
+                    "files": recorded.files,
+                }
+            )
             problems += recorded.problems
     if not is_on and any(row["files"] for row in rows):
         problems.append(
@@ -374,16 +371,6 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
     return OK
 
 
-def _status_json(recorded: RecordedAgent, events_today: int) -> dict[str, Any]:
-    return {
-        "agent": recorded.agent.name,
-        "recorder": recorded.recorders > 0,
-        "tapped": recorded.taps,
-        "events_today": events_today,
-        "files": recorded.files,
-    }
-
-
 def _stored(store: Path, *, is_on: bool) -> tuple[dict[str, int], int, list[str]]:
     """Return the events of today by agent, the size of the store, and the problems."""
     problems: list[str] = []
@@ -396,13 +383,6 @@ def _stored(store: Path, *, is_on: bool) -> tuple[dict[str, int], int, list[str]
         problems += ingest(history).problems
         midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
         return count_events(history, since=midnight), history.size(), problems
-
-
-def _size_of(directory: Path) -> int:
-    try:
-        return sum(file.stat().st_size for file in directory.iterdir())
-    except OSError:
-        return 0
 
 
 def format_size(size: float) -> str:

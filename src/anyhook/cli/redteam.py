@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from anyhook.cli.render import ProgressBar
     from anyhook.redteam.asking import Guard
     from anyhook.redteam.plain import Plain
-    from anyhook.redteam.search import Attempt, ClassResult, Escape, Progress
+    from anyhook.redteam.search import Attempt, Escape, Progress
 
 FAIL_ON = "escape"
 
@@ -99,7 +99,10 @@ def redteam(
     names = _check_options(class_names, shell, fail_on)
     chosen = choose_guards(project, hooks or [], agent, trust_once=trust_once)
     confirm_limits(is_agreed=yes)
-    reasons = _read_accepted(accepted, existing_project(project))
+    default = existing_project(project) / ACCEPTED
+    if accepted is None and default.is_file():
+        accepted = default
+    reasons = [] if accepted is None else read_accepted(accepted)
     reports: list[_Report] = []
     for guard in chosen.guards:
         with closing(Asker(guard)) as asker, progress(guard.title) as bar:
@@ -154,28 +157,16 @@ def _check_options(names: list[str] | None, shell: str, fail_on: str) -> tuple[s
     return tuple(names or BY_NAME)
 
 
-def _read_accepted(path: Path | None, project: Path) -> list[Accepted]:
-    default = project / ACCEPTED
-    if path is None and not default.is_file():
-        return []
-    return read_accepted(path or default)
-
-
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """What came of a hook.
-
-    Attributes:
-        guard: The hook.
-        attempt: The attempts.
-        escapes: The escapes that are not accepted.
-        accepted: The accepted ones, each with its reason.
-    """
+    """What came of a hook."""
 
     guard: Guard
     attempt: Attempt
     escapes: tuple[Escape, ...]
+    """Those that are not accepted."""
     accepted: tuple[tuple[Escape, str], ...]
+    """The other ones, each with its reason."""
 
     @classmethod
     def of(cls, guard: Guard, result: Attempt, reasons: Sequence[Accepted]) -> _Report:
@@ -209,7 +200,7 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
         return
     sums = totals(result)
     denied = count_of(len(result.denied), "call")
-    out.print(Text(title, "bold"), Text(f"denies {denied}, which have {sums['tried']:,} spellings"))
+    out.print(Text(title, "bold"), Text(f"denies {denied}, with {sums['tried']:,} spellings"))
     for plain in result.denied:
         out.print(Text(f"  {shorten(printable(plain.text))}  ({printable(plain.source)})"))
     for plain in result.not_denied:
@@ -222,10 +213,8 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
         f"{proof}, {sums['unproved']:,} passed and do something else",
         highlight=False,
     )
-    by_class = _by_class(report.escapes)
-    if by_class:
-        out.print(_table(result, by_class))
-        _print_remedies(out, report, by_class)
+    if report.escapes:
+        _print_escapes(out, report)
     failed = [escape for escape in report.escapes if escape.error]
     if failed:
         number, error = count_of(len(failed), "escape"), shorten(printable(failed[0].error))
@@ -237,25 +226,19 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
         out.print(Text(f"  {count_of(count, 'escape')} accepted: {printable(why)}", QUIET))
 
 
-def _by_class(escapes: Sequence[Escape]) -> dict[str, list[Escape]]:
+def _print_escapes(out: Console, report: _Report) -> None:
+    """Print the escapes, the lines that keep them in sight, and the conditions that close them."""
     groups: dict[str, list[Escape]] = {}
-    for escape in sorted(escapes, key=lambda one: (len(one.command), one.command)):
+    for escape in sorted(report.escapes, key=lambda one: (len(one.command), one.command)):
         groups.setdefault(escape.class_name, []).append(escape)
-    return {item.name: groups[item.name] for item in CLASSES if item.name in groups}
-
-
-def _table(result: Attempt, by_class: dict[str, list[Escape]]) -> Any:
+    by_class = {item.name: groups[item.name] for item in CLASSES if item.name in groups}
     table = make_table("class", "tried", "denied", "asked", "escapes", "smallest escape")
     for name, escapes in by_class.items():
-        counts: ClassResult = result.classes[name]
+        counts = report.attempt.classes[name]
         numbers = (counts.tried, counts.denied, counts.asked, len(escapes))
         command = Text(shorten(printable(escapes[0].command.replace("\n", "\\n"))))
         table.add_row(Text(name, BAD), *(f"{number:,}" for number in numbers), command)
-    return table
-
-
-def _print_remedies(out: Console, report: _Report, by_class: dict[str, list[Escape]]) -> None:
-    """Print the lines that keep the holes in sight, and the conditions that close them."""
+    out.print(table)
     out.print("To keep them in sight, add:" if report.guard.file else "To keep them, add cases:")
     for name, escapes in by_class.items():
         out.print(Text(_example_lines(report.guard, escapes[0], name)), soft_wrap=True)
@@ -291,6 +274,23 @@ def _example_lines(guard: Guard, escape: Escape, name: str) -> str:
 
 
 def _json(reports: Sequence[_Report], untrusted: Sequence[str], seed: int) -> dict[str, Any]:
+    hooks = []
+    for report in reports:
+        result = report.attempt
+        classes = {}
+        for name, counts in result.classes.items():
+            numbers = members(counts, "tried", "denied", "asked", "unproved")
+            classes[name] = {**numbers, "escapes": len(counts.escapes)}
+        hooks.append(
+            {
+                "hook": report.guard.title,
+                "agent": report.guard.agent,
+                "denies": [{"of": plain.text, "source": plain.source} for plain in result.denied],
+                "classes": classes,
+                "failures": dict(result.failures),
+                "complete": result.is_complete,
+            }
+        )
     return {
         "ok": not any(report.escapes for report in reports),
         "seed": seed,
@@ -300,7 +300,7 @@ def _json(reports: Sequence[_Report], untrusted: Sequence[str], seed: int) -> di
             for report in reports
             for escape, reason in report.accepted
         ],
-        "hooks": [_hook_json(report) for report in reports],
+        "hooks": hooks,
         "untrusted": list(untrusted),
     }
 
@@ -312,20 +312,4 @@ def _escape_json(escape: Escape) -> dict[str, Any]:
         "proved": escape.is_proved,
         "error": escape.error or None,
         "calls": [members(call, "tool", "input") for call in escape.variant.spelling.calls],
-    }
-
-
-def _hook_json(report: _Report) -> dict[str, Any]:
-    result = report.attempt
-    classes = {}
-    for name, counts in result.classes.items():
-        numbers = members(counts, "tried", "denied", "asked", "unproved")
-        classes[name] = {**numbers, "escapes": len(counts.escapes)}
-    return {
-        "hook": report.guard.title,
-        "agent": report.guard.agent,
-        "denies": [{"of": plain.text, "source": plain.source} for plain in result.denied],
-        "classes": classes,
-        "failures": dict(result.failures),
-        "complete": result.is_complete,
     }

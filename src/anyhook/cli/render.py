@@ -111,11 +111,7 @@ def make_table(
 ) -> Table:
     """Return a table without borders.
 
-    Args:
-        headings: The headings of its columns.
-        no_wrap: Headings of columns that keep their width in a narrow terminal.
-        right: Headings of columns of numbers, which end at the right.
-        title: The line above it.
+    The columns of `no_wrap` keep their width in a narrow terminal; those of `right` hold numbers.
     """
     table = Table(
         title=title or None,
@@ -135,14 +131,10 @@ def make_table(
 
 
 def require_terminal(instead: str, *, is_quiet: bool = False) -> None:
-    """Require a terminal to ask at.
-
-    Args:
-        instead: What to do where there is none.
-        is_quiet: Whether the command writes for programs, so that it does not ask.
+    """Require a terminal to ask at; a command that writes for programs (`is_quiet`) has none.
 
     Raises:
-        UsageError: If there is none.
+        UsageError: If there is none; it says what to do `instead`.
     """
     if is_quiet or sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(f"there is no terminal to ask at; {instead}")
@@ -151,17 +143,11 @@ def require_terminal(instead: str, *, is_quiet: bool = False) -> None:
 def confirm(
     question: str, *, is_agreed: bool, instead: str, is_quiet: bool = False, err: bool = False
 ) -> bool:
-    """Ask a question, which the key `y` answers; any other key is no.
-
-    Args:
-        question: The question.
-        is_agreed: Whether an option answers it already.
-        instead: What to do where nobody can be asked.
-        is_quiet: Whether the command writes for programs, so that it does not ask.
-        err: Ask on standard error.
+    """Ask a question, unless an option has answered it; the key `y` agrees, any other one does not.
 
     Raises:
-        UsageError: If there is no terminal to ask at.
+        UsageError: If there is no terminal to ask at, or the command writes for programs
+            (`is_quiet`); it says what to do `instead`.
     """
     if is_agreed:
         return True
@@ -187,13 +173,7 @@ class ProgressBar:
         self._task = task
 
     def show(self, done: float | None = None, total: float | None = None, text: str = "") -> None:
-        """Show a state.
-
-        Args:
-            done: What is done.
-            total: All that there is to do; `None` if it is not known.
-            text: What stands behind the bar.
-        """
+        """Show a state, with a text behind the bar; `total` is `None` if it is not known."""
         self._bar.update(self._task, completed=done, total=total, text=printable(text))
 
     def advance(self, step: float = 1.0) -> None:
@@ -205,13 +185,7 @@ class ProgressBar:
 def progress(
     title: str, total: float | None = None, *, is_quiet: bool = False
 ) -> Iterator[ProgressBar]:
-    """Show on standard error how far a command is, if that is a terminal.
-
-    Args:
-        title: What is done.
-        total: All that there is to do; `None` if it is not known.
-        is_quiet: Whether to show nothing.
-    """
+    """Show on standard error how far a command is, if that is a terminal."""
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
@@ -255,14 +229,7 @@ def counts_text(counts: Mapping[str, int]) -> Text:
 def rates_table(
     outcomes: Mapping[str, int], sessions_with: Mapping[str, int], events: int, sessions: int
 ) -> Table:
-    """Return how many events have each verdict, and in how many sessions it occurs.
-
-    Args:
-        outcomes: Verdict to the number of events.
-        sessions_with: Verdict to the number of sessions in which it occurs.
-        events: Number of all events.
-        sessions: Number of all sessions.
-    """
+    """Return how many of all events have each verdict, and in how many sessions it occurs."""
     headings = ("decision", "events", "of all events", "sessions", "of all sessions")
     table = make_table(*headings, right=headings[1:])
     for outcome, number in outcomes.items():
@@ -277,11 +244,7 @@ def rates_table(
 
 
 def answer_text(answer: Mapping[str, Any]) -> Text:
-    """Return what a hook answered: its verdict, its other effects, and the reason.
-
-    Args:
-        answer: The answer without its empty fields (`anyhook.journal.records.answer_record`).
-    """
+    """Return what a hook answered (`anyhook.journal.records.answer_record`) on one line."""
     words: list[str] = []
     outcome = str(answer.get("outcome", NO_VERDICT))
     if answer.get("stop"):
@@ -302,12 +265,7 @@ def answer_text(answer: Mapping[str, Any]) -> Text:
 
 
 def status_text(status: str, detail: str = "") -> Text:
-    """Return how a hook ended that gave no answer.
-
-    Args:
-        status: A member of `anyhook.model.status.Status`; empty for one that did.
-        detail: What is known besides.
-    """
+    """Return how a hook ended (`anyhook.model.status.Status`); empty for one that answered."""
     text = Text(STATUS_WORDS.get(status, printable(status)), style=STATUSES.get(status, ""))
     return text.append(f"  {one_line(detail)}", style="default") if detail else text
 
@@ -317,23 +275,18 @@ def status_text(status: str, detail: str = "") -> Text:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One hook on one event.
-
-    Attributes:
-        hook: Its name.
-        place: Where it is configured.
-        result: What it answered, or how it ended.
-        started: Seconds after the event began.
-        duration: Seconds; `None` if it did not run.
-        style: Style of its bar.
-    """
+    """One hook on one event."""
 
     hook: str
     place: str
     result: Text
+    """What it answered, or how it ended."""
     started: float = 0.0
+    """Seconds after the event began."""
     duration: float | None = None
+    """Seconds; `None` if it did not run."""
     style: str = "dim"
+    """Style of its bar."""
 
 
 def runs_table(out: Console, rows: Sequence[RunRow], *, has_header: bool = True) -> Table:
@@ -417,12 +370,7 @@ def print_settings_problems(
 
 
 def print_problems(problems: Sequence[str], number: int | None = None) -> None:
-    """Print what could not be read to standard error.
-
-    Args:
-        problems: The first problems.
-        number: Number of all of them; by default there are no more.
-    """
+    """Print what could not be read to standard error; of more problems, only their `number`."""
     out = console(stderr=True)
     rest = (len(problems) if number is None else number) - MAX_PROBLEMS
     for problem in problems[:MAX_PROBLEMS]:

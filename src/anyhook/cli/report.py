@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from anyhook.cli import OK
+from anyhook.cli.history import AllEvents, SessionArgument
 from anyhook.cli.html import missing_library, write_page
 from anyhook.cli.open_history import open_history
 from anyhook.history.sessions import find_session
@@ -16,16 +17,12 @@ OUTPUT = Path("report.html")
 
 
 def report(
-    session: Annotated[
-        str, typer.Argument(help="A session, the beginning of its identifier, or `last`.")
-    ] = "last",
+    session: SessionArgument = "last",
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")
     ] = OUTPUT,
     agent: Annotated[str, typer.Option("--agent", help="The agent of the session.")] = "",
-    everything: Annotated[
-        bool, typer.Option("--all", help="Events without hooks and decisions too.")
-    ] = False,
+    everything: AllEvents = False,
 ) -> int:
     """Write a session as one file, to send or to attach.
 

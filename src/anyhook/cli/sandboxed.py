@@ -20,9 +20,6 @@ def sandbox_text() -> str:
 def confirm_limits(*, is_agreed: bool) -> None:
     """Say what hooks could reach although they are tried, and ask, where no sandbox is complete.
 
-    Args:
-        is_agreed: Whether an option says that it may be so.
-
     Raises:
         UsageError: If the user refuses, or cannot be asked.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 from rich.text import Text
@@ -39,28 +39,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
-    from rich.table import Table
 
     from anyhook.redteam.asking import Guard
-    from anyhook.redteam.score import Counts, FamilyScore
+    from anyhook.redteam.score import Counts
 
 
 class HookScore(NamedTuple):
-    """The score of one hook on one set.
-
-    Attributes:
-        guard: The hook.
-        labelled: The set.
-        claimed: Whether the hook or an option names the kinds of danger.
-        score: The score.
-        not_asked: Calls of tools and events that the agent does not have.
-    """
+    """The score of one hook on one set."""
 
     guard: Guard
     labelled: LabelledSet
     claimed: bool
+    """Whether the hook or an option names the kinds of danger."""
     score: Score
     not_asked: int
+    """Calls of tools and events that the agent does not have."""
 
 
 def score(
@@ -128,16 +121,34 @@ def score(
     scores: list[HookScore] = []
     with Sandbox.for_project(directory, discards_output=True) as sandbox:
         for guard in guards:
-            families = family or _claims(sandbox, guard)
+            families = family or []
+            if not families and guard.file:
+                families = sandbox.run(claimed_families, sandbox.inside(guard.file))
             scores += [_score(sandbox, guard, labelled, families) for labelled in sets]
     for each in scores:
         limits = each.score.problems(min_detection=min_detection, max_false_blocks=max_false_blocks)
         problems += [f"{each.guard.title} on {each.labelled.path.name}: {text}" for text in limits]
+    set_members = []
+    for labelled in sets:
+        origins = [{**encode(origin), "rows": rows} for origin, rows in labelled.origins.items()]
+        file, size = str(labelled.path), len(labelled.calls)
+        set_members.append({"file": file, "rows": size, "origins": origins})
+    score_members = [
+        {
+            "hook": each.guard.title,
+            "agent": each.guard.agent,
+            "set": each.labelled.path.name,
+            "claimed": each.claimed,
+            "not_asked": each.not_asked,
+            **each.score.to_json(),
+        }
+        for each in scores
+    ]
     data = {
         "ok": not problems,
         "problems": problems,
-        "sets": [_set_json(labelled) for labelled in sets],
-        "scores": [_score_json(each) for each in scores],
+        "sets": set_members,
+        "scores": score_members,
     }
     if html is not None:
         try:
@@ -150,10 +161,6 @@ def score(
     else:
         _print(scores, sets, problems)
     return PROBLEMS if problems else OK
-
-
-def _claims(sandbox: Sandbox, guard: Guard) -> list[str]:
-    return sandbox.run(claimed_families, sandbox.inside(guard.file)) if guard.file else []
 
 
 def _score(
@@ -190,7 +197,38 @@ def _score(
 def _print(scores: Sequence[HookScore], sets: Sequence[LabelledSet], problems: list[str]) -> None:
     out = console()
     for each in scores:
-        _print_score(out, each)
+        result = each.score
+        heading = Text(printable(each.guard.title), style="bold")
+        place = f"{printable(each.labelled.path.name)}, agent {each.guard.agent}"
+        out.print(heading.append(f"  on {place}", "default"))
+        if not each.claimed:
+            out.print(
+                "It names no kinds of danger, so all of the set are shown, also those that it is "
+                "not for; write hooks.about(families=[…]) or add --family.",
+                style=CAUTION,
+                markup=False,
+                soft_wrap=True,
+            )
+        false_blocks = f"false blocks / {PER:,}"
+        headings = ("family", "detected", "95 %", "deny", "ask", false_blocks, "95 % ", "deny ")
+        table = make_table(
+            *headings, "ask ", no_wrap=("family", "detected"), right=(*headings[1:], "ask ")
+        )
+        for family in result.families:
+            cells = [*_cells(family.detection, 100, "%"), *_cells(family.false_blocks, PER, "")]
+            table.add_row(Text(printable(family.family)), *cells)
+        out.print(table)
+        if result.median is not None and result.p95 is not None:
+            latency = f"median {show_span(result.median)}, 95 % within {show_span(result.p95)}"
+            out.print(f"latency: {latency}", markup=False)
+        if result.failed:
+            out.print(f"it failed on {count_of(result.failed, 'call')}", style=BAD)
+        if each.not_asked:
+            text = f"{count_of(each.not_asked, 'call')} of tools or events that {each.guard.agent} "
+            out.print(f"{text}does not have", style=QUIET)
+        for family in result.families:
+            _print_rows(out, f"{family.family}: passed", family.detection)
+            _print_rows(out, f"{family.family}: stopped by mistake", family.false_blocks)
     for labelled in sets:
         for origin, rows in labelled.origins.items():
             facts = (origin.source or "source unknown", origin.commit, origin.license)
@@ -199,47 +237,6 @@ def _print(scores: Sequence[HookScore], sets: Sequence[LabelledSet], problems: l
             out.print(line, style=QUIET, markup=False, soft_wrap=True)
     for problem in problems:
         out.print(Text.assemble(("✗ ", BAD), printable(problem)), soft_wrap=True)
-
-
-def _print_score(out: Console, each: HookScore) -> None:
-    heading = Text(printable(each.guard.title), style="bold")
-    heading.append(
-        f"  on {printable(each.labelled.path.name)}, agent {each.guard.agent}", "default"
-    )
-    out.print(heading)
-    if not each.claimed:
-        out.print(
-            "It names no kinds of danger, so all of the set are shown, also those that it is not "
-            "for; write hooks.about(families=[…]) or add --family.",
-            style=CAUTION,
-            markup=False,
-            soft_wrap=True,
-        )
-    out.print(_table(each.score.families))
-    result = each.score
-    if result.median is not None and result.p95 is not None:
-        latency = f"median {show_span(result.median)}, 95 % within {show_span(result.p95)}"
-        out.print(f"latency: {latency}", markup=False)
-    if result.failed:
-        out.print(f"it failed on {count_of(result.failed, 'call')}", style=BAD)
-    if each.not_asked:
-        text = f"{count_of(each.not_asked, 'call')} of tools or events that {each.guard.agent} "
-        out.print(f"{text}does not have", style=QUIET)
-    for family in result.families:
-        _print_rows(out, f"{family.family}: passed", family.detection)
-        _print_rows(out, f"{family.family}: stopped by mistake", family.false_blocks)
-
-
-def _table(families: Sequence[FamilyScore]) -> Table:
-    false_blocks = f"false blocks / {PER:,}"
-    headings = ("family", "detected", "95 %", "deny", "ask", false_blocks, "95 % ", "deny ")
-    table = make_table(
-        *headings, "ask ", no_wrap=("family", "detected"), right=(*headings[1:], "ask ")
-    )
-    for each in families:
-        cells = [*_cells(each.detection, 100, "%"), *_cells(each.false_blocks, PER, "")]
-        table.add_row(Text(printable(each.family)), *cells)
-    return table
 
 
 def _cells(counts: Counts, scale: int, unit: str) -> list[str]:
@@ -263,19 +260,3 @@ def _print_rows(out: Console, heading: str, counts: Counts) -> None:
         note = " · ".join(shorten(fact) for fact in facts if fact)
         out.print(Text.assemble((f"  {place}  ", ACCENT), (printable(note), QUIET)), soft_wrap=True)
         print_quoted(out, shorten(call.text))
-
-
-def _set_json(labelled: LabelledSet) -> dict[str, Any]:
-    origins = [{**encode(origin), "rows": rows} for origin, rows in labelled.origins.items()]
-    return {"file": str(labelled.path), "rows": len(labelled.calls), "origins": origins}
-
-
-def _score_json(each: HookScore) -> dict[str, Any]:
-    return {
-        "hook": each.guard.title,
-        "agent": each.guard.agent,
-        "set": each.labelled.path.name,
-        "claimed": each.claimed,
-        "not_asked": each.not_asked,
-        **each.score.to_json(),
-    }

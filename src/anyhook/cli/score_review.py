@@ -41,13 +41,7 @@ KEYS = {"b": BENIGN, "d": DANGEROUS}
 def review_history(guards: Sequence[Guard], label: Path | None, *, as_json: bool) -> int:
     """Show what hook files would have stopped among past calls that were not stopped.
 
-    Args:
-        guards: The hooks.
-        label: Ask about each call, and add it to this labelled set.
-        as_json: Write JSON.
-
-    Returns:
-        The exit code.
+    With `label`, it asks about each call, and adds it to this labelled set. Returns the exit code.
 
     Raises:
         UsageError: If a hook is not a Python file, or there is no terminal to ask at.
@@ -62,7 +56,19 @@ def review_history(guards: Sequence[Guard], label: Path | None, *, as_json: bool
             if not review.is_complete:
                 return INTERRUPTED
             print_problems(review.problems, review.problem_count)
-            data.append(_review_json(guard, review))
+            groups = [
+                {
+                    **members(group, "outcome", "number"),
+                    "reason": group.reason or None,
+                    "calls": [
+                        {"call": call, "number": len(events), "events": [e.ref for e in events]}
+                        for call, events in group.ordered()
+                    ],
+                }
+                for group in review.groups
+            ]
+            counts = {"calls": review.total, "stopped": review.stopped}
+            data.append({"hook": guard.title, **counts, "groups": groups})
             if not as_json:
                 heading = Text(printable(guard.title), style="bold")
                 out.print(heading.append(f"  {review_text(review)}", "default"))
@@ -117,22 +123,3 @@ def _label(out: Console, store: History, review: CallReview, file: Path) -> bool
             label_calls(store, events[:1], KEYS[key], names, file)
             out.print(f"{KEYS[key]}: written to {printable(str(file))}", style=QUIET, markup=False)
     return True
-
-
-def _review_json(guard: Guard, review: CallReview) -> dict[str, Any]:
-    return {
-        "hook": guard.title,
-        "calls": review.total,
-        "stopped": review.stopped,
-        "groups": [
-            {
-                **members(group, "outcome", "number"),
-                "reason": group.reason or None,
-                "calls": [
-                    {"call": call, "number": len(events), "events": [e.ref for e in events]}
-                    for call, events in group.ordered()
-                ],
-            }
-            for group in review.groups
-        ],
-    }

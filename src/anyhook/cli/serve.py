@@ -15,10 +15,11 @@ from rich.text import Text
 from anyhook.agents import get_agent
 from anyhook.cli import OK
 from anyhook.cli.colors import HEADING
+from anyhook.cli.html import missing_library
 from anyhook.cli.options import AsJson, Otel, open_telemetry
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import print_settings_problems
-from anyhook.errors import MissingLibraryError, UsageError
+from anyhook.errors import UsageError
 from anyhook.manage.scope import existing_project
 from anyhook.model.text import printable
 from anyhook.server.address import Address, listen
@@ -26,7 +27,6 @@ from anyhook.settings.layout import own_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import ModuleType
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.server.responder import Responder
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ENV_VARIABLE = "ANYHOOK_TOKEN"
 MIN_TOKEN = 16
 """Characters of a token; a shorter one could be guessed."""
-LIBRARIES = frozenset({"starlette", "uvicorn"})
+
 KIND = "http"
 """Type of the hooks that post to an endpoint."""
 
@@ -88,7 +88,10 @@ def serve(
     as_json: AsJson = False,
 ) -> int:
     """Answer hooks over HTTP."""
-    library = _import_library()
+    try:
+        from anyhook.server import http
+    except ModuleNotFoundError as error:
+        raise missing_library(error, "anyhook serve", "serve") from None
     secret = _read_token(token)
     settings = existing_project(project or Path()) if project or not files else None
     listening, address = listen(host, port, is_guarded=secret is not None)
@@ -114,13 +117,13 @@ def serve(
                 else:
                     _show(responder, address, is_guarded=secret is not None)
 
-        app = library.make_app(responder, token=secret, hosts=address.hosts)
+        app: Any = http.make_app(responder, token=secret, hosts=address.hosts)
         if otel:
             from anyhook.telemetry.asgi import TraceContext
 
             app = TraceContext(app)
         try:
-            library.run(app, listening, announce)
+            http.run(app, listening, announce)
         except KeyboardInterrupt:  # Ctrl-C is the usual way to end it
             pass
         finally:
@@ -145,17 +148,6 @@ def _redirect_stdout() -> Iterator[TextIO]:
         finally:
             sys.stdout.flush()
             os.dup2(out.fileno(), fd)
-
-
-def _import_library() -> ModuleType:
-    try:
-        from anyhook.server import http
-    except ModuleNotFoundError as error:
-        library = (error.name or "").partition(".")[0]
-        if library not in LIBRARIES:
-            raise
-        raise MissingLibraryError("anyhook serve", library, "serve") from None
-    return http
 
 
 def _read_token(option: str | None) -> str | None:
@@ -209,17 +201,29 @@ def _show_entry(
     out = console()
     supported: list[tuple[EventSpec, bool]] = []
     unsupported: list[str] = []
-    for event, fails_closed in responder.events.items():
-        spec = agent.by_canonical.get(event)
-        if spec is None:
+    for name, fails_closed in responder.events.items():
+        event = agent.by_canonical.get(name)
+        if event is None:
             continue
-        if spec.handler_kinds is None or KIND in spec.handler_kinds:
-            supported.append((spec, fails_closed))
+        if event.handler_kinds is None or KIND in event.handler_kinds:
+            supported.append((event, fails_closed))
         else:
-            unsupported.append(spec.wire)
-    entry = settings_entry(address.url, is_guarded=is_guarded)
+            unsupported.append(event.wire)
+    entry: dict[str, Any] = {"type": KIND, "url": address.url}
+    if is_guarded:  # the agent takes the token from its environment
+        entry["headers"] = {"Authorization": f"Bearer ${ENV_VARIABLE}"}
+        entry["allowedEnvVars"] = [ENV_VARIABLE]
     if supported:
-        entry = _make_settings(agent, entry, supported)
+        # Makes an endpoint that cannot be reached deny.
+        member = agent.handler_types[KIND].fail_closed_member
+        fail_closed = {} if member is None else {member[0]: member[1]}
+        settings: dict[str, Any] = {}
+        for spec, fails_closed in supported:
+            options = fail_closed if fails_closed and spec.can_fail_closed else {}
+            settings[spec.wire] = own_entries(agent, {"hooks": [entry | options]})
+        for key in reversed(agent.hooks_path):
+            settings = {key: settings}
+        entry = settings
     out.print(f"In the settings of {agent.title}:")
     out.print(json.dumps(entry, indent=2), markup=False, soft_wrap=True)
     if is_guarded:
@@ -230,39 +234,3 @@ def _show_entry(
             f"file as a command: anyhook add FILE --agent {agent.name}",
             soft_wrap=True,
         )
-
-
-def _make_settings(
-    agent: AgentSpec, entry: dict[str, Any], events: list[tuple[EventSpec, bool]]
-) -> dict[str, Any]:
-    """Make settings that post events to an endpoint.
-
-    Args:
-        agent: The agent.
-        entry: The handler.
-        events: Each event, and whether its hooks deny when they fail.
-    """
-    settings: dict[str, Any] = {}
-    # Makes an endpoint that cannot be reached deny.
-    member = agent.handler_types[KIND].fail_closed_member
-    fail_closed = {} if member is None else {member[0]: member[1]}
-    for spec, fails_closed in events:
-        options = fail_closed if fails_closed and spec.can_fail_closed else {}
-        settings[spec.wire] = own_entries(agent, {"hooks": [entry | options]})
-    for key in reversed(agent.hooks_path):
-        settings = {key: settings}
-    return settings
-
-
-def settings_entry(url: str, *, is_guarded: bool) -> dict[str, Any]:
-    """Make the handler that posts events to an endpoint, as it stands in settings.
-
-    Args:
-        url: The endpoint.
-        is_guarded: Whether it needs a token, which the agent takes from its environment.
-    """
-    entry: dict[str, Any] = {"type": KIND, "url": url}
-    if is_guarded:
-        entry["headers"] = {"Authorization": f"Bearer ${ENV_VARIABLE}"}
-        entry["allowedEnvVars"] = [ENV_VARIABLE]
-    return entry

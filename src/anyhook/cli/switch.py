@@ -129,7 +129,14 @@ def _switch(
 ) -> tuple[dict[str, Any], int]:
     """Switch a hook, and print its state if it is for people. Returns its state and exit code."""
     if dry_run:
-        return _show_changes(engine, name, is_on=is_on, as_json=as_json), OK
+        _, changes = switch_changes(engine, name, is_on=is_on)
+        apply_changes(changes, WriteOptions(yes=True, dry_run=True, as_json=as_json))
+        state = "on" if is_on else "off"
+        changed = [change.path for change in changes if change.has_effect]
+        if not as_json and not changed:
+            console().print(f"{printable(name)!r} is {state} already", markup=False)
+        report: dict[str, Any] = {"name": name, "state": state, "switched_off_by": None}
+        return {**report, "written": False, "changed": changed}, OK
     result = switch_hook(engine, name, is_on=is_on)
     exit_code = PROBLEMS if result.switched_off_by and is_on else OK
     if not as_json:
@@ -153,23 +160,6 @@ def load_engine(project: Path, agent: str | None, name: str) -> Engine:
         return candidates[0]
     agent_name = one_agent(scope.project, None)
     return Engine.load(scope.project, agent=agent_name, on_message=discard)
-
-
-def _show_changes(engine: Engine, name: str, *, is_on: bool, as_json: bool) -> dict[str, Any]:
-    """Show what would be written."""
-    _, changes = switch_changes(engine, name, is_on=is_on)
-    apply_changes(changes, WriteOptions(yes=True, dry_run=True, as_json=as_json))
-    state = "on" if is_on else "off"
-    changed = [change.path for change in changes if change.has_effect]
-    if not as_json and not changed:
-        console().print(f"{printable(name)!r} is {state} already", markup=False)
-    return {
-        "name": name,
-        "state": state,
-        "switched_off_by": None,
-        "written": False,
-        "changed": changed,
-    }
 
 
 def _print_state(engine: Engine, name: str, result: SwitchResult, *, should_be_on: bool) -> None:

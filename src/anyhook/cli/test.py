@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.authoring.inspect import scan
 from anyhook.authoring.run import log_text
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.cases import run_case_file
@@ -22,7 +23,7 @@ from anyhook.cli.options import HERE, AgentNames, AsJson, Project, TrustOnce, Ye
 from anyhook.cli.output import UNWRAPPED, console, members, print_json
 from anyhook.cli.render import make_table
 from anyhook.cli.sandboxed import confirm_limits
-from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
+from anyhook.cli.unsupported import print_unsupported, unsupported_uses
 from anyhook.errors import UsageError
 from anyhook.manage.scope import existing_project
 from anyhook.manage.tried import keep_examples, try_hook_file
@@ -141,15 +142,21 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
         keep_examples(file.resolve(), results)
     for traceback in dict.fromkeys(result.traceback for result in results if result.traceback):
         log_text(traceback)
-    unsupported = unsupported_by_agent(file, map(get_agent, agent_names))
+    unsupported = unsupported_uses(file.name, scan(file), map(get_agent, agent_names))
     failed = not results or any(result.status == "failed" for result in results)
     failed = failed or bool(problems)
     exit_code = PROBLEMS if failed else OK
     if as_json:
+        rows = []
+        for result in results:
+            reply = result.run.reply if result.run else None
+            example = members(result.example, "event", "expect", "place")
+            row = {**example, **members(result, "agent", "status", "got", "notes")}
+            rows.append({**row, "traceback": result.traceback or None, "reply": reply or None})
         print_json(
             {
                 "ok": not failed,
-                "results": [_result_json(result) for result in results],
+                "results": rows,
                 "degraded": unsupported,
                 "warnings": warnings,
                 "problems": problems,
@@ -179,22 +186,28 @@ def _table(
     out: Console, examples: list[Example], results: list[ExampleResult], agent_names: list[str]
 ) -> Table:
     """Return the results, with the agents that give the same result in one line."""
-    what = {id(example): _example_text(example) for example in examples}
-    if out.width != UNWRAPPED:
-        what = {number: shorten(text) for number, text in what.items()}
     headings = ("#", "event", WHAT, "expect", "result", "agents")
     table = make_table(*headings, no_wrap=("#", "event", "expect", "result"))
     table.columns[headings.index(WHAT)].ratio = 3
     table.columns[headings.index("agents")].ratio = 2
     for number, example in enumerate(examples, 1):
+        # The tool with its arguments, or the fields of another event.
+        fields = dict(example.fields)
+        tool = fields.pop("tool_name", "")
+        arguments = fields.pop("tool_input", None) or fields
+        text = json.dumps(arguments, ensure_ascii=False, default=str) if arguments else ""
+        what = f"{tool} {printable(text)}".strip()
+        if out.width != UNWRAPPED:
+            what = shorten(what)
         agents_of: dict[str, list[str]] = {}
         cells: dict[str, Text] = {}
         for result in results:
             if result.example is example:
-                cell = _result_cell(result)
+                answer = "" if result.status == "absent" else f" {result.got}"
+                cell = Text.assemble(RESULTS[result.status], (answer, QUIET))
                 cells.setdefault(cell.plain, cell)
                 agents_of.setdefault(cell.plain, []).append(result.agent)
-        first = (str(number), example.event, Text(what[id(example)]), example.expect)
+        first = (str(number), example.event, Text(what), example.expect)
         for plain, names in agents_of.items():
             table.add_row(*first, cells[plain], Text(_agents_text(names, agent_names)))
             first = ("", "", Text(), "")
@@ -203,20 +216,6 @@ def _table(
 
 def _agents_text(names: list[str], tried: list[str]) -> str:
     return "all" if len(names) == len(tried) > 1 else ", ".join(names)
-
-
-def _example_text(example: Example) -> str:
-    """Return the tool of an example with its arguments, or the fields of its event."""
-    fields = dict(example.fields)
-    tool = fields.pop("tool_name", "")
-    arguments = fields.pop("tool_input", None) or fields
-    text = json.dumps(arguments, ensure_ascii=False, default=str) if arguments else ""
-    return f"{tool} {printable(text)}".strip()
-
-
-def _result_cell(result: ExampleResult) -> Text:
-    answer = "" if result.status == "absent" else f" {result.got}"
-    return Text.assemble(RESULTS[result.status], (answer, QUIET))
 
 
 def _print_notes(out: Console, results: list[ExampleResult], agent_names: list[str]) -> None:
@@ -233,13 +232,3 @@ def _print_notes(out: Console, results: list[ExampleResult], agent_names: list[s
         out.print(Text.assemble((f"{mark} {agents}", style), f"  {place}: {note}"))
     for traceback in dict.fromkeys(result.traceback for result in results if result.traceback):
         out.print(Text(traceback.rstrip("\n")))
-
-
-def _result_json(result: ExampleResult) -> dict[str, Any]:
-    reply = result.run.reply if result.run else None
-    return {
-        **members(result.example, "event", "expect", "place"),
-        **members(result, "agent", "status", "got", "notes"),
-        "traceback": result.traceback or None,
-        "reply": reply or None,
-    }

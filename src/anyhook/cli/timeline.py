@@ -20,10 +20,9 @@ from anyhook.cli.render import (
     status_text,
 )
 from anyhook.cli.verdict import RulesVerdict, verdicts_by_rules
-from anyhook.engine.compare import RulesDifference, differences
+from anyhook.engine.compare import differences
 from anyhook.engine.hook_files import files_of
 from anyhook.engine.not_run import (
-    NotRun,
     events_with_hooks,
     hooks_that_did_not_run,
     unknown_tool,
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
     from anyhook.authoring.inspect import Use
     from anyhook.engine.engine import Engine
-    from anyhook.model.decisions import Blame, Decision, HandlerResult
+    from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
@@ -62,15 +61,7 @@ def print_timeline(
     decision: Decision,
     notes: tuple[Diagnostic, ...] = (),
 ) -> None:
-    """Print a fired event.
-
-    Args:
-        out: Where to print.
-        engine: The engine that dispatched the event.
-        event: The event as it was dispatched.
-        decision: Its decision.
-        notes: Diagnostics about the payload of the event.
-    """
+    """Print a fired event; `notes` are about its payload."""
     spec = engine.agent.by_canonical[event.name]
     heading = Text(f"\n{spec.wire}", style="bold")
     subject = getattr(event, spec.subject) if spec.subject else None
@@ -84,7 +75,10 @@ def print_timeline(
     if decision.results or skipped:
         labels = unique_labels(configured_handlers(engine))
         rows = [_run_row(engine, event, result, labels) for result in decision.results]
-        rows += [_skipped_row(hook, labels) for hook in skipped]
+        for hook in skipped:
+            name = labels.get(id(hook.handler), hook.handler.label)
+            reason = Text(f"did not run: {printable(hook.reason)}", style="dim")
+            rows.append(RunRow(name, show_place(hook.handler.place, short=True), reason))
         out.print(runs_table(out, rows))
     elif not decision.blame:
         out.print(_no_hooks_text(engine, spec.wire))
@@ -98,7 +92,11 @@ def print_timeline(
     if fields.row_count:
         out.print(fields)
     for difference in changes:
-        _print_difference(out, difference)
+        # The verdicts show the headline.
+        rest = {n: values for n, values in difference.fields.items() if n not in HEADLINE_FIELDS}
+        if rest or difference.only_here or difference.only_there:
+            others = replace(difference, fields=rest)
+            out.print(Text.assemble(("differs", CAUTION), f"  {others}"))
     diagnostics = (*notes, *decision.diagnostics)
     problems = [d for d in diagnostics if d.severity is not Severity.INFO]
     print_diagnostics(out, problems, engine.project_dir)
@@ -136,20 +134,17 @@ def _run_row(
     handler = result.handler
     has_run = result.status not in (Status.WITHHELD, Status.SKIPPED)
     name = labels.get(id(handler), handler.label)
+    functions = _functions_for(engine, event, handler)
+    if len(functions) == 1:
+        name += f":{functions[0].line} {functions[0].name}"
     return RunRow(
-        f"{name}{_function_of(engine, event, handler)}",
+        name,
         show_place(handler.place, short=True),
         _result_text(result),
         result.started,
         result.duration if has_run else None,
         STATUSES.get(result.status) or OUTCOMES[result.answer.outcome],
     )
-
-
-def _skipped_row(hook: NotRun, labels: Mapping[int, str]) -> RunRow:
-    reason = Text(f"did not run: {printable(hook.reason)}", style="dim")
-    name = labels.get(id(hook.handler), hook.handler.label)
-    return RunRow(name, show_place(hook.handler.place, short=True), reason)
 
 
 def _result_text(result: HandlerResult) -> Text:
@@ -165,35 +160,24 @@ def _result_text(result: HandlerResult) -> Text:
     return status_text(result.status, detail)
 
 
-def _function_of(engine: Engine, event: Event, handler: HandlerSpec) -> str:
-    """Return the function of a hook file that the event reaches, if it is only one."""
-    functions = _functions_for(engine, event, handler)
-    return f":{functions[0].line} {functions[0].name}" if len(functions) == 1 else ""
-
-
 def _functions_for(engine: Engine, event: Event, handler: HandlerSpec) -> list[Use]:
     """Return the functions of the hook's file that an event reaches, as far as its text shows."""
     if handler.kind != "command":
         return []
-    names = _subject_names(engine, event)
+    spec = engine.agent.by_canonical[event.name]
+    subject = getattr(event, spec.subject) if spec.subject else None
+    names: set[str] = set()
+    if isinstance(subject, str):
+        tools = engine.agent.vocabulary.tools
+        names = {subject, *(name for name, tool in tools.items() if subject in tool.names)}
     functions: list[Use] = []
     for path in files_of(engine, handler):
         for use in scan(path):
-            is_pattern = any("*" in subject for subject in use.subjects)
+            is_pattern = any("*" in pattern for pattern in use.subjects)
             is_for_subject = not use.subjects or is_pattern or not names.isdisjoint(use.subjects)
             if use.event == event.name and is_for_subject:
                 functions.append(use)
     return functions
-
-
-def _subject_names(engine: Engine, event: Event) -> set[str]:
-    """Return the agent's name and the canonical names of what an event is about."""
-    spec = engine.agent.by_canonical[event.name]
-    subject = getattr(event, spec.subject) if spec.subject else None
-    if not isinstance(subject, str):
-        return set()
-    tools = engine.agent.vocabulary.tools
-    return {subject, *(name for name, tool in tools.items() if subject in tool.names)}
 
 
 # -- the decision
@@ -228,31 +212,15 @@ def _field_table(decision: Decision) -> Table:
             continue
         for blame in blames:
             value = one_line(blame.value) if name in PROSE_FIELDS else shorten(blame.value)
-            readers = _readers(decision, str(blame.value)) if name == "reason" else ""
-            text = Text.assemble(value, (f"  {readers}← {_blame_text(blame)}", "dim"))
+            text = Text(value)
+            if name == "reason":
+                reason = str(blame.value)
+                messages = [m for m in decision.messages if m.field == name and reason in m.text]
+                text.append(f"  for the {messages[0].audience}" if messages else "", style="dim")
+            handler = blame.handler
+            text.append(f"  ← {handler.label} {show_place(handler.place, short=True)}", "dim")
+            for overridden in blame.overrode:
+                owner = overridden.handler.label if overridden.handler else "the event"
+                text.append(f", over {shorten(overridden.value)} of {owner}", style="dim")
             table.add_row("", Text(name, style="bold"), text)
     return table
-
-
-def _readers(decision: Decision, reason: str) -> str:
-    """Return who gets a reason, as the decision routes it; empty if nobody does."""
-    readers = [m.audience for m in decision.messages if m.field == "reason" and reason in m.text]
-    return f"for the {readers[0]}  " if readers else ""
-
-
-def _blame_text(blame: Blame) -> str:
-    text = f"{blame.handler.label} {show_place(blame.handler.place, short=True)}"
-    for overridden in blame.overrode:
-        owner = overridden.handler.label if overridden.handler else "the event"
-        text += f", over {shorten(overridden.value)} of {owner}"
-    return text
-
-
-def _print_difference(out: Console, difference: RulesDifference) -> None:
-    """Print where another rule set decides otherwise, besides the verdicts."""
-    fields = {
-        name: values for name, values in difference.fields.items() if name not in HEADLINE_FIELDS
-    }
-    if fields or difference.only_here or difference.only_there:
-        rest = replace(difference, fields=fields)
-        out.print(Text.assemble(("differs", CAUTION), f"  {rest}"))

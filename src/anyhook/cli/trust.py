@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from anyhook.trust.native import NativeStates
     from anyhook.trust.records import TrustChange
     from anyhook.trust.subjects import TrustSubject
-    from anyhook.trust.trees import Script
+
 
 _PLAIN_PATH = re.compile(r"[\w./@+~ -]+")
 ASK_INSTEAD = "use --show to review, --yes to trust"
@@ -68,23 +68,19 @@ MAX_CHARACTERS = 4000
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The project's hooks of one agent, and which of them are not trusted.
-
-    Attributes:
-        agent: The agent.
-        subjects: The hooks with the files that they depend on.
-        changes: The hooks that are new or changed since they were trusted.
-        problems: Diagnostics of the trust store.
-        sequential: `id` of the handlers that run one after the other.
-        native: How far the agent itself trusts them; `None` if it keeps no such record.
-    """
+    """The project's hooks of one agent, and which of them are not trusted."""
 
     agent: AgentSpec
     subjects: list[TrustSubject]
+    """The hooks with the files that they depend on."""
     changes: list[TrustChange]
+    """The hooks that are new or changed since they were trusted."""
     problems: tuple[Diagnostic, ...]
+    """Diagnostics of the trust store."""
     sequential: frozenset[int]
+    """`id` of the handlers that run one after the other."""
     native: NativeStates | None
+    """How far the agent itself trusts them; `None` if it keeps no such record."""
 
 
 def trust(
@@ -185,21 +181,15 @@ def _print_result(
             print_note(out, "not trusted;", f"trust with: {command}{title}")
         elif review.subjects:
             print_note(out, "trusted:", f"{count_of(len(review.subjects), 'hook')}{title}", GOOD)
-        _print_native(out, review)
+        native = review.native
+        if native is not None:
+            states = Counter(native.of(subject.handler) or "" for subject in review.subjects)
+            for state in sorted(states.keys() - RUNNING - {""}):
+                hooks = count_of(states[state], "hook")
+                text = f"  {hooks} {state} in {review.agent.title}; {native.review}"
+                out.print(Text.assemble(("!", CAUTION), text), soft_wrap=True)
         problems.update(dict.fromkeys(review.problems))
     print_diagnostics(console(stderr=True), problems, scope.project)
-
-
-def _print_native(out: Console, review: Review) -> None:
-    """Print how many of the hooks the agent itself does not trust."""
-    native = review.native
-    if native is None:
-        return
-    states = Counter(native.of(subject.handler) or "" for subject in review.subjects)
-    for state in sorted(states.keys() - RUNNING - {""}):
-        hooks = count_of(states[state], "hook")
-        text = f"  {hooks} {state} in {review.agent.title}; {native.review}"
-        out.print(Text.assemble(("!", CAUTION), text), soft_wrap=True)
 
 
 # -- what a user reviews
@@ -212,7 +202,11 @@ def _print_reviews(
     for review in reviews:
         print_review(out, project, review)
     for change in file_changes:
-        _print_file_change(out, project, change)
+        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(change.time))
+        place = show_path(change.file, project)
+        text = f"  changed while no hook saw it; noticed {at}"
+        out.print(Text.assemble((place, "bold"), (text, CAUTION)), soft_wrap=True)
+        _print_difference(out, change.difference)
 
 
 def print_review(out: Console, project: Path, review: Review) -> None:
@@ -233,15 +227,6 @@ def print_review(out: Console, project: Path, review: Review) -> None:
         out.print(
             "  anyhook cannot watch these; it will not ask again when they change.", style=CAUTION
         )
-
-
-def _print_file_change(out: Console, project: Path, change: ChangedFile) -> None:
-    """Print what changed in a file of the guards while no hook saw it."""
-    at = time.strftime("%Y-%m-%d %H:%M", time.localtime(change.time))
-    place = show_path(change.file, project)
-    text = f"  changed while no hook saw it; noticed {at}"
-    out.print(Text.assemble((place, "bold"), (text, CAUTION)), soft_wrap=True)
-    _print_difference(out, change.difference)
 
 
 def _print_difference(out: Console, lines: Iterable[str]) -> None:
@@ -268,12 +253,20 @@ def _print_change(
     if id(handler) in review.sequential:
         out.print(Text("  in order: it gets the changes of the hook before it"))
     out.print(Text(f"  timeout: {handler.timeout:g} s", style="dim"))
-    for script in _shown_scripts(subject):
+    for script in subject.scripts:
         path = str(script.path)
+        # Of those that do not exist only what surely is a path. The others stay bound: a piece of a
+        # name with blanks, or of a pattern, may become a file.
+        is_path = script.path.suffix in CODE_SUFFIXES and _PLAIN_PATH.fullmatch(path)
+        if script.digest is None and not is_path:
+            continue
         digest = f"sha256 {script.digest[:12]}" if script.digest else "not found"
         out.print(Text(f"  script: {show_path(path, project)}  {digest}"))
         if change.what == "new" and script.text is not None and path not in printed:
-            _print_script(out, script.text)
+            lines = script.text.splitlines()
+            print_quoted(out, "\n".join(lines[:MAX_LINES]), style="dim")
+            if len(lines) > MAX_LINES:
+                out.print(Text(f"    | … {len(lines) - MAX_LINES} more lines", style="dim"))
         printed.add(path)
     for tree in subject.trees:
         directory = show_path(str(tree.root), project)
@@ -285,17 +278,6 @@ def _print_change(
     elif difference:
         out.print(Text("    the same difference as above", style="dim"))
     printed.add(difference)
-
-
-def _shown_scripts(subject: TrustSubject) -> Iterator[Script]:
-    """Yield the scripts, and of those that do not exist only what surely is a path.
-
-    The others stay bound: a piece of a name with blanks, or of a pattern, may become a file.
-    """
-    for script in subject.scripts:
-        is_path = script.path.suffix in CODE_SUFFIXES and _PLAIN_PATH.fullmatch(str(script.path))
-        if script.digest is not None or is_path:
-            yield script
 
 
 def _trusted_members(handler: HandlerSpec) -> Iterator[tuple[str, str]]:
@@ -341,13 +323,6 @@ def _print_value(out: Console, title: str, value: str) -> None:
     if len(beginning) < len(value):
         rest = len(value) - len(beginning)
         out.print(Text(f"    | … {rest} more characters; see --json for all", style=CAUTION))
-
-
-def _print_script(out: Console, text: str) -> None:
-    lines = text.splitlines()
-    print_quoted(out, "\n".join(lines[:MAX_LINES]), style="dim")
-    if len(lines) > MAX_LINES:
-        out.print(Text(f"    | … {len(lines) - MAX_LINES} more lines", style="dim"))
 
 
 def _reviews_json(project: Path, reviews: list[Review], *, trusted: bool) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import os
 import webbrowser
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -21,10 +21,6 @@ from anyhook.errors import UsageError
 from anyhook.journal.lines import history_directory
 from anyhook.manage.scope import existing_project
 from anyhook.server.address import listen
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
 
 PORT = 8790
 ENTRANCE = '<!doctype html><meta http-equiv="refresh" content="0;url={0}"><a href="{0}">Open</a>\n'
@@ -50,12 +46,17 @@ def ui(
         anyhook ui
         anyhook ui --open --project ~/code/app
     """
-    app, server = import_page("ui")
+    try:
+        from anyhook.page import app
+        from anyhook.page.access import Access
+        from anyhook.server import http
+    except ModuleNotFoundError as error:
+        raise missing_library(error, "anyhook ui") from None
     directory_of_project = existing_project(project)
     directory = Path(history_directory())
     listening, address = listen("127.0.0.1", port, is_guarded=True)
     with closing(listening):
-        access = app.Access.load(directory, address.port)
+        access = Access.load(directory, address.port)
 
         def announce() -> None:
             if as_json:
@@ -69,7 +70,7 @@ def ui(
                 webbrowser.open(entrance(directory, access.url).as_uri())
 
         with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to end it
-            server.run(app.make_app(directory, access, directory_of_project), listening, announce)
+            http.run(app.make_app(directory, access, directory_of_project), listening, announce)
     return OK
 
 
@@ -78,10 +79,6 @@ def entrance(directory: Path, url: str) -> Path:
 
     Other users of this machine can read the arguments of a browser that is started, but not the
     file.
-
-    Args:
-        directory: Directory of the history.
-        url: The first address.
 
     Raises:
         UsageError: If it cannot be written.
@@ -92,20 +89,3 @@ def entrance(directory: Path, url: str) -> Path:
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
     return path
-
-
-def import_page(command: str) -> tuple[ModuleType, ModuleType]:
-    """Import the application and the server.
-
-    Args:
-        command: The command that needs them.
-
-    Raises:
-        UsageError: If a library is not installed.
-    """
-    try:
-        from anyhook.page import app
-        from anyhook.server import http
-    except ModuleNotFoundError as error:
-        raise missing_library(error, f"anyhook {command}") from None
-    return app, http

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from anyhook.authoring.inspect import gaps, scan
+from anyhook.authoring.inspect import gaps
 from anyhook.cli.colors import CAUTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from rich.console import Console
 
@@ -19,21 +18,10 @@ if TYPE_CHECKING:
     from anyhook.authoring.inspect import Use
 
 
-def unsupported_by_agent(file: Path, agents: Iterable[AgentSpec]) -> dict[str, list[str]]:
-    """Return, for each agent, what it cannot do, as `FILE:LINE: TEXT`; the file is not run."""
-    return unsupported_uses(file.name, scan(file), agents)
-
-
 def unsupported_uses(
     name: str, uses: Sequence[Use], agents: Iterable[AgentSpec]
 ) -> dict[str, list[str]]:
-    """Return, for each agent, what it cannot do of what the functions of a hook file ask for.
-
-    Args:
-        name: Name of the file.
-        uses: The functions.
-        agents: The agents.
-    """
+    """Return, for each agent, what it cannot do of what functions use, as `FILE:LINE: TEXT`."""
     texts: dict[str, list[str]] = {}
     for agent in agents:
         texts[agent.name] = [f"{name}:{use.line}: {text}" for use, text in gaps(uses, agent)]

@@ -20,34 +20,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RulesVerdict:
-    """What an agent does with a decision under one rule set.
-
-    Attributes:
-        rules: Name of the rule set.
-        release: The reference or the release that it describes.
-        word: The outcome in capitals, like `DENY` or `STOP + ASK`; `UNKNOWN` if it is not decided.
-        effect: What the agent does, without a subject: `runs this call`; if it is not decided, a
-            sentence with the reason.
-        denied: Whether the hooks that ran deny the event or end the agent; a denial of an event
-            that cannot be denied does not count.
-        decided: Whether every hook that listens to the event had the chance to decide it.
-        style: Style of the word.
-    """
+    """What an agent does with a decision under one rule set."""
 
     rules: str
     release: str
+    """The reference or the release that the rule set describes."""
     word: str
+    """The outcome in capitals, like `DENY` or `STOP + ASK`; `UNKNOWN` if it is not decided."""
     effect: str
+    """What the agent does, without a subject: `runs this call`; else why it is not decided."""
     denied: bool
+    """Whether the hooks that ran deny the event or end the agent.
+
+    A denial of an event that cannot be denied does not count.
+    """
     decided: bool
+    """Whether every hook that listens to the event had the chance to decide it."""
     style: str
+    """Style of the word."""
 
     def sentence(self, subject: str) -> str:
-        """Return what the agent does, or why that is not known.
-
-        Args:
-            subject: The agent, as the sentence names it.
-        """
+        """Return what the agent does, as which the subject names it, or why that is not known."""
         return f"{subject} {self.effect}" if self.decided else self.effect
 
 
@@ -79,14 +72,7 @@ EFFECTS_OF_EVENTS = {
 def verdicts_by_rules(
     engine: Engine, event: Event, decision: Decision, differences: list[RulesDifference]
 ) -> list[RulesVerdict]:
-    """Return the verdict under the engine's rule set, then those of rule sets that differ from it.
-
-    Args:
-        engine: The engine.
-        event: The event as it was dispatched.
-        decision: Its decision.
-        differences: The decisions of the other rule sets about the same results.
-    """
+    """Return the verdict under the engine's rule set, then those that differ from it."""
     own = _verdict(engine, engine.rules, event, decision)
     verdicts = [own]
     for difference in differences:
@@ -99,32 +85,6 @@ def verdicts_by_rules(
 
 def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -> RulesVerdict:
     spec = rules.by_canonical[event.name]
-    not_decided = why_not_decided(engine, decision)
-    if not_decided is not None:
-        effect = not_decided.text
-        if decision.denied:
-            effect += f"; the hooks that ran: {_word(decision)}"
-        return RulesVerdict(
-            rules=rules.name,
-            release=rules.release,
-            word="UNKNOWN",
-            effect=effect,
-            denied=decision.denied,
-            decided=False,
-            style=badge(CAUTION),
-        )
-    return RulesVerdict(
-        rules=rules.name,
-        release=rules.release,
-        word=_word(decision),
-        effect=_effect(spec, decision),
-        denied=decision.denied,
-        decided=True,
-        style=badge(OUTCOMES["stop" if decision.stop else decision.outcome]),
-    )
-
-
-def _word(decision: Decision) -> str:
     words: list[str] = []
     if decision.stop:
         words.append("STOP")
@@ -132,7 +92,24 @@ def _word(decision: Decision) -> str:
         words.append("APPROVE")
     elif decision.outcome is not Outcome.NONE:
         words.append(decision.outcome.upper())
-    return " + ".join(words) or "no decision"
+    word = " + ".join(words) or "no decision"
+    effect = _effect(spec, decision)
+    style = OUTCOMES["stop" if decision.stop else decision.outcome]
+    not_decided = why_not_decided(engine, decision)
+    if not_decided is not None:
+        effect = not_decided.text
+        if decision.denied:
+            effect += f"; the hooks that ran: {word}"
+        word, style = "UNKNOWN", CAUTION
+    return RulesVerdict(
+        rules=rules.name,
+        release=rules.release,
+        word=word,
+        effect=effect,
+        denied=decision.denied,
+        decided=not_decided is None,
+        style=badge(style),
+    )
 
 
 def effect_of_denial(spec: EventSpec) -> str:

@@ -25,10 +25,9 @@ from anyhook.worker.control import find_runtime_directory, list_servers, stop_se
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from rich.console import Console
     from rich.table import Table
 
-    from anyhook.worker.control import ServerInfo, StopResult
+    from anyhook.worker.control import ServerInfo
 
 SLOW = 1.0
 """Seconds after which the command reports that it waits."""
@@ -64,7 +63,10 @@ def status(as_json: AsJson = False) -> int:
         out.print(Text.assemble(("cold  ", CAUTION), line), soft_wrap=True)
     for server in servers:
         if server.status is None:
-            _print_silent(out, server)
+            label = "stale" if server.is_stale else "silent"
+            hint = "; the next event starts a new worker there" if server.is_stale else ""
+            text = f"  {printable(server.base)}: {server.problem}{hint}"
+            out.print(Text.assemble((label, CAUTION), text), soft_wrap=True)
     return OK
 
 
@@ -86,20 +88,43 @@ def stop(
     """
     directory = find_runtime_directory(os.environ)
     servers = [server for server in list_servers(directory) if not server.is_stale]
-    ended = [
-        server for server in servers if everything or (server.status and _is_own(server.status))
-    ]
+    own = Path(sys.executable)
+    ended = []
+    for server in servers:
+        is_ended = everything
+        if server.status is not None:
+            # An interpreter has several names.
+            python = Path(str(server.status.get("python")))
+            is_own = python.parent == own.parent and python.resolve() == own.resolve()
+            is_ended = everything or is_own
+        if is_ended:
+            ended.append(server)
     others = len(servers) - len(ended)
     results = []
     for server in ended:
         with _waiting(f"waiting for {printable(server.base)}") as on_wait:
             results.append(stop_server(server.base, on_wait=on_wait))
     if as_json:
-        print_json({"ended": list(map(_result_json, results)), "others": others})
+        ended_members = [
+            {
+                "address": result.base,
+                **members(result, "pid", "how"),
+                "problem": result.problem or None,
+                "hooks": result.busy,
+            }
+            for result in results
+        ]
+        print_json({"ended": ended_members, "others": others})
         return OK
     out = console()
     for result in results:
-        out.print(_describe(result), soft_wrap=True)
+        hooks = f", with {', '.join(map(printable, result.busy))}" if result.busy else ""
+        line = f"Worker {result.pid} did not end and was killed{hooks}."
+        if result.how == "stopped":
+            line = f"Worker {result.pid} has ended."
+        elif result.how == "silent":
+            line = f"{printable(result.base)}: {result.problem}."
+        out.print(Text(line), soft_wrap=True)
     if not servers:
         out.print("No worker runs; there is nothing to stop.")
     if others:
@@ -110,12 +135,6 @@ def stop(
             soft_wrap=True,
         )
     return OK
-
-
-def _is_own(status: Mapping[str, Any]) -> bool:
-    """Return whether a server is of this installation: an interpreter has several names."""
-    theirs, ours = Path(str(status.get("python"))), Path(sys.executable)
-    return theirs.parent == ours.parent and theirs.resolve() == ours.resolve()
 
 
 @contextmanager
@@ -137,15 +156,6 @@ def _waiting(text: str) -> Iterator[Callable[[float], None]]:
         spinner.stop()
 
 
-def _describe(result: StopResult) -> Text:
-    if result.how == "stopped":
-        return Text(f"Worker {result.pid} has ended.")
-    if result.how == "silent":
-        return Text(f"{printable(result.base)}: {result.problem}.")
-    hooks = f", with {', '.join(map(printable, result.busy))}" if result.busy else ""
-    return Text(f"Worker {result.pid} did not end and was killed{hooks}.")
-
-
 # -- output
 
 
@@ -153,6 +163,11 @@ def _servers_table(statuses: Sequence[Mapping[str, Any]]) -> Table:
     headings = ("worker", "hook", "python", "since", "warm", "cold", "state", "memory")
     table = make_table(*headings, right=("warm", "cold", "memory"))
     for status in statuses:
+        state = f"{len(status['running'])} busy" if status["running"] else "ready"
+        if status["stopping"]:
+            state = "ending"
+        elif status["reason"]:
+            state = "not warm"
         table.add_row(
             Text(str(status["pid"]), HEADING),
             Text(show_path(str(status["hook"]))),
@@ -160,32 +175,16 @@ def _servers_table(statuses: Sequence[Mapping[str, Any]]) -> Table:
             format_time(status["since"]),
             str(status["events"]["warm"]),
             str(status["events"]["cold"]),
-            _state(status),
+            state,
             format_memory(status["memory_kib"]),
         )
     return table
 
 
-def _state(status: Mapping[str, Any]) -> str:
-    if status["stopping"]:
-        return "ending"
-    if status["reason"]:
-        return "not warm"
-    return f"{len(status['running'])} busy" if status["running"] else "ready"
-
-
-def _print_silent(out: Console, server: ServerInfo) -> None:
-    label = "stale" if server.is_stale else "silent"
-    hint = "; the next event starts a new worker there" if server.is_stale else ""
-    text = f"  {printable(server.base)}: {server.problem}{hint}"
-    out.print(Text.assemble((label, CAUTION), text), soft_wrap=True)
-
-
 def summarize_cold(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return a line for each reason why a hook ran cold, the newest first.
 
-    Args:
-        entries: The member `cold` of a status: hook, reason and time, the oldest first.
+    The entries are those of the member `cold` of a status: hook, reason and time.
     """
     counts: Counter[tuple[str, str]] = Counter()
     last: dict[tuple[str, str], float] = {}
@@ -219,13 +218,4 @@ def server_json(server: ServerInfo) -> dict[str, Any]:
         "status": server.status,
         "problem": server.problem or None,
         "stale": server.is_stale,
-    }
-
-
-def _result_json(result: StopResult) -> dict[str, Any]:
-    return {
-        "address": result.base,
-        **members(result, "pid", "how"),
-        "problem": result.problem or None,
-        "hooks": result.busy,
     }

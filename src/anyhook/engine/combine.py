@@ -52,7 +52,9 @@ def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> 
     diagnostics: list[Diagnostic] = []
     for group, group_results in enumerate(results):
         for original in group_results:
-            result = _with_reason(rules, spec, original)
+            result = original
+            if result.answer.outcome is Outcome.DENY:
+                result = _with_reason(rules, spec, result)
             all_results.append(result)
             diagnostics += result.diagnostics
             if result.answer is not NO_OPINION or result.reply is not None:
@@ -60,6 +62,7 @@ def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> 
     if not all_results:
         return NO_DECISION
     draft = DecisionDraft(event, spec.wire)
+    outcome = Outcome.NONE
     if answered:
         set_verdict(rules, spec, draft, [item.result for item in answered])
         _set_fields(rules, spec, draft, answered)
@@ -69,9 +72,10 @@ def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> 
             elif spec.denial is Denial.EMPTIES:
                 draft.set("tool_config", {"mode": "NONE"}, draft.blame.get("outcome", ()))
         _refuse_input(rules, spec, draft)
+        outcome = draft.outcome
     return Decision(
         **draft.fields,
-        messages=tuple(_route_texts(rules, spec, all_results, draft.outcome)),
+        messages=tuple(_route_texts(rules, spec, all_results, outcome)),
         blame=draft.blame,
         results=tuple(all_results),
         diagnostics=(*diagnostics, *draft.diagnostics),
@@ -104,10 +108,8 @@ def _refuse_input(rules: RuleSet, spec: EventSpec, draft: DecisionDraft) -> None
 def _with_reason(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> HandlerResult:
     """Give a denial without a reason one that names the hook, because the agent reads it."""
     answer = result.answer
-    if answer.outcome is not Outcome.DENY or "reason" not in spec.effective_fields:
-        return result
     has_other_text = answer.stop or answer.llm_response is not None
-    if has_other_text:
+    if has_other_text or "reason" not in spec.effective_fields:
         return result
     if spec.default_reason is None:
         template = rules.default_reason
@@ -135,7 +137,11 @@ def _set_fields(
         if field not in set_fields:
             continue
         if field in void:
-            _report_void(draft, field, _values_of(results, field))
+            for value in _values_of(results, field):
+                place, label = value.handler.place, value.handler.label
+                no_effect = f"{field} of {label!r} has no effect beside {draft.outcome}"
+                text = f"{draft.event_name}: {no_effect}"
+                draft.diagnostics.append(diagnose("output-no-effect", text, place, handler=label))
             continue
         last_replaces = field in rules.cleared_by_invalid
         values = _values_of(results, field, last_replaces=last_replaces)
@@ -161,14 +167,6 @@ def _values_of(
     return values
 
 
-def _report_void(draft: DecisionDraft, field: str, values: list[FieldValue]) -> None:
-    for value in values:
-        label = value.handler.label
-        text = f"{draft.event_name}: {field} of {label!r} has no effect beside {draft.outcome}"
-        place = value.handler.place
-        draft.diagnostics.append(diagnose("output-no-effect", text, place, handler=label))
-
-
 # -- which audience gets which text
 
 
@@ -176,7 +174,14 @@ def _route_texts(
     rules: RuleSet, spec: EventSpec, results: list[HandlerResult], outcome: Outcome
 ) -> Iterator[Message]:
     """Yield every text of the answers and the streams, with its audience."""
-    context_audience = _context_audience(spec, outcome)
+    is_void = outcome is Outcome.DENY and "context" in spec.discarded_on_denial
+    has_context = "context" in spec.effective_fields and not is_void
+    context_audience = Audience.AGENT if has_context else Audience.DEBUG
+    reason_audiences = {
+        Outcome.DENY: spec.reason_audience,
+        Outcome.ASK: Audience.USER,
+        Outcome.ALLOW: spec.allow_audience,
+    }
     for result in results:
         answer = result.answer
         if answer is NO_OPINION and not result.stdout and not result.stderr:
@@ -184,44 +189,22 @@ def _route_texts(
         if result.handler.shadow:
             continue
         stop_reason = (answer.stop_reason or answer.reason) if answer.stop else None
+        reason_audience = stdout_audience = stderr_audience = Audience.DEBUG
+        if carries(answer, outcome):
+            reason_audience = reason_audiences.get(outcome, Audience.DEBUG)
+        if not answer.suppress_output:
+            stdout_audience = spec.stdout_audience
+        if result.status is Status.WARNED:
+            is_block = result.exit_code == BLOCKING_EXIT
+            stderr_audience = spec.block_audience if is_block else rules.warning_audience
         texts = (
-            ("reason", answer.reason, _reason_audience(spec, result, outcome)),
+            ("reason", answer.reason, reason_audience),
             ("stop_reason", stop_reason, Audience.USER),
             ("system_message", answer.system_message, spec.message_audience),
             ("context", answer.context, context_audience),
-            ("stdout", result.stdout.strip(), _stdout_audience(spec, result)),
-            ("stderr", result.stderr.strip(), _stderr_audience(rules, spec, result)),
+            ("stdout", result.stdout.strip(), stdout_audience),
+            ("stderr", result.stderr.strip(), stderr_audience),
         )
         for field, text, audience in texts:
             if text:
                 yield Message(audience, text, field, result.handler)
-
-
-def _context_audience(spec: EventSpec, outcome: Outcome) -> Audience:
-    is_void = outcome is Outcome.DENY and "context" in spec.discarded_on_denial
-    if is_void or "context" not in spec.effective_fields:
-        return Audience.DEBUG
-    return Audience.AGENT
-
-
-def _reason_audience(spec: EventSpec, result: HandlerResult, outcome: Outcome) -> Audience:
-    if not carries(result.answer, outcome):
-        return Audience.DEBUG
-    audiences = {
-        Outcome.DENY: spec.reason_audience,
-        Outcome.ASK: Audience.USER,
-        Outcome.ALLOW: spec.allow_audience,
-    }
-    return audiences.get(outcome, Audience.DEBUG)
-
-
-def _stdout_audience(spec: EventSpec, result: HandlerResult) -> Audience:
-    return Audience.DEBUG if result.answer.suppress_output else spec.stdout_audience
-
-
-def _stderr_audience(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> Audience:
-    if result.status is not Status.WARNED:
-        return Audience.DEBUG
-    if result.exit_code == BLOCKING_EXIT:
-        return spec.block_audience
-    return rules.warning_audience

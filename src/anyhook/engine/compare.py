@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.output import ProcessExit, decode_exit, event_tools
 from anyhook.engine.combine import combine
@@ -66,13 +66,6 @@ class RulesDifference:
         return f"under the rules {self.rules!r} ({self.release}): {'; '.join(changes)}"
 
 
-class RuledDecision(NamedTuple):
-    """A rule set and the decision under it."""
-
-    rules: RuleSet
-    decision: Decision
-
-
 def differences(engine: Engine, event: Event, decision: Decision) -> list[RulesDifference]:
     """Compare a decision with those under the agent's other rule sets.
 
@@ -108,12 +101,19 @@ def _compare(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -
     planned = {id(handler) for handler in plan.handlers}
     not_planned = [result for result in decision.results if id(result.handler) not in planned]
     other = combine(rules, rules.by_canonical[event.name], event, tuple(groups))
-    own_ruled = RuledDecision(engine.rules, decision)
+    changed: dict[str, tuple[Any, Any]] = {}
+    for name in COMPARED:
+        if name == "reason" and not (decision.denied and other.denied):
+            continue
+        own_value = _effective_value(engine.rules, event, decision, name)
+        other_value = _effective_value(rules, event, other, name)
+        if own_value != other_value:
+            changed[name] = (own_value, other_value)
     return RulesDifference(
         rules=rules.name,
         release=rules.release,
         decision=other,
-        fields=_changed_fields(event, own_ruled, RuledDecision(rules, other)),
+        fields=changed,
         only_here=tuple(result.handler.label for result in not_planned),
         only_there=tuple(only_there),
     )
@@ -139,24 +139,8 @@ def _decode_again(
     return replace(result, status=output.status, answer=answer, reply=output.reply)
 
 
-def _changed_fields(
-    event: Event, own: RuledDecision, other: RuledDecision
-) -> dict[str, tuple[Any, Any]]:
-    changed: dict[str, tuple[Any, Any]] = {}
-    both_denied = own.decision.denied and other.decision.denied
-    for name in COMPARED:
-        if name == "reason" and not both_denied:
-            continue
-        own_value = _effective_value(event, own, name)
-        other_value = _effective_value(event, other, name)
-        if own_value != other_value:
-            changed[name] = (own_value, other_value)
-    return changed
-
-
-def _effective_value(event: Event, ruled: RuledDecision, name: str) -> Any:
+def _effective_value(rules: RuleSet, event: Event, decision: Decision, name: str) -> Any:
     """Return what the agent does with a field of a decision."""
-    rules, decision = ruled
     value = getattr(decision, name)
     if value is Outcome.ALLOW:
         return Outcome.NONE  # an agent treats an allowance that approves nothing like no verdict

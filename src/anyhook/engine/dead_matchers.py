@@ -89,19 +89,17 @@ def _covers_nothing(agent: AgentSpec, spec: EventSpec, matcher: Matcher) -> bool
         names = frozenset(re.findall(r"\w{2,}", matcher.pattern))
         if not names:
             return False
-    for name in names:
-        if _can_occur(agent, spec, name, agent.tools) or not _is_slip(agent, name):
-            return False
-    return True
-
-
-def _is_slip(agent: AgentSpec, name: str) -> bool:
-    """Return whether a name of no tool is hardly the one of a host's own tool."""
     prefixes = [*agent.foreign_tool_prefixes]
     if agent.tool_prefix:
         prefixes.append(agent.tool_prefix)
-    is_renamed = name in agent.renamed_tools or name.startswith(tuple(prefixes))
-    return is_renamed or closest(name, agent.tools) is not None
+    for name in names:
+        if _can_occur(agent, spec, name, agent.tools):
+            return False
+        # Others may be names of a host's own tools.
+        is_renamed = name in agent.renamed_tools or name.startswith(tuple(prefixes))
+        if not is_renamed and closest(name, agent.tools) is None:
+            return False
+    return True
 
 
 def _find_dead_part(agent: AgentSpec, spec: EventSpec, matcher: Matcher) -> str | None:
@@ -114,7 +112,12 @@ def _find_dead_part(agent: AgentSpec, spec: EventSpec, matcher: Matcher) -> str 
     if not subjects:
         return None
     if matcher.names is not None and matcher.expression is None:
-        return _find_dead_names(agent, spec, matcher, subjects)
+        if not matcher.names:
+            return f"{matcher.pattern!r} names nothing"
+        names = sorted(matcher.names)
+        dead = [name for name in names if not _can_occur(agent, spec, name, subjects)]
+        hints = [f"{name!r} {_suggest_name(agent, spec, name, subjects)}" for name in dead]
+        return "; ".join(hints) or None
     if any(matcher.matches(name) for name in subjects):
         return None
     if spec.subject != "tool_name":
@@ -124,16 +127,6 @@ def _find_dead_part(agent: AgentSpec, spec: EventSpec, matcher: Matcher) -> str 
     return _foreign_tools(agent, matcher) or _dead_tool_pattern(agent, matcher)
 
 
-def _find_dead_names(
-    agent: AgentSpec, spec: EventSpec, matcher: Matcher, subjects: tuple[str, ...]
-) -> str | None:
-    if not matcher.names:
-        return f"{matcher.pattern!r} names nothing"
-    dead = [name for name in sorted(matcher.names) if not _can_occur(agent, spec, name, subjects)]
-    hints = [f"{name!r} {_suggest_name(agent, spec, name, subjects)}" for name in dead]
-    return "; ".join(hints) or None
-
-
 def _can_occur(agent: AgentSpec, spec: EventSpec, name: str, subjects: tuple[str, ...]) -> bool:
     if name in subjects:
         return True
@@ -141,15 +134,12 @@ def _can_occur(agent: AgentSpec, spec: EventSpec, name: str, subjects: tuple[str
     is_foreign = any(name.startswith(prefix) for prefix in agent.foreign_tool_prefixes)
     if spec.subjects or is_old or is_foreign or not name.startswith(agent.tool_prefix):
         return False
-    return not _names_server_only(agent, name)
-
-
-def _names_server_only(agent: AgentSpec, name: str) -> bool:
-    """Return whether a name has the server of an MCP tool, but no tool: `mcp__github`."""
+    # The server of an MCP tool without a tool: `mcp__github`.
     template = agent.vocabulary.mcp_name
     separator = template.partition("{server}")[2].partition("{tool}")[0]
     rest = name.removeprefix(agent.tool_prefix)
-    return bool(agent.tool_prefix and separator) and separator not in rest
+    has_parts = bool(agent.tool_prefix and separator)
+    return not has_parts or separator in rest
 
 
 def _suggest_name(agent: AgentSpec, spec: EventSpec, name: str, subjects: tuple[str, ...]) -> str:

@@ -217,7 +217,12 @@ class Engine:
                 does not exist, their matcher matches nothing, or `ask` or `mcp` is missing.
         """
         _check_options(require, on_message, trust_once=trust_once, warm=warm)
-        project = _find_directory(project_dir, home)
+        if project_dir is None or os.fspath(project_dir) in (".", ""):
+            project = find_project(".", home)
+        else:
+            project = Path(project_dir)
+        if not os.path.isdir(project):  # noqa: PTH112 - `Path.is_dir` raises for a null byte
+            raise UsageError(f"no directory {str(project)!r}; pass the one of the project")
         choice = choose_agent(agents_with_hooks(project, home=home, environ=environ), agent)
         spec = get_agent(choice.agent)
         services = Services(ask=ask, mcp=mcp, private_hosts=frozenset(private_hosts))
@@ -331,11 +336,24 @@ class Engine:
     def _apply_settings(self) -> None:
         """Set everything that depends on the settings, and report their problems."""
         self.disabled = find_disabled(self.agent, self.hooks)
-        redactions = {layer: self._redaction_of(layer) for layer in self.agent.layer_order}
-        self._inherits = Inheritance(
-            self._location.environ, redactions, self.agent.redaction, self.agent.stripped_prefixes
+        agent, environ, layers = self.agent, self._location.environ, self.agent.layer_order
+        redactions: dict[Layer, Redaction] = {}
+        for layer in layers:
+            redaction = self._redact or Redaction()
+            if self._redact is None and agent.redaction is not None:
+                settings = self.hooks.redaction(layer)
+                redaction = Redaction.from_settings(settings, environ, agent.redaction)
+            redactions[layer] = redaction
+        self._inherits = Inheritance(environ, redactions, agent.redaction, agent.stripped_prefixes)
+        self._services = replace(
+            self._host_services,
+            url_patterns={layer: self.hooks.url_patterns(layer) for layer in layers},
+            private_hosts=self._host_services.private_hosts | self.hooks.named_hosts(),
+            header_variables={layer: self.hooks.header_variables(layer) for layer in layers},
+            background=self._background,
+            is_warm=self._is_warm,
+            env_files=self._env_files,
         )
-        self._services = self._make_services()
         self._guard = self._make_guard()
         # Commands that run in the background ask in other threads.
         self._shared_guard = SharedGuard(self._make_guard())
@@ -345,27 +363,6 @@ class Engine:
     def _make_guard(self) -> TrustGuard:
         definitions = tuple(self.hooks.definitions)
         return TrustGuard(self.agent, self._location.project, self._store, definitions)
-
-    def _redaction_of(self, layer: Layer) -> Redaction:
-        """Return which variables commands of a layer do not inherit."""
-        if self._redact is not None:
-            return self._redact
-        if self.agent.redaction is None:
-            return Redaction()
-        settings = self.hooks.redaction(layer)
-        return Redaction.from_settings(settings, self._location.environ, self.agent.redaction)
-
-    def _make_services(self) -> Services:
-        layers = self.agent.layer_order
-        return replace(
-            self._host_services,
-            url_patterns={layer: self.hooks.url_patterns(layer) for layer in layers},
-            private_hosts=self._host_services.private_hosts | self.hooks.named_hosts(),
-            header_variables={layer: self.hooks.header_variables(layer) for layer in layers},
-            background=self._background,
-            is_warm=self._is_warm,
-            env_files=self._env_files,
-        )
 
     def _forget_plans(self) -> None:
         self._plans.clear()
@@ -523,7 +520,12 @@ class Engine:
                 f"a hook on {event} is a function that takes the event, not {function!r}"
             )
         _check_matcher(spec, matcher)
-        place = _place_of(function)
+        code = getattr(function, "__code__", None)
+        # A function of C, or a callable object, has no place.
+        place = Place("<runtime>")
+        if code is not None:
+            place = Place(code.co_filename, code.co_firstlineno)
+        summary = (function.__doc__ or "").strip().partition("\n")[0]
         handler = HandlerSpec(
             kind="function",
             layer=Layer.RUNTIME,
@@ -531,7 +533,7 @@ class Engine:
             name=name or getattr(function, "__qualname__", None),
             function=function,
             threaded=threaded,
-            description=_summary_of(function),
+            description=summary or None,
             timeout=self.agent.default_timeout if timeout is None else timeout,
         )
         definition = HookDefinition(
@@ -635,26 +637,27 @@ class Engine:
         """
         decision = await self.decide(event)
         if isinstance(event, ToolEvent):
-            self._check_tool(event)
+            # A payload may hold any value there; every hook applies to such a call.
+            name: object = event.tool_name
+            if isinstance(name, str) and not self.unmatched_tools.is_checked(name, name):
+                arguments: object = event.tool_input
+                canonical = self.agent.vocabulary.tool(name, event.mcp_context)
+                names = tuple(arguments) if isinstance(arguments, Mapping) else ()
+                tool = ProgramTool(name, name, canonical, names)
+                self.unmatched_tools.check(tool, self.messages)
         if decision.diagnostics:
             self.messages.report(decision.diagnostics)
         return decision
 
-    def _check_tool(self, event: ToolEvent) -> None:
-        """Report the tool of an event, once, if no hook applies to it."""
-        # A payload may hold any value there; every hook applies to such a call.
-        name: object = event.tool_name
-        if not isinstance(name, str) or self.unmatched_tools.is_checked(name, name):
-            return
-        arguments: object = event.tool_input
-        canonical = self.agent.vocabulary.tool(name, event.mcp_context)
-        names = tuple(arguments) if isinstance(arguments, Mapping) else ()
-        tool = ProgramTool(name, name, canonical, names)
-        self.unmatched_tools.check(tool, self.messages)
-
     async def decide(self, event: Event) -> Decision:
         """Decide an event like `dispatch`, but leave it to the caller to report its problems."""
-        self._check_dispatch(event)
+        if self._closed:
+            raise EngineClosedError("the engine is closed; load a new one")
+        if not isinstance(event, Event):
+            raise EventError(
+                f"{type(event).__name__} is not an event; build one, like BeforeTool(tool_name=…), "
+                "or decode a payload with engine.decode(payload)"
+            )
         problems = self._reload_if_stale() if self._watch else ()
         plan = self.plan(event)
         observers = self._observers
@@ -689,29 +692,16 @@ class Engine:
         context = self._make_context(spec, event, plan, variables)
         results = await run_plan(plan, context)
         decision = combine(self.rules, spec, event, results)
-        self._keep_variables(event, decision)
+        # What hooks set for the later hooks of the session is kept until it ends.
+        name = self.agent.session_variables
+        if name in decision.extra:
+            self._session_variables.add(str(event.session_id or ""), decision.extra[name])
+        if event.name == "session_end":
+            self._session_variables.forget(str(event.session_id or ""))
         problems = (*problems, *plan.diagnostics)
         if not problems:
             return decision
         return replace(decision, diagnostics=(*problems, *decision.diagnostics))
-
-    def _keep_variables(self, event: Event, decision: Decision) -> None:
-        """Keep what hooks set for the later hooks of the session, until it ends."""
-        session = str(event.session_id or "")
-        name = self.agent.session_variables
-        if name in decision.extra:
-            self._session_variables.add(session, decision.extra[name])
-        if event.name == "session_end":
-            self._session_variables.forget(session)
-
-    def _check_dispatch(self, event: object) -> None:
-        if self._closed:
-            raise EngineClosedError("the engine is closed; load a new one")
-        if not isinstance(event, Event):
-            raise EventError(
-                f"{type(event).__name__} is not an event; build one, like BeforeTool(tool_name=…), "
-                "or decode a payload with engine.decode(payload)"
-            )
 
     def _reload_if_stale(self) -> tuple[Diagnostic, ...]:
         """Read the settings again if they changed, and return their new problems."""
@@ -733,9 +723,11 @@ class Engine:
         is_complete = event.session_id and event.timestamp and event.cwd and event.vocabulary
         if event.raw is not None or is_complete:
             return event
+        moment = datetime.datetime.fromtimestamp(now, datetime.UTC)
+        time_text = moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
         return event.replace(
             session_id=event.session_id or self._session_id,
-            timestamp=event.timestamp or _format_time(now),
+            timestamp=event.timestamp or time_text,
             cwd=event.cwd or str(self.project_dir),
             vocabulary=event.vocabulary or self.agent.vocabulary,
         )
@@ -743,12 +735,16 @@ class Engine:
     def _make_context(
         self, spec: EventSpec, event: Event, plan: Plan, variables: Mapping[str, str]
     ) -> HookContext:
-        for handler in plan.handlers:
-            get_kind(handler.kind)  # import it before the clock of the dispatch starts
+        for group in plan.groups:
+            for handler in group:
+                get_kind(handler.kind)  # import it before the clock of the dispatch starts
         # The guards are bound here, so that a reload does not change them during a dispatch.
         guard, shared_guard = self._guard, self._shared_guard
+        needs_trust = self.agent.needs_trust
 
         def withhold(handler: HandlerSpec) -> HandlerResult | None:
+            if handler.layer not in needs_trust:
+                return None
             return withhold_safely(guard.withhold, context.directory_of(handler), handler)
 
         def withhold_in_background(handler: HandlerSpec) -> HandlerResult | None:
@@ -838,40 +834,3 @@ def _check_matcher(spec: EventSpec, matcher: object) -> None:
     problem = compile_matcher(matcher, spec.matcher_style).problem
     if problem:
         raise UsageError(f"the matcher {matcher!r} on {spec.wire} is not a pattern: {problem}")
-
-
-def _place_of(function: Callable[..., Any]) -> Place:
-    """Return where a function is defined; one of C, or a callable object, has no place."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return Place("<runtime>")
-    return Place(code.co_filename, code.co_firstlineno)
-
-
-def _summary_of(function: Callable[..., Any]) -> str | None:
-    """Return the first line of a function's docstring; `None` if it has none."""
-    text = (function.__doc__ or "").strip()
-    return text.partition("\n")[0] or None
-
-
-def _find_directory(
-    project_dir: str | os.PathLike[str] | None, home: str | os.PathLike[str] | None
-) -> Path:
-    """Return the directory of the project.
-
-    Raises:
-        UsageError: If it does not exist.
-    """
-    if project_dir is None or os.fspath(project_dir) in (".", ""):
-        project = find_project(".", home)
-    else:
-        project = Path(project_dir)
-    if not os.path.isdir(project):  # noqa: PTH112 - `Path.is_dir` raises for a null byte
-        raise UsageError(f"no directory {str(project)!r}; pass the one of the project")
-    return project
-
-
-def _format_time(timestamp: float) -> str:
-    """Format a Unix timestamp as ISO 8601 in UTC with milliseconds."""
-    moment = datetime.datetime.fromtimestamp(timestamp, datetime.UTC)
-    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"

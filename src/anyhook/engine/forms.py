@@ -49,14 +49,10 @@ def answer_from_form(agent: AgentSpec, form: str, event: Event, answer: Answer) 
     form_agent = agent.form(form)
     shown = translate_event(event, agent, form_agent)
     translated, _ = translate_answer(answer, shown, event, form_agent, agent)
-    if answer.tool_input is not None and _have_same_arguments(agent, form_agent):
-        return translated.replace(tool_input=answer.tool_input)
-    return translated
-
-
-def _have_same_arguments(agent: AgentSpec, form_agent: AgentSpec) -> bool:
-    """Return whether the tools of both have the same names of arguments."""
-    tools, form_tools = agent.vocabulary.tools, form_agent.vocabulary.tools
-    return {name: tool.keys for name, tool in tools.items()} == {
-        name: tool.keys for name, tool in form_tools.items()
-    }
+    if answer.tool_input is None:
+        return translated
+    arguments = {name: tool.keys for name, tool in agent.vocabulary.tools.items()}
+    form_arguments = {name: tool.keys for name, tool in form_agent.vocabulary.tools.items()}
+    if arguments != form_arguments:
+        return translated
+    return translated.replace(tool_input=answer.tool_input)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import Counter
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -116,7 +117,8 @@ class TrustGuard:
         new = [change.subject.handler for change in changes if change.what == "new"]
         if len(new) < 2:
             return self.diagnostics()
-        names = list(dict.fromkeys(handler.label for handler in new))
+        counts = Counter(handler.label for handler in new)
+        names = [name if n == 1 else f"{name} ({n} entries)" for name, n in counts.items()]
         labels = ", ".join(names[:MAX_SHOWN_LABELS])
         if len(names) > MAX_SHOWN_LABELS:
             labels += f" and {len(names) - MAX_SHOWN_LABELS} more"

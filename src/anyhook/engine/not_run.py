@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anyhook.engine.engine import Engine
-    from anyhook.model.decisions import Decision, HandlerResult
+    from anyhook.model.decisions import Decision
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.events import Event
 
@@ -48,7 +48,12 @@ def why_not_decided(engine: Engine, decision: Decision) -> NotDecided | None:
     withheld = decision.withheld
     if not withheld:
         return None
-    changed = sum(_has_changed(result) for result in withheld)
+    changed = 0
+    hooks: list[NotRun] = []
+    for result in withheld:
+        changed += any(diagnostic.code == "trust-changed" for diagnostic in result.diagnostics)
+        reasons = [diagnostic.message for diagnostic in result.diagnostics]
+        hooks.append(NotRun(result.handler, "; ".join(reasons) or str(result.error)))
     if len(withheld) == 1:
         reason = "it changed since it was trusted" if changed else "it is not trusted here"
         text = f"1 hook was not run because {reason}"
@@ -59,30 +64,16 @@ def why_not_decided(engine: Engine, decision: Decision) -> NotDecided | None:
         if changed == len(withheld):
             reason = "changed since they were trusted"
         text = f"{len(withheld)} hooks were not run because they {reason}"
-    if _agent_would_run_one(engine, withheld):
-        pronoun = "it" if len(withheld) == 1 else "them"
-        text += f" ({engine.agent.title} itself would run {pronoun})"
-    hooks: list[NotRun] = []
-    for result in withheld:
-        reasons = [diagnostic.message for diagnostic in result.diagnostics]
-        hooks.append(NotRun(result.handler, "; ".join(reasons) or str(result.error)))
+    # The agent does not know the trust of anyhook.
+    if engine.agent.name in CODING_AGENTS:
+        native = native_states(engine.agent, engine.hooks)
+        # A hook of which the agent keeps no record needs none there.
+        runnable = (None, *RUNNING)
+        if native is None or any(native.of(result.handler) in runnable for result in withheld):
+            pronoun = "it" if len(withheld) == 1 else "them"
+            text += f" ({engine.agent.title} itself would run {pronoun})"
     remedy = trust_command(engine.agent.name, engine.project_dir)
     return NotDecided(text, tuple(hooks), remedy)
-
-
-def _has_changed(result: HandlerResult) -> bool:
-    return any(diagnostic.code == "trust-changed" for diagnostic in result.diagnostics)
-
-
-def _agent_would_run_one(engine: Engine, withheld: tuple[HandlerResult, ...]) -> bool:
-    """Return whether the agent, which does not know the trust of anyhook, runs one of the hooks."""
-    if engine.agent.name not in CODING_AGENTS:
-        return False
-    native = native_states(engine.agent, engine.hooks)
-    if native is None:
-        return True
-    # A hook of which the agent keeps no record needs none there.
-    return any(native.of(result.handler) in (None, *RUNNING) for result in withheld)
 
 
 def hooks_that_did_not_run(engine: Engine, event: Event, decision: Decision) -> list[NotRun]:

@@ -110,16 +110,13 @@ class Observations:
         self.variables: dict[str, str] = {}
         self._observations: list[EventObservation] = []
         for observer in observers:
-            self._begin(observer, agent, event)
-
-    def _begin(self, observer: Observer, agent: AgentSpec, event: Event) -> None:
-        try:
-            observation = observer.observe(agent, event)
-            if observation is not None:
-                self._observations.append(observation)
-                self.variables |= observation.variables
-        except Exception as error:  # noqa: BLE001 - an observer must not cost a host its decision
-            self.problems.append(_report(observer, error))
+            try:
+                observation = observer.observe(agent, event)
+                if observation is not None:
+                    self._observations.append(observation)
+                    self.variables |= observation.variables
+            except Exception as error:  # noqa: BLE001 - an observer must not cost a host its decision
+                self.problems.append(_report(observer, error))
 
     def finish(self, decision: Decision | None) -> None:
         """Hand the decision to all observers, the last one that began first."""

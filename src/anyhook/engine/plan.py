@@ -72,24 +72,25 @@ def make_plan(
     if rules.one_handler_per_name:
         matched = _keep_first_of_name(matched)
     spec = rules.by_canonical[event]
-    candidates: list[HandlerSpec] = []
+    identity_of = IDENTITIES[rules.handler_identity]
+    # The handler that runs of each identity.
+    chosen: dict[tuple[object, ...], HandlerSpec] = {}
     for definition in matched:
-        running = [handler for handler in definition.handlers if runs_on(spec, handler)]
-        candidates += [handler for handler in running if is_on(handler)]
-    groups = _group(rules, matched, _ids_without_duplicates(agent, rules, candidates))
+        for handler in definition.handlers:
+            if not runs_on(spec, handler) or not is_on(handler):
+                continue
+            identity = identity_of(handler)
+            rival = chosen.get(identity)
+            if rival is None or agent.authority[handler.layer] > agent.authority[rival.layer]:
+                chosen[identity] = handler
+    groups = _group(rules, matched, {id(handler) for handler in chosen.values()})
     problems = tuple(matching.problems) if groups else ()
     return Plan(groups, problems, matching.is_final)
 
 
 @dataclass(slots=True)
 class _Matching:
-    """The definitions that match an event.
-
-    Attributes:
-        definitions: In the order in which they were given, with their matching handlers.
-        problems: Matchers that were not evaluated because that can take exponential time.
-        is_final: Whether every matcher could be evaluated.
-    """
+    """The definitions that match an event, with their matching handlers; else as in `Plan`."""
 
     definitions: list[HookDefinition] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
@@ -167,20 +168,6 @@ def _keep_first_of_name(definitions: list[HookDefinition]) -> list[HookDefinitio
     return kept
 
 
-def _ids_without_duplicates(
-    agent: AgentSpec, rules: RuleSet, handlers: list[HandlerSpec]
-) -> set[int]:
-    """Return the `id` of the handler that runs of each identity."""
-    identity_of = IDENTITIES[rules.handler_identity]
-    chosen: dict[tuple[object, ...], HandlerSpec] = {}
-    for handler in handlers:
-        identity = identity_of(handler)
-        rival = chosen.get(identity)
-        if rival is None or agent.authority[handler.layer] > agent.authority[rival.layer]:
-            chosen[identity] = handler
-    return {id(handler) for handler in chosen.values()}
-
-
 def _group(rules: RuleSet, definitions: list[HookDefinition], handler_ids: set[int]) -> Groups:
     """Return the handlers with these `id`s in the groups in which they run."""
     groups: list[tuple[HandlerSpec, ...]] = []
@@ -194,7 +181,10 @@ def _group(rules: RuleSet, definitions: list[HookDefinition], handler_ids: set[i
             groups.append(handlers)
         else:
             groups += [(handler,) for handler in handlers]
-    if groups and _is_one_sequence(rules, has_sequence=has_sequence):
+    is_one_sequence = rules.sequence_scope == "always"
+    if rules.sequence_scope == "all":
+        is_one_sequence = has_sequence
+    if groups and is_one_sequence:
         sequence: list[HandlerSpec] = []
         for group in groups:
             sequence += group
@@ -202,25 +192,10 @@ def _group(rules: RuleSet, definitions: list[HookDefinition], handler_ids: set[i
     return tuple(groups)
 
 
-def _is_one_sequence(rules: RuleSet, *, has_sequence: bool) -> bool:
-    """Return whether all handlers of the event run in one sequence (`RuleSet.sequence_scope`)."""
-    if rules.sequence_scope == "always":
-        return True
-    return rules.sequence_scope == "all" and has_sequence
-
-
-def _identity(handler: HandlerSpec) -> tuple[object, ...]:
-    return handler.identity
-
-
 def _name_and_command(handler: HandlerSpec) -> tuple[object, ...]:
     if handler.command is None:
         return handler.identity
     return (handler.kind, f"{handler.name or ''}:{handler.command}")
-
-
-def _place(handler: HandlerSpec) -> tuple[object, ...]:
-    return (handler.place, id(handler))
 
 
 def _name_and_key(handler: HandlerSpec) -> tuple[object, ...]:
@@ -238,9 +213,9 @@ def _key(handler: HandlerSpec) -> str | None:
 
 
 IDENTITIES: dict[str, Callable[[HandlerSpec], tuple[object, ...]]] = {
-    "identity": _identity,
+    "identity": lambda handler: handler.identity,
     "name_and_command": _name_and_command,
-    "place": _place,
+    "place": lambda handler: (handler.place, id(handler)),
     "name_and_key": _name_and_key,
 }
 """What two handlers must share to be the same (`RuleSet.handler_identity`)."""

@@ -45,6 +45,9 @@ def combine_field(
     """Set a field of a decision by the policy that the event has for it.
 
     The values are in plan order; there is at least one.
+
+    Raises:
+        LookupError: If there is no policy of this name.
     """
     policy_name = spec.field_policies.get(field)
     if policy_name is None:
@@ -54,27 +57,19 @@ def combine_field(
     elif policy_name in NAMED_POLICIES:
         NAMED_POLICIES[policy_name](draft, field, values)
     else:
-        _apply_coercion(rules, draft, policy_name, field, values[-1])
-
-
-def _apply_coercion(
-    rules: RuleSet, draft: DecisionDraft, policy_name: str, field: str, last: FieldValue
-) -> None:
-    """Combine a field as a release that checks no types does (`Coercions.policies`).
-
-    Raises:
-        LookupError: If the rule set has no policy of this name.
-    """
-    coercions = rules.loaded_coercions
-    if coercions is None or policy_name not in coercions.policies:
-        raise LookupError(f"the {rules.name} rules have no policy {policy_name!r} for {field!r}")
-    coerce = coercions.policies[policy_name]
-    changes = coerce(draft.fields, draft.event_object(field), last.value)
-    for changed_field, value in changes.items():
-        if value is None:
-            draft.discard(changed_field)
-        else:
-            draft.set(changed_field, value, [last.blame()])
+        # A release that checks no types (`Coercions.policies`).
+        coercions, last = rules.loaded_coercions, values[-1]
+        if coercions is None or policy_name not in coercions.policies:
+            raise LookupError(
+                f"the {rules.name} rules have no policy {policy_name!r} for {field!r}"
+            )
+        coerce = coercions.policies[policy_name]
+        changes = coerce(draft.fields, draft.event_object(field), last.value)
+        for changed_field, value in changes.items():
+            if value is None:
+                draft.discard(changed_field)
+            else:
+                draft.set(changed_field, value, [last.blame()])
 
 
 def _values(entries: list[FieldValue]) -> list[Any]:

@@ -84,7 +84,10 @@ class Recorder:
             record["decision"] = decision_record(decision)
             record["results"] = [self._result(result) for result in decision.results]
         try:
-            self._append(record)
+            try:
+                append(self.directory, record)
+            except (TypeError, ValueError, RecursionError):  # an event of a host is not plain JSON
+                append(self.directory, repair(record))
         except OSError as error:
             if not self._has_failed:
                 _log.warning("events are not recorded in %s: %s", self.directory, error.strerror)
@@ -92,32 +95,23 @@ class Recorder:
         else:
             self._has_failed = False
 
-    def _append(self, record: dict[str, Any]) -> None:
-        try:
-            append(self.directory, record)
-        except (TypeError, ValueError, RecursionError):  # an event of a host is not a plain JSON
-            append(self.directory, repair(record))
-
     def _result(self, result: HandlerResult) -> dict[str, Any]:
         handler = result.handler
         known = self._files.get(id(handler))
         if known is None or known[0] is not handler:
             if len(self._files) >= MAX_FILES:
                 self._files.clear()
-            known = self._files[id(handler)] = (handler, self._file_of(handler))
+            # The script that a command runs, or the file of a function.
+            file = source_file(handler)
+            if file is None and (handler.command or handler.argv):
+                variables = {**self._variables, **handler.variables}
+                files = named_files(handler, self._project, variables)
+                file = str(files[0]) if files else None
+            known = self._files[id(handler)] = (handler, file)
         record = result_record(result, known[1])
         if handler.command is not None and is_recorder_command(handler.command):
             record["kind"] = RECORDER_KIND
         return record
-
-    def _file_of(self, handler: HandlerSpec) -> str | None:
-        """Return the script that a command runs, or the file of a function."""
-        file = source_file(handler)
-        if file is None and (handler.command or handler.argv):
-            variables = {**self._variables, **handler.variables}
-            files = named_files(handler, self._project, variables)
-            file = str(files[0]) if files else None
-        return file
 
 
 class _Recording:

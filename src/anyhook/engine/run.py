@@ -67,24 +67,18 @@ async def _run_group(
         result = await _run_handler(context, handler)
         if handler.shadow:
             result = without_effect(result)
+        if len(group) == 1:
+            return (result,)
         results.append(result)
-        has_ended = _ends_sequence(context, result)
-        if len(group) > 1 and not has_ended and _changes_event(context, result):
+        if context.spec.ending_outcomes is not None:
+            has_ended = result.answer.outcome in context.spec.ending_outcomes
+        else:
+            has_ended = context.rules.ends_sequence and ends_sequence(result.answer)
+        has_succeeded = result.signal is None and result.exit_code in (None, 0)
+        # The next handler sees what this one changed.
+        if not has_ended and (has_succeeded or context.rules.chains_failures):
             context = _advance(context, result)
     return tuple(results)
-
-
-def _ends_sequence(context: HookContext, result: HandlerResult) -> bool:
-    """Return whether the handlers of the sequence after this one are skipped."""
-    if context.spec.ending_outcomes is not None:
-        return result.answer.outcome in context.spec.ending_outcomes
-    return context.rules.ends_sequence and ends_sequence(result.answer)
-
-
-def _changes_event(context: HookContext, result: HandlerResult) -> bool:
-    """Return whether the next handler sees what this one changed."""
-    succeeded = result.signal is None and result.exit_code in (None, 0)
-    return succeeded or context.rules.chains_failures
 
 
 def _advance(context: HookContext, result: HandlerResult) -> HookContext:
@@ -111,22 +105,25 @@ def without_effect(result: HandlerResult) -> HandlerResult:
 
 
 async def _run_handler(context: HookContext, handler: HandlerSpec) -> HandlerResult:
-    result = await _run_in_form(context.in_form(handler.form), handler)
+    form_context = context.in_form(handler.form) if handler.form else context
+    result = form_context.withhold(handler)
+    condition = handler.condition
+    if result is None and condition is not None and not _condition_covers(form_context, condition):
+        error = f"its condition {condition!r} does not cover the call"
+        result = HandlerResult(handler, Status.SKIPPED, error=error)
+    if result is None:
+        try:
+            result = await get_kind(handler.kind)(form_context, handler)
+        except Exception as error:  # noqa: BLE001 - a bug in one handler must not cost the others
+            result = failed_result(form_context, handler, f"{type(error).__name__}: {error}")
+        if result.failed or result.status is not Status.RAN:
+            result = _deny_on_failure(form_context, handler, result)
     if handler.form:
         answer = answer_from_form(context.agent, handler.form, context.event, result.answer)
         result = replace(result, answer=answer)
-    return _limit_continuation(context, handler, result)
-
-
-async def _run_in_form(context: HookContext, handler: HandlerSpec) -> HandlerResult:
-    skipped = context.withhold(handler) or _check_condition(context, handler)
-    if skipped is not None:
-        return skipped
-    try:
-        result = await get_kind(handler.kind)(context, handler)
-    except Exception as error:  # noqa: BLE001 - a bug in one handler must not cost the others
-        result = failed_result(context, handler, f"{type(error).__name__}: {error}")
-    return _deny_on_failure(context, handler, result)
+    if result.answer.outcome is Outcome.DENY:
+        return _limit_continuation(context, handler, result)
+    return result
 
 
 def withhold_safely(
@@ -137,14 +134,6 @@ def withhold_safely(
         return withhold(handler, cwd)
     except Exception as error:  # noqa: BLE001 - a handler that cannot be judged does not run
         return HandlerResult(handler, Status.WITHHELD, error=f"{type(error).__name__}: {error}")
-
-
-def _check_condition(context: HookContext, handler: HandlerSpec) -> HandlerResult | None:
-    """Return the result of a handler whose condition does not cover the call, else `None`."""
-    if handler.condition is None or _condition_covers(context, handler.condition):
-        return None
-    error = f"its condition {handler.condition!r} does not cover the call"
-    return HandlerResult(handler, Status.SKIPPED, error=error)
 
 
 def _condition_covers(context: HookContext, text: str) -> bool:
@@ -173,7 +162,7 @@ def _limit_continuation(
 ) -> HandlerResult:
     """Drop a denial with which the agent does not continue."""
     rule = context.spec.continuation
-    if rule is None or result.answer.outcome is not Outcome.DENY:
+    if rule is None:
         return result
     payload = context.event.raw or {}
     limit = handler.options.get(rule.option, rule.limit)
@@ -195,20 +184,16 @@ def _limit_continuation(
     )
 
 
-def _is_denying_failure(context: HookContext, result: HandlerResult) -> bool:
-    """Return whether a failure denies on the event, whatever the handler says."""
-    if result.timed_out:
-        return context.spec.blocks_at_timeout
-    has_failed = result.status in (Status.FAILED, Status.WARNED) and result.exit_code is None
-    return has_failed and result.handler.kind in context.spec.denying_failures
-
-
 def _deny_on_failure(
     context: HookContext, handler: HandlerSpec, result: HandlerResult
 ) -> HandlerResult:
     """Turn a failure into a denial, where the handler or the event says so."""
     spec = context.spec
-    denies_by_event = _is_denying_failure(context, result)
+    # A failure may deny on the event, whatever the handler says.
+    has_failed = result.status in (Status.FAILED, Status.WARNED) and result.exit_code is None
+    denies_by_event = has_failed and handler.kind in spec.denying_failures
+    if result.timed_out:
+        denies_by_event = spec.blocks_at_timeout
     denies_by_handler = handler.on_failure == "block" and result.failed and spec.can_fail_closed
     denies = denies_by_event or denies_by_handler
     if not denies or result.answer.outcome is Outcome.DENY:

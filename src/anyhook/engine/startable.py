@@ -31,19 +31,35 @@ def check_start(
     environ: Mapping[str, str],
 ) -> Iterator[Diagnostic]:
     """Report what keeps a command from being started: no shell, no script, no program."""
-    if handler.kind == "command":
-        yield from _check_shell(agent, handler, environ)
-        empty = dict.fromkeys(variables_of_others(handler, path_variables), "")
-        yield from _check_command(handler, project, {**empty, **path_variables}, environ)
+    if handler.kind != "command":
+        return
+    env = dict(environ)
+    add_variables(env, handler.env)
+    search_path = env.get("PATH")
+    shells = agent.shells_for(handler.options.get("shell", ""))
+    if handler.argv is None and find_shell(shells, environ.get("PATH"), search_path) is None:
+        names = " or ".join(dict.fromkeys(program for program, *_ in shells))
+        yield _about(handler, "missing-shell", f"there is no {names} on the PATH to run it")
+    empty = dict.fromkeys(variables_of_others(handler, path_variables), "")
+    variables = {**empty, **path_variables}
+    first = program(handler, project, variables)
+    for path in missing_scripts(handler, project, variables):
+        # A bare `x.py` is looked for on the PATH.
+        if not isinstance(first, str) or path.name != first:
+            yield _about(handler, "missing-script", f"{path} does not exist")
+    if isinstance(first, str):
+        if first not in BUILTINS and shutil.which(first, path=search_path) is None:
+            text = f"there is no program {first!r} on the PATH"
+            if first == PROGRAM[0]:
+                text += "; install it where the agent finds it: pipx install anyhook"
+            yield _about(handler, "missing-program", text)
+    elif first is not None and first.is_file() and not os.access(first, os.X_OK):
+        text = f"{first} may not be executed; run: {shlex.join(('chmod', '+x', str(first)))}"
+        yield _about(handler, "not-executable", text)
 
 
 def variables_of_others(handler: HandlerSpec, known: Collection[str]) -> set[str]:
-    """Return the variables of a command that only other agents set; here they are empty.
-
-    Args:
-        handler: The hook.
-        known: The variables that are set here.
-    """
+    """Return the variables of a command that only other agents set; here they are empty."""
     command = handler.command or ""
     names = {
         use.name
@@ -56,48 +72,6 @@ def variables_of_others(handler: HandlerSpec, known: Collection[str]) -> set[str
         # Most commands do not come here, so the tables of the other agents are not imported.
         names &= {name for agent in CODING_AGENTS for name in get_agent(agent).hook_environment}
     return names
-
-
-def _check_shell(
-    agent: AgentSpec, handler: HandlerSpec, environ: Mapping[str, str]
-) -> Iterator[Diagnostic]:
-    if handler.argv is not None:
-        return
-    shells = agent.shells_for(handler.options.get("shell", ""))
-    if find_shell(shells, environ.get("PATH"), _own_path(handler, environ)) is None:
-        names = " or ".join(dict.fromkeys(program for program, *_ in shells))
-        yield _about(handler, "missing-shell", f"there is no {names} on the PATH to run it")
-
-
-def _own_path(handler: HandlerSpec, environ: Mapping[str, str]) -> str | None:
-    """Return the `PATH` that a hook's command gets."""
-    env = dict(environ)
-    add_variables(env, handler.env)
-    return env.get("PATH")
-
-
-def _check_command(
-    handler: HandlerSpec,
-    project: Path,
-    path_variables: Mapping[str, str],
-    environ: Mapping[str, str],
-) -> Iterator[Diagnostic]:
-    """Report scripts and programs that do not exist or cannot be executed."""
-    first = program(handler, project, path_variables)
-    for path in missing_scripts(handler, project, path_variables):
-        # A bare `x.py` is looked for on the PATH.
-        if not isinstance(first, str) or path.name != first:
-            yield _about(handler, "missing-script", f"{path} does not exist")
-    if isinstance(first, str):
-        search_path = _own_path(handler, environ)
-        if first not in BUILTINS and shutil.which(first, path=search_path) is None:
-            text = f"there is no program {first!r} on the PATH"
-            if first == PROGRAM[0]:
-                text += "; install it where the agent finds it: pipx install anyhook"
-            yield _about(handler, "missing-program", text)
-    elif first is not None and first.is_file() and not os.access(first, os.X_OK):
-        text = f"{first} may not be executed; run: {shlex.join(('chmod', '+x', str(first)))}"
-        yield _about(handler, "not-executable", text)
 
 
 def _about(handler: HandlerSpec, code: str, message: str) -> Diagnostic:

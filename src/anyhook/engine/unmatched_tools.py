@@ -118,7 +118,8 @@ class UnmatchedTools:
         problem = self._find_problem(tool)
         if problem is not None and problem.is_escape and self._is_required():
             raise RequiredHooksError([problem.diagnostic])
-        if self._is_final():
+        # A matcher that is not trusted is not evaluated, and counts as a match.
+        if all(map(self._engine.guard.may_match, self._engine.definitions)):
             _remember(self._checked, key)
         if problem is not None and key not in self._reported:
             _remember(self._reported, key)
@@ -140,10 +141,6 @@ class UnmatchedTools:
         if key not in self._reported:
             _remember(self._reported, key)
             channel.report([problem])
-
-    def _is_final(self) -> bool:
-        """Return whether every matcher is evaluated: one that is not trusted counts as a match."""
-        return all(map(self._engine.guard.may_match, self._engine.definitions))
 
     def _is_required(self) -> bool:
         required = self._engine.required
@@ -189,7 +186,17 @@ class UnmatchedTools:
         return _Problem(diagnose("unmatched-tool", text), is_escape=True)
 
     def _describe(self, events: Collection[str], tool: ProgramTool) -> str:
-        hooks = list(dict.fromkeys(self._list_hooks(events)))
+        texts: dict[str, None] = {}
+        for definition, handler in self._hooks_on(events):
+            matchers = [definition.matcher, handler.matcher]
+            patterns = [text for text in matchers if text is not None and text not in MATCH_ALL]
+            patterns += _subjects_of(handler)
+            place, project = handler.place, self._engine.project_dir
+            if Path(place.file).is_relative_to(project):
+                place = Place(Path(place.file).relative_to(project).as_posix(), place.line)
+            listens_to = printable(", ".join(patterns) or "every tool")
+            texts[f"{handler.label} at {printable(str(place))} listens to {listens_to}"] = None
+        hooks = list(texts)
         named = ", ".join(hooks[:MAX_HOOKS])
         if len(hooks) > MAX_HOOKS:
             named += f" and {len(hooks) - MAX_HOOKS} more"
@@ -206,16 +213,13 @@ class UnmatchedTools:
             return f"if it {kind.describe(agent)}, write tool_name={own_name!r} in its event"
         if kind is not None:
             return f"if it {kind.describe(agent)}, name it: {kind.mapping(name)}"
-        examples = [ToolKind(word).mapping(name) for word in self._guarded_kinds()]
-        example = examples[0] if examples else ToolKind("shell").mapping(name)
+        events = self._deciding_events()
+        guarded = [tool for tool in TOOLS if self._guards_kind(events, ToolKind(tool))]
+        example = ToolKind(guarded[0] if guarded else "shell").mapping(name)
         return (
             f"if one of these hooks is for what it does, name it, like {example}; "
             f'if not, write tools={{"{name}": None}}'
         )
-
-    def _guarded_kinds(self) -> list[str]:
-        events = self._deciding_events()
-        return [tool for tool in TOOLS if self._guards_kind(events, ToolKind(tool))]
 
     def _guards_kind(self, events: Collection[str], kind: ToolKind) -> bool:
         own_name = self._engine.agent.vocabulary.name(kind.tool)
@@ -254,39 +258,17 @@ class UnmatchedTools:
         for event in events:
             plan = self._engine.plan_for(self._engine.rules, event, shown_name)
             for handler in plan.handlers:
-                if self._counts(handler) and _covers(handler, names):
+                subjects = _subjects_of(handler)
+                covers = not subjects or any(matches_any(pattern, names) for pattern in subjects)
+                if covers and self._counts(handler):
                     return True
         return False
-
-    def _list_hooks(self, events: Collection[str]) -> Iterator[str]:
-        """Yield, for people, what each hook listens to."""
-        for definition, handler in self._hooks_on(events):
-            matchers = [definition.matcher, handler.matcher]
-            patterns = [text for text in matchers if text is not None and text not in MATCH_ALL]
-            patterns += _subjects_of(handler)
-            place = f" at {self._describe_place(handler)}"
-            listens_to = ", ".join(patterns) or "every tool"
-            yield f"{handler.label}{place} listens to {printable(listens_to)}"
-
-    def _describe_place(self, handler: HandlerSpec) -> str:
-        """Return file and line; a file of the project relative to its directory."""
-        place = handler.place
-        path = Path(place.file)
-        if path.is_relative_to(self._engine.project_dir):
-            relative = path.relative_to(self._engine.project_dir).as_posix()
-            place = Place(relative, place.line)
-        return printable(str(place))
 
 
 def _subjects_of(handler: HandlerSpec) -> Collection[str]:
     """Return the tools that a registered function of a hook file is for; empty for all."""
     subjects: Collection[str] = handler.options.get("subjects", ())
     return subjects
-
-
-def _covers(handler: HandlerSpec, names: list[str]) -> bool:
-    subjects = _subjects_of(handler)
-    return not subjects or any(matches_any(pattern, names) for pattern in subjects)
 
 
 def _remember(keys: set[tuple[str, str]], key: tuple[str, str]) -> None:

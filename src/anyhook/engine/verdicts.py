@@ -15,10 +15,9 @@ from anyhook.model.layers import Layer
 from anyhook.model.sequence import carries, strongest_outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from anyhook.agents.spec import EventSpec, RuleSet
-    from anyhook.model.answers import Answer
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.draft import DecisionDraft
 
@@ -42,21 +41,26 @@ def set_verdict(
 def _take_strongest(spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]) -> None:
     outcome = strongest_outcome(result.answer for result in results)
     carriers = _set_outcome(draft, results, outcome)
-    stoppers = [result for result in results if _ends_loop(spec, result.answer)]
+    stoppers: list[HandlerResult] = []
+    for result in results:
+        # On some events a denial ends the agent's loop, too.
+        is_ending_denial = spec.denial is Denial.ENDS and result.answer.outcome is Outcome.DENY
+        if result.answer.stop or is_ending_denial:
+            stoppers.append(result)
     if stoppers:
         _set_stop(draft, stoppers)
         draft.fields["stops_after"] = not spec.stop_prevents
-    reasons = _effective_reasons(spec, results, stoppers, carriers)
+    if spec.reason_policy == "all":
+        reasons = _blame_reasons(stoppers, "stop_reason") or _blame_reasons(results, "reason")
+    elif stoppers:
+        reasons = _blame_reasons(stoppers, "stop_reason", "reason")
+    else:
+        reasons = _blame_reasons(carriers, "reason")
+    if spec.reason_policy == "first":
+        reasons = reasons[:1]
     if reasons:
         text = join_lines(str(blame.value) for blame in reasons)
         draft.set("reason", text, reasons)
-
-
-def _ends_loop(spec: EventSpec, answer: Answer) -> bool:
-    """Return whether an answer ends the agent's loop: on some events a denial does, too."""
-    if answer.stop:
-        return True
-    return spec.denial is Denial.ENDS and answer.outcome is Outcome.DENY
 
 
 def _take_last(_spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]) -> None:
@@ -67,7 +71,13 @@ def _take_last(_spec: EventSpec, draft: DecisionDraft, results: list[HandlerResu
     last_stop = _last_with(results, "stop")
     if last_stop is not None and last_stop.answer.stop:
         _set_stop(draft, [last_stop])
-    _set_last_reason(draft, results)
+    # The last stop reason counts, also without a stop; if it is empty, the last reason.
+    for name in ("stop_reason", "reason"):
+        last = _last_with(results, name)
+        text = None if last is None else getattr(last.answer, name)
+        if last is not None and text:
+            draft.set("reason", text, [Blame(last.handler, text)])
+            return
 
 
 def _take_highest_layer(
@@ -87,32 +97,24 @@ def _take_highest_layer(
     deciding = [result for result in results if result.handler.layer is highest]
     _take_strongest(spec, draft, deciding)
     for result in verdicts:
-        is_stronger = STRENGTH[result.answer.outcome] > STRENGTH[draft.outcome]
-        if is_stronger:
-            _report_overruled(draft, result, highest)
-
-
-def _report_overruled(draft: DecisionDraft, result: HandlerResult, deciding: Layer) -> None:
-    """Report a verdict that a weaker one of a higher layer overrules."""
-    label = result.handler.label
-    message = (
-        f"{draft.event_name}: {label!r} of the {result.handler.layer} layer answers "
-        f"{result.answer.outcome}, and the {deciding} layer, which counts more, {draft.outcome}"
-    )
-    draft.diagnostics.append(diagnose("conflict", message, result.handler.place, handler=label))
+        answer, handler = result.answer, result.handler
+        if STRENGTH[answer.outcome] > STRENGTH[draft.outcome]:
+            message = (
+                f"{draft.event_name}: {handler.label!r} of the {handler.layer} layer answers "
+                f"{answer.outcome}, and the {highest} layer, which counts more, {draft.outcome}"
+            )
+            draft.diagnostics.append(
+                diagnose("conflict", message, handler.place, handler=handler.label)
+            )
 
 
 def _take_last_or_administrators(
     spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]
 ) -> None:
     """Take the last verdict, unless a hook of the administrator denies."""
-    denials = [result for result in results if _is_denial_of_administrator(result)]
+    verdicts = [result for result in results if result.handler.layer in ADMINISTRATORS]
+    denials = [result for result in verdicts if result.answer.outcome is Outcome.DENY]
     _take_last(spec, draft, denials or results)
-
-
-def _is_denial_of_administrator(result: HandlerResult) -> bool:
-    is_denial = result.answer.outcome is Outcome.DENY
-    return is_denial and result.handler.layer in ADMINISTRATORS
 
 
 def _take_none(_spec: EventSpec, _draft: DecisionDraft, _results: list[HandlerResult]) -> None:
@@ -126,7 +128,11 @@ def _decide_by_replies(
     coercions = rules.loaded_coercions
     if coercions is None or coercions.decide is None or coercions.reply_of is None:
         return
-    replies = [_reply_of(result, coercions.reply_of) for result in results]
+    replies: list[Mapping[str, Any]] = []
+    for result in results:
+        reply = result.reply
+        # One without output, like a function, replies what it means.
+        replies.append(coercions.reply_of(result.answer) if reply is None else reply)
     verdict = coercions.decide(spec.canonical, replies)
     outcome = verdict.get("outcome", Outcome.NONE)
     if outcome is Outcome.NONE:
@@ -139,15 +145,6 @@ def _decide_by_replies(
     reason = verdict.get("reason")
     if reason:
         draft.set("reason", reason, [Blame(result.handler, reason) for result in carriers])
-
-
-def _reply_of(
-    result: HandlerResult, reply_of: Callable[[Answer], dict[str, Any]]
-) -> Mapping[str, Any]:
-    """Return what a handler replied; of one without output, like a function, what it means."""
-    if result.reply is not None:
-        return result.reply
-    return reply_of(result.answer)
 
 
 VERDICTS: dict[str, Callable[[EventSpec, DecisionDraft, list[HandlerResult]], None]] = {
@@ -167,8 +164,12 @@ def _set_outcome(
     carriers = [result for result in results if carries(result.answer, outcome)]
     if not carriers:
         return []
-    overridden = tuple(_weaker_verdicts(results, outcome))
-    blames = [Blame(result.handler, str(outcome), overridden) for result in carriers]
+    weaker: list[Overridden] = []
+    for result in results:
+        own = result.answer.outcome
+        if own is not Outcome.NONE and STRENGTH[own] < STRENGTH[outcome]:
+            weaker.append(Overridden(result.handler, str(own)))
+    blames = [Blame(result.handler, str(outcome), tuple(weaker)) for result in carriers]
     draft.set("outcome", outcome, blames)
     approvers = [result for result in carriers if result.answer.approve]
     if outcome is Outcome.ALLOW and approvers:
@@ -176,72 +177,20 @@ def _set_outcome(
     return carriers
 
 
-def _weaker_verdicts(results: list[HandlerResult], outcome: Outcome) -> Iterator[Overridden]:
-    for result in results:
-        own = result.answer.outcome
-        if own is not Outcome.NONE and STRENGTH[own] < STRENGTH[outcome]:
-            yield Overridden(result.handler, str(own))
-
-
 def _set_stop(draft: DecisionDraft, stoppers: list[HandlerResult]) -> None:
     draft.set("stop", True, [Blame(result.handler, True) for result in stoppers])
 
 
-# -- reasons
-
-
-def _effective_reasons(
-    spec: EventSpec,
-    results: list[HandlerResult],
-    stoppers: list[HandlerResult],
-    carriers: list[HandlerResult],
-) -> list[Blame]:
-    """Return the reasons that the decision shows, by the event's `reason_policy`.
-
-    The stoppers are the results that stop, and the carriers those that carry the outcome.
-    """
-    if spec.reason_policy == "all":
-        return _blame_reasons(stoppers, _stop_reason) or _blame_reasons(results, _reason)
-    if stoppers:
-        reasons = _blame_reasons(stoppers, _any_reason)
-    else:
-        reasons = _blame_reasons(carriers, _reason)
-    return reasons[:1] if spec.reason_policy == "first" else reasons
-
-
-def _blame_reasons(
-    results: list[HandlerResult], reason_of: Callable[[Answer], str | None]
-) -> list[Blame]:
+def _blame_reasons(results: list[HandlerResult], *fields: str) -> list[Blame]:
+    """Return the first of these fields that is set, of every answer that sets one."""
     blames: list[Blame] = []
     for result in results:
-        reason = reason_of(result.answer)
-        if reason:
-            blames.append(Blame(result.handler, reason))
+        for field in fields:
+            reason = getattr(result.answer, field)
+            if reason:
+                blames.append(Blame(result.handler, reason))
+                break
     return blames
-
-
-def _reason(answer: Answer) -> str | None:
-    return answer.reason
-
-
-def _stop_reason(answer: Answer) -> str | None:
-    return answer.stop_reason
-
-
-def _any_reason(answer: Answer) -> str | None:
-    return answer.stop_reason or answer.reason
-
-
-def _set_last_reason(draft: DecisionDraft, results: list[HandlerResult]) -> None:
-    """Set the last stop reason, also without a stop; if it is empty, the last reason."""
-    for name in ("stop_reason", "reason"):
-        result = _last_with(results, name)
-        if result is None:
-            continue
-        text = getattr(result.answer, name)
-        if text:
-            draft.set("reason", text, [Blame(result.handler, text)])
-            return
 
 
 def _last_with(results: list[HandlerResult], field: str) -> HandlerResult | None:

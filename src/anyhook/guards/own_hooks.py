@@ -189,7 +189,7 @@ OF_GUARDS = """.claude/settings.json .claude/hooks/x .codex/config.toml .codex/h
     .opencode/anyhook.json .opencode/plugin/x .opencode/plugins/x .qwen/settings.json .qwen/hooks/x
     .terminai/settings.json .terminai/hooks/x opencode/anyhook.json opencode/plugin/x
     opencode/plugins/x opencode.json /etc/claude-code/x /etc/codex/x /etc/cursor/x /etc/gemini-cli/x
-    /etc/qwen-code/x .anyhook/guard.py ~/.local/share/anyhook/x .git/hooks/pre-commit .husky/x"""
+    /etc/qwen-code/x .anyhook/x ~/.local/share/anyhook/x .git/hooks/pre-commit .husky/x"""
 for path in (*OF_GUARDS.split(), "~/Library/Application Support/anyhook/x"):
     hooks.example(tool="write_file", input={"file_path": path, "content": ""}, expect="deny")
 for denied in """

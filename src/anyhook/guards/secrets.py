@@ -244,7 +244,7 @@ hooks.example(tool="edit_file", input={"file_path": "a", "old_string": "", **new
 hooks.example(tool="edit_file", input={"file_path": "a", **old, "new_string": ""}, expect="none")
 # Agents edit in several forms: with lines around the change, or by a patch.
 hooks.example(tool="edit_file", input={"file_path": "a", **kept}, expect="none", agents=["claude"])
-START, END = "*** Begin Patch\n*** Update File: a.py\n@@\n", "\n*** End Patch"
+START, END = "*** Begin Patch\n*** Update File: a\n@@\n", "\n*** End Patch"
 patch = f"{START}-KEY = '{KEY}'\n+KEY = ''{END}"
 hooks.example(tool="edit_file", input={"command": patch}, expect="none", agents=["codex"])
 for lines in (f"-KEY = ''\n+KEY = '{KEY}'", f" KEY = '{KEY}'\n+A = ''"):

@@ -40,21 +40,21 @@ class Job:
 
     def run_to_end(self) -> HandlerResult | None:
         """Run it on a new event loop; `None` if it was cancelled."""
+        import asyncio  # commands that run no hooks do not need it
+
+        async def main() -> HandlerResult | None:
+            with anyio.CancelScope() as scope:
+                self._scope, self._loop = scope, asyncio.get_running_loop()
+                self._started.set()
+                return await self.run()
+            return None
+
         try:
-            return anyio.run(self._main, backend="asyncio")
+            return anyio.run(main, backend="asyncio")
         except BaseException as error:  # noqa: BLE001 - the thread is the last boundary
             return self.fail(f"{type(error).__name__}: {error}")
         finally:
             self._started.set()
-
-    async def _main(self) -> HandlerResult | None:
-        import asyncio  # commands that run no hooks do not need it
-
-        with anyio.CancelScope() as scope:
-            self._scope, self._loop = scope, asyncio.get_running_loop()
-            self._started.set()
-            return await self.run()
-        return None
 
     def cancel(self) -> None:
         """Cancel it from another thread, without waiting for its end."""

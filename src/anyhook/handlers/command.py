@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
-    from anyhook.worker.commands import HookCommand
 
 NO_SHELL = "there is no shell on the PATH"
 _PLACEHOLDER = re.compile(r"\$\{([\w.-]+)\}")
@@ -46,19 +45,13 @@ async def run_command(context: HookContext, handler: HandlerSpec) -> HandlerResu
     if not handler.background or background is None:
         return await _run_to_end(context, handler)
     started = time.perf_counter() - context.epoch
-    background.start(
-        Job(
-            handler.label,
-            run=partial(_run_in_background, context, handler),
-            fail=partial(failed_result, context, handler),
-        )
-    )
+    own_context = replace(context, withhold=context.withhold_in_background)
+
+    async def run() -> HandlerResult:
+        return own_context.withhold(handler) or await _run_to_end(own_context, handler)
+
+    background.start(Job(handler.label, run, fail=partial(failed_result, context, handler)))
     return HandlerResult(handler, Status.STARTED, started=started)
-
-
-async def _run_in_background(context: HookContext, handler: HandlerSpec) -> HandlerResult:
-    context = replace(context, withhold=context.withhold_in_background)
-    return context.withhold(handler) or await _run_to_end(context, handler)
 
 
 async def _run_to_end(context: HookContext, handler: HandlerSpec) -> HandlerResult:
@@ -83,51 +76,38 @@ async def _run_to_end(context: HookContext, handler: HandlerSpec) -> HandlerResu
         if withheld is not None:
             return withheld
         started = time.perf_counter()
+        cwd = context.directory_of(handler)
         process = None
         hook_command = find_hook_command(context, handler, argv, env)
         if hook_command is not None:
-            process = await _run_warm(context, handler, hook_command, env)
+            process = await run_warm(
+                hook_command,
+                cwd=cwd,
+                # A shell would have set it.
+                env={**env, "PWD": cwd} if handler.argv is None else env,
+                stdin=context.payload,
+                timeout=handler.timeout,
+                output_limit=context.output_limit,
+            )
             withheld = context.withhold(handler) if process is None else None
             if withheld is not None:
                 return withheld
+        # What is left of its time: a worker may have tried before.
+        spent = time.perf_counter() - started
+        if process is None and spent >= handler.timeout:
+            process = ProcessResult(timed_out=True, duration=spent)
         if process is None:
-            process = await _run_cold(context, handler, argv, env, started)
+            process = await run_process(
+                argv,
+                cwd=cwd,
+                env=env,
+                stdin=context.payload,
+                timeout=handler.timeout - spent,
+                output_limit=context.output_limit,
+            )
     finally:
         limiter.release()
     return _make_result(context, handler, process, started - context.epoch, repaired)
-
-
-async def _run_warm(
-    context: HookContext, handler: HandlerSpec, command: HookCommand, env: dict[str, str]
-) -> ProcessResult | None:
-    """Run a hook file on a worker; `None` if it must run as a process."""
-    if handler.argv is None:
-        env = {**env, "PWD": context.directory_of(handler)}  # a shell would have set it
-    return await run_warm(
-        command,
-        cwd=context.directory_of(handler),
-        env=env,
-        stdin=context.payload,
-        timeout=handler.timeout,
-        output_limit=context.output_limit,
-    )
-
-
-async def _run_cold(
-    context: HookContext, handler: HandlerSpec, argv: list[str], env: dict[str, str], started: float
-) -> ProcessResult:
-    """Run a command as a process, in what is left of its time: a worker may have tried before."""
-    spent = time.perf_counter() - started
-    if spent >= handler.timeout:
-        return ProcessResult(timed_out=True, duration=spent)
-    return await run_process(
-        argv,
-        cwd=context.directory_of(handler),
-        env=env,
-        stdin=context.payload,
-        timeout=handler.timeout - spent,
-        output_limit=context.output_limit,
-    )
 
 
 # -- environment and arguments
@@ -147,7 +127,9 @@ def command_environment(
         key = FileKey(session, context.spec.canonical, handler.identity)
         env |= services.env_files.variables(env_file, key, context.epoch)
     env.update(handler.variables)
-    _set_hook_directory(context, handler, env)
+    for name, source in context.agent.hook_environment.items():
+        if source == HOOK_DIR and handler.layer is not Layer.MANAGED:
+            env[name] = os.path.dirname(handler.place.file)  # noqa: PTH120 - a text is needed
     protected = context.agent.protected_environment & env.keys()
     set_by_agent = {name: env[name] for name in protected}
     add_variables(env, handler.env, expands=context.rules.expands_handler_env)
@@ -160,13 +142,6 @@ def command_environment(
     return env, repaired
 
 
-def _set_hook_directory(context: HookContext, handler: HandlerSpec, env: dict[str, str]) -> None:
-    """Set the variable that holds the directory of the settings file, if the agent has one."""
-    for name, source in context.agent.hook_environment.items():
-        if source == HOOK_DIR and handler.layer is not Layer.MANAGED:
-            env[name] = os.path.dirname(handler.place.file)  # noqa: PTH120 - a text is needed
-
-
 def command_line(
     context: HookContext, handler: HandlerSpec, env: dict[str, str]
 ) -> list[str] | None:
@@ -176,7 +151,11 @@ def command_line(
         values = {name: env[name] for name in names if name in env}
         if context.agent.handler_types["command"].programs:
             values |= handler.placeholders
-            return [_fill_placeholders(word, values) for word in handler.argv]
+
+            def resolve(match: re.Match[str]) -> str:
+                return values.get(match[1], match[0])  # other placeholders stay as they are
+
+            return [_PLACEHOLDER.sub(resolve, word) for word in handler.argv]
         return [expand(word, values) for word in handler.argv]
     # The host's own PATH comes first: what a hook sets is for the programs that its line starts.
     shell = find_shell(
@@ -187,11 +166,6 @@ def command_line(
     if shell is None:
         return None
     return [*shell, quote_path_variables(handler.command or "", handler.variables)]
-
-
-def _fill_placeholders(word: str, values: dict[str, str]) -> str:
-    """Replace `${name}` by its value as plain text; other placeholders stay as they are."""
-    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word)
 
 
 # -- the result
@@ -209,7 +183,12 @@ def _make_result(
     notes = _report_run(context, handler, process, repaired)
     if process.timed_out:
         notes += report_unused(context.agent, context.rules, context.spec, handler, process.stdout)
-        error = _describe_timeout(handler, process)
+        error = f"{timeout_message(handler)} and was ended"
+        if process.survivors:
+            numbers = ", ".join(map(str, process.survivors))
+            error = (
+                f"{timeout_message(handler)}; these of its processes could not be ended: {numbers}"
+            )
         result = failed_result(context, handler, error, status=Status.TIMED_OUT, notes=tuple(notes))
     else:
         output = decode_exit(
@@ -245,13 +224,6 @@ def _make_result(
         stderr=process.stderr,
         truncated=process.stdout_truncated or process.stderr_truncated,
     )
-
-
-def _describe_timeout(handler: HandlerSpec, process: ProcessResult) -> str:
-    if not process.survivors:
-        return f"{timeout_message(handler)} and was ended"
-    numbers = ", ".join(map(str, process.survivors))
-    return f"{timeout_message(handler)}; these of its processes could not be ended: {numbers}"
 
 
 def _report_run(

@@ -56,12 +56,26 @@ class EnvFiles:
         if key.event not in rules.events:
             return {}
         with self._lock:
-            self._clear_outdated(rules, key, dispatch)
-            if key not in self._files:
+            # Some files of a session hold only until this event.
+            outdated = rules.clears.get(key.event, frozenset())
+            if outdated and self._cleared.get(key.session) != dispatch:
+                self._cleared[key.session] = dispatch
+                for other in [*self._files]:
+                    if other.session == key.session and other.event in outdated:
+                        self._files.pop(other).unlink(missing_ok=True)
+            if self._directory is None:
+                import shutil  # only few sessions need a file
+                import tempfile
+
                 try:
-                    self._files[key] = self._make_path()
+                    self._directory = Path(tempfile.mkdtemp(prefix="anyhook-env-"))
                 except OSError:
                     return {}
+                self._remove = weakref.finalize(
+                    self, shutil.rmtree, str(self._directory), ignore_errors=True
+                )
+            if key not in self._files:
+                self._files[key] = self._directory / f"hook-{next(self._numbers)}.sh"
             return {rules.variable: str(self._files[key])}
 
     def script(self, session: str) -> str:
@@ -87,24 +101,3 @@ class EnvFiles:
             self._cleared.clear()
             if self._remove is not None:
                 self._remove()
-
-    def _clear_outdated(self, rules: EnvFileRules, key: FileKey, dispatch: float) -> None:
-        """Remove the files of a session that hold only until this event."""
-        outdated = rules.clears.get(key.event, frozenset())
-        if not outdated or self._cleared.get(key.session) == dispatch:
-            return
-        self._cleared[key.session] = dispatch
-        for other in [*self._files]:
-            if other.session == key.session and other.event in outdated:
-                self._files.pop(other).unlink(missing_ok=True)
-
-    def _make_path(self) -> Path:
-        if self._directory is None:
-            import shutil  # only few sessions need a file
-            import tempfile
-
-            self._directory = Path(tempfile.mkdtemp(prefix="anyhook-env-"))
-            self._remove = weakref.finalize(
-                self, shutil.rmtree, str(self._directory), ignore_errors=True
-            )
-        return self._directory / f"hook-{next(self._numbers)}.sh"

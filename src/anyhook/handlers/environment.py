@@ -105,19 +105,16 @@ class Inheritance:
         if snapshot != self._snapshot:
             self._snapshot, self._by_layer = snapshot, {}
         if layer not in self._by_layer:
-            self._by_layer[layer] = self._build(layer)
+            redaction = self._redactions.get(layer)
+            if redaction is None or self._rules is None:
+                kept = dict(self.environ)
+            else:
+                kept = redaction.apply(self.environ, self._rules)
+            for name in [*kept]:
+                if name.startswith(self._stripped_prefixes) or controls_shell(name):
+                    del kept[name]
+            self._by_layer[layer] = kept
         return self._by_layer[layer]
-
-    def _build(self, layer: Layer) -> dict[str, str]:
-        redaction = self._redactions.get(layer)
-        if redaction is None or self._rules is None:
-            kept = dict(self.environ)
-        else:
-            kept = redaction.apply(self.environ, self._rules)
-        for name in [*kept]:
-            if name.startswith(self._stripped_prefixes) or controls_shell(name):
-                del kept[name]
-        return kept
 
 
 def add_variables(env: dict[str, str], own: Mapping[str, str], *, expands: bool = True) -> None:

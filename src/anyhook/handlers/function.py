@@ -37,7 +37,19 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
     """
     started = time.perf_counter()
     try:
-        event, event_notes = _copy_event(context)
+        event = context.event
+        event_notes: tuple[Diagnostic, ...] = ()
+        try:
+            event = event.copy()
+        except RecursionError:
+            # Values that are nested too deep to copy are cut.
+            repaired: dict[str, Any] = {}
+            for name, value in event.__dict__.items():
+                if isinstance(value, dict | list):
+                    repaired[name] = repair(value)
+            event = event.replace(**repaired)
+            message = f"{context.spec.wire}: the event is nested too deep; functions see it cut"
+            event_notes = (diagnose("payload-repaired", message),)
         with anyio.move_on_after(handler.timeout) as scope, StderrRecord() as stderr:
             returned = await _call(handler, event, stderr)
         if scope.cancelled_caught:
@@ -65,20 +77,6 @@ def _describe(error: BaseException) -> str:
     return f"raised {name}: {text}" if text else f"raised {name}"
 
 
-def _copy_event(context: HookContext) -> tuple[Event, tuple[Diagnostic, ...]]:
-    """Copy the event for one function; values that are nested too deep to copy are cut."""
-    event = context.event
-    try:
-        return event.copy(), ()
-    except RecursionError:
-        repaired: dict[str, Any] = {}
-        for name, value in event.__dict__.items():
-            if isinstance(value, dict | list):
-                repaired[name] = repair(value)
-        message = f"{context.spec.wire}: the event is nested too deep; functions see it cut"
-        return event.replace(**repaired), (diagnose("payload-repaired", message),)
-
-
 async def _call(handler: HandlerSpec, event: Event, stderr: StderrRecord) -> Any:
     """Call the function of a handler; `sys.exit` in it means what it means for a command.
 
@@ -89,9 +87,7 @@ async def _call(handler: HandlerSpec, event: Event, stderr: StderrRecord) -> Any
     if function is None:
         raise TypeError("there is no function to call")
     try:
-        if is_async(function):
-            return await function(event)
-        if handler.threaded:
+        if handler.threaded and not is_async(function):
             returned = await call_in_thread(function, event)
         else:
             returned = function(event)
@@ -114,39 +110,24 @@ def _read_answer(
     if returned is None:
         return NO_OPINION, ()
     if isinstance(returned, Answer):
-        answer, notes = _check_fields(context, handler, returned)
-        answer = _complete_tool_input(context, answer)
-        if not isinstance(answer.tool_output, str):
-            return answer, notes
-        answer, problem = fit_result(context.agent, context.event, answer)
-        if problem:
-            notes = (*notes, note("output-field", context, handler, problem))
-        return answer, notes
+        # Fields of a wrong type are left out, and the others kept: a verdict must not be lost.
+        answer, problems = check_answer(returned, context.agent.decision_words)
+        notes = [note("output-field", context, handler, f"{text}; left out") for text in problems]
+        # In an answer of a function, changed arguments are laid over the call's in every agent:
+        # the others are added where the agent would drop them.
+        arguments = getattr(context.event, "tool_input", None)
+        if answer.tool_input is not None and isinstance(arguments, dict):
+            policy = context.spec.field_policies.get("tool_input", "merge")
+            if policy != "merge":
+                answer = answer.replace(tool_input={**arguments, **answer.tool_input})
+        if isinstance(answer.tool_output, str):
+            answer, problem = fit_result(context.agent, context.event, answer)
+            if problem:
+                notes.append(note("output-field", context, handler, problem))
+        return answer, tuple(notes)
     if isinstance(returned, dict):
         return decode_reply(context.agent, context.rules, context.spec, handler, returned)
     raise TypeError(
         f"returned {type(returned).__name__}; return None, an Answer, or a reply of "
         f"{context.agent.title} as a dict"
     )
-
-
-def _complete_tool_input(context: HookContext, answer: Answer) -> Answer:
-    """Add the call's other arguments to changed ones where the agent would drop them.
-
-    In an answer of a function, changed arguments are laid over the call's in every agent.
-    """
-    arguments = getattr(context.event, "tool_input", None)
-    if answer.tool_input is None or not isinstance(arguments, dict):
-        return answer
-    if context.spec.field_policies.get("tool_input", "merge") == "merge":
-        return answer
-    return answer.replace(tool_input={**arguments, **answer.tool_input})
-
-
-def _check_fields(
-    context: HookContext, handler: HandlerSpec, answer: Answer
-) -> tuple[Answer, tuple[Diagnostic, ...]]:
-    """Leave out fields of a wrong type, and keep the others: a verdict must not be lost."""
-    usable, problems = check_answer(answer, context.agent.decision_words)
-    notes = [note("output-field", context, handler, f"{text}; left out") for text in problems]
-    return usable, tuple(notes)

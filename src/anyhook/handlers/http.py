@@ -42,11 +42,9 @@ from anyhook.processes.result import REPLY_LIMIT, KeptOutput
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Collection, Mapping
 
     from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
-    from anyhook.model.diagnostics import Diagnostic
 
 CONNECT_TIMEOUT = 3.0
 """Seconds that a connection may take while the host has another address to try."""
@@ -104,13 +102,22 @@ async def run_http(context: HookContext, handler: HandlerSpec) -> HandlerResult:
     counts only where the event or `onFailure` says so.
     """
     started = time.perf_counter()
-    url = _parse_url(str(handler.options["url"]))
+    try:
+        # An encoded dot is decoded: it would hide `..` from the patterns.
+        url = httpx.URL(_ENCODED_DOT.sub(".", str(handler.options["url"])))
+    except (httpx.InvalidURL, UnicodeError):
+        url = None
     shown = replace(handler, name=handler.name or _show(url) or handler.kind)
     try:
         with anyio.move_on_after(handler.timeout) as scope:
             result = await _request(context, shown, url, started)
     except Exception as error:  # noqa: BLE001 - its text may hold a secret
-        result = _fail(context, shown, f"{_show(url)} {_describe(error)}", started=started)
+        name = type(error).__name__
+        meaning = _ERRORS.get(name, f"cannot be asked: {name}")
+        # The text of this error is the system's: it says why the connection failed.
+        if isinstance(error, httpx.ConnectError) and str(error):
+            meaning += f" ({error})"
+        result = _fail(context, shown, f"{_show(url)} {meaning}", started=started)
     if scope.cancelled_caught:
         result = timed_out_result(context, shown, started=started)
     return replace(result, handler=handler)
@@ -122,8 +129,8 @@ async def _request(
     if url is None or url.scheme not in PORTS or not url.host:
         error = "its URL is not one of http:// or https:// with a host"
         return _fail(context, handler, error, code="url-refused")
-    services = context.services
-    allowed_urls = ".".join(context.agent.web.allowed_urls) if context.agent.web else "the settings"
+    services, web = context.services, context.agent.web
+    allowed_urls = ".".join(web.allowed_urls) if web else "the settings"
     patterns = services.url_patterns.get(handler.layer)
     if not is_allowed(str(url.copy_with(userinfo=b"", fragment=None)), patterns):
         error = f"{_show(url)} may not be asked: no pattern of {allowed_urls} matches it"
@@ -133,30 +140,17 @@ async def _request(
     except OSError:
         return _fail(context, handler, f"there is no host {url.host!r}", started=started)
     problem = find_host_problem(url.raw_host.decode("ascii"), addresses, services.private_hosts)
-    if problem is not None and _may_stay_here(context, addresses):
-        problem = None
-    if problem is not None:
+    # The user may allow requests to this machine.
+    variable = web.loopback_variable if web else ""
+    is_allowed_here = variable and context.host_environ.get(variable) == "1"
+    may_stay_here = is_allowed_here and all(map(is_loopback, addresses))
+    if problem is not None and not may_stay_here:
         remedy = f"name the host in private_hosts or, as a user, in {allowed_urls}"
         error = f"{_show(url)} {problem}; to allow it, {remedy}"
         return _fail(context, handler, error, code="url-refused")
     headers = _make_headers(context, handler, url)
     reply = await _post_to_any(context, url, addresses, headers)
     return _make_result(context, handler, reply, started, headers.refused)
-
-
-def _may_stay_here(context: HookContext, addresses: tuple[str, ...]) -> bool:
-    """Return whether the user allows requests to this machine, and this is one."""
-    variable = context.agent.web.loopback_variable if context.agent.web else ""
-    is_allowed_here = variable and context.host_environ.get(variable) == "1"
-    return bool(is_allowed_here) and all(map(is_loopback, addresses))
-
-
-def _parse_url(text: str) -> httpx.URL | None:
-    """Parse a URL. An encoded dot is decoded: it would hide `..` from the patterns."""
-    try:
-        return httpx.URL(_ENCODED_DOT.sub(".", text))
-    except (httpx.InvalidURL, UnicodeError):
-        return None
 
 
 def _show(url: httpx.URL | None) -> str:
@@ -183,31 +177,26 @@ def _make_headers(context: HookContext, handler: HandlerSpec, url: httpx.URL) ->
         if variable in context.session_variables:
             headers[header] = _CONTROLS.sub("", context.session_variables[variable])
     refused: list[str] = []
+
+    def resolve_variable(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        if name in allowed:
+            return context.host_environ.get(name, "")
+        refused.append(name)
+        return ""
+
     for header, text in handler.options.get("headers", {}).items():
         name = header.strip().lower()
         if name not in _PROTECTED_HEADERS:
-            headers[name] = _fill_variables(text, context.host_environ, allowed, refused)
+            # Line breaks in variables must not start another header.
+            value = _CONTROLS.sub("", _VARIABLE.sub(resolve_variable, text))
+            headers[name] = value.strip(" \t")
     raw = [(_encode(name), _encode(value)) for name, value in headers.items()]
     return _Headers(raw, tuple(dict.fromkeys(refused)))
 
 
 def _encode(text: str) -> bytes:
     return text.encode("utf-8", "replace")
-
-
-def _fill_variables(
-    text: str, environ: Mapping[str, str], allowed: Collection[str], refused: list[str]
-) -> str:
-    """Put variables into the value of a header. Line breaks in them must not start another one."""
-
-    def resolve_variable(match: re.Match[str]) -> str:
-        name = match[1] or match[2]
-        if name in allowed:
-            return environ.get(name, "")
-        refused.append(name)
-        return ""
-
-    return _CONTROLS.sub("", _VARIABLE.sub(resolve_variable, text)).strip(" \t")
 
 
 async def _post_to_any(
@@ -245,8 +234,15 @@ async def _post(
     tls = _make_tls_context(context.host_environ.get("SSL_CERT_FILE"))
     async with httpx.AsyncHTTPTransport(verify=tls, trust_env=False) as transport:
         response = await transport.handle_async_request(request)
+        # Read as it is sent: a compressed body could be a thousand times as long.
+        body = KeptOutput(context.output_limit, REPLY_LIMIT)
         try:
-            body = await _read_body(response, context.output_limit)
+            # Ended by a cancellation: the library does not close an iterator that is left.
+            with anyio.CancelScope() as scope:
+                async for chunk in response.aiter_raw():
+                    body.add(chunk)
+                    if body.truncated:
+                        scope.cancel()
         finally:
             await response.aclose()
     content_type = response.headers.get("content-type", "")
@@ -262,21 +258,6 @@ def _make_tls_context(certificates: str | None) -> ssl.SSLContext:
     if certificates:
         return ssl.create_default_context(cafile=certificates)
     return httpx.create_ssl_context(trust_env=False)
-
-
-async def _read_body(response: httpx.Response, limit: int) -> KeptOutput:
-    """Read a body as it is sent; a compressed one could be a thousand times as long.
-
-    A JSON reply may be longer than the limit for other output; see `REPLY_LIMIT`.
-    """
-    kept = KeptOutput(limit, REPLY_LIMIT)
-    # Ended by a cancellation: the library does not close an iterator that is left.
-    with anyio.CancelScope() as scope:
-        async for chunk in response.aiter_raw():
-            kept.add(chunk)
-            if kept.truncated:
-                scope.cancel()
-    return kept
 
 
 # -- the result
@@ -301,7 +282,17 @@ def _make_result(
             diagnostics=(*notes, *result.diagnostics),
         )
     if is_text and trim(reply.text):
-        return _make_text_result(context, handler, reply, started, notes)
+        # A body that is not sent as JSON is a message to the user.
+        ignored = report_unused(context.agent, context.rules, context.spec, handler, reply.text)
+        return HandlerResult(
+            handler,
+            Status.RAN,
+            Answer(system_message=trim(reply.text)),
+            started=started - context.epoch,
+            duration=time.perf_counter() - started,
+            stdout=reply.text,
+            diagnostics=(*notes, *ignored),
+        )
     tools = event_tools(context.spec, context.given)
     output = decode_text(
         context.agent, context.rules, context.spec, handler, reply.text, tools=tools
@@ -317,26 +308,6 @@ def _make_result(
         diagnostics=(*notes, *output.diagnostics),
         failed=output.failed,
         reply=output.reply,
-    )
-
-
-def _make_text_result(
-    context: HookContext,
-    handler: HandlerSpec,
-    reply: _Reply,
-    started: float,
-    notes: tuple[Diagnostic, ...],
-) -> HandlerResult:
-    """Make the result of a body that is a message to the user, because it is not sent as JSON."""
-    ignored = report_unused(context.agent, context.rules, context.spec, handler, reply.text)
-    return HandlerResult(
-        handler,
-        Status.RAN,
-        Answer(system_message=trim(reply.text)),
-        started=started - context.epoch,
-        duration=time.perf_counter() - started,
-        stdout=reply.text,
-        diagnostics=(*notes, *ignored),
     )
 
 
@@ -381,13 +352,3 @@ def _fail(
     reason = f"hook {handler.label!r} failed: {error}"
     denial = result.answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
     return replace(result, answer=denial)
-
-
-def _describe(error: Exception) -> str:
-    """Say what went wrong, without a secret."""
-    name = type(error).__name__
-    meaning = _ERRORS.get(name, f"cannot be asked: {name}")
-    # The text of this error is the system's: it says why the connection failed.
-    if isinstance(error, httpx.ConnectError) and str(error):
-        return f"{meaning} ({error})"
-    return meaning

@@ -77,31 +77,27 @@ def fill_arguments(value: Any, event: Any, *, is_typed: bool = False) -> Any:
     Raises:
         MissingValueError: If `is_typed` is set and the event lacks a value.
     """
-    if isinstance(value, str):
-        return _fill_text(value, event, is_typed=is_typed)
     if isinstance(value, dict):
         return {key: fill_arguments(item, event, is_typed=is_typed) for key, item in value.items()}
     if isinstance(value, list):
         return [fill_arguments(item, event, is_typed=is_typed) for item in value]
-    return value
-
-
-def _fill_text(text: str, event: Any, *, is_typed: bool) -> Any:
+    if not isinstance(value, str):
+        return value
     if is_typed:
-        for path in _PATH.findall(text):
+        for path in _PATH.findall(value):
             if _find(event, path) is _MISSING:
                 raise MissingValueError(path)
-        whole = _PATH.fullmatch(text)
+        whole = _PATH.fullmatch(value)
         if whole:
             return _find(event, whole[1])
-    return _PATH.sub(lambda match: _find_text(event, match[1]), text)
 
+    def find_text(match: re.Match[str]) -> str:
+        content = _find(event, match[1])
+        if content is None or content is _MISSING:
+            return ""
+        return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
-def _find_text(event: Any, path: str) -> str:
-    value = _find(event, path)
-    if value is None or value is _MISSING:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return _PATH.sub(find_text, value)
 
 
 def _find(event: Any, path: str) -> Any:

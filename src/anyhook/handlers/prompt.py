@@ -59,7 +59,8 @@ async def run_prompt(context: HookContext, handler: HandlerSpec) -> HandlerResul
     started = time.perf_counter()
     options = handler.options
     text = fill_prompt(str(options["prompt"]), context.payload.decode().rstrip("\n"))
-    question = PromptQuestion(text, options.get("model"), bool(options.get("agentic")))
+    is_agentic = bool(options.get("agentic"))
+    question = PromptQuestion(text, options.get("model"), is_agentic)
     reply = await call_service(context, handler, "the model", lambda: ask(question), str)
     if isinstance(reply, HandlerResult):
         return reply
@@ -71,10 +72,17 @@ async def run_prompt(context: HookContext, handler: HandlerSpec) -> HandlerResul
             context, handler, error, status=Status.WARNED, started=started, notes=notes
         )
         return replace(result, stdout=reply)
+    answer = NO_OPINION
+    # A plain prompt hook lets an agent stop whose goal cannot be reached; an agentic one does not.
+    gives_up = verdict.impossible and context.spec.denial is Denial.CONTINUES and not is_agentic
+    if not verdict.ok and not gives_up:
+        refusal = context.spec.prompt_refusals[bool(options.get("continue_on_block"))]
+        if refusal:
+            answer = Answer(**refusal, reason=verdict.reason)
     return HandlerResult(
         handler,
         Status.RAN,
-        _make_answer(context, handler, verdict),
+        answer,
         started=started - context.epoch,
         duration=time.perf_counter() - started,
         stdout=reply,
@@ -101,27 +109,13 @@ def fill_prompt(prompt: str, payload: str) -> str:
     return text if has_place else f"{text}\n\n{payload}"
 
 
-def _make_answer(context: HookContext, handler: HandlerSpec, verdict: Verdict) -> Answer:
-    spec, options = context.spec, handler.options
-    if verdict.ok:
-        return NO_OPINION
-    # A plain prompt hook lets an agent stop whose goal cannot be reached; an agentic one does not.
-    gives_up = verdict.impossible and spec.denial is Denial.CONTINUES
-    if gives_up and not options.get("agentic"):
-        return NO_OPINION
-    refusal = spec.prompt_refusals[bool(options.get("continue_on_block"))]
-    return Answer(**refusal, reason=verdict.reason) if refusal else NO_OPINION
-
-
 # -- the verdict in a model's reply
 
 
 def parse_verdict(reply: str) -> Verdict | None:
-    """Find the verdict in a model's reply, with any text around it.
+    """Find the verdict in a model's reply, with any text around it; `None` if there is none.
 
     Of several verdicts a negative one counts: a model may quote a verdict that the event asks for.
-
-    Return `None` if there is none.
     """
     verdict = None
     for value in _find_objects(reply):

@@ -37,6 +37,7 @@ class Recognized:
     kind: FileKind
     agent: str = ""
     """The agent of a transcript; empty for other kinds."""
+    is_parquet: bool = False
     is_lines: bool = False
     """Whether it is one JSON object per line, so that it can be read in parts."""
 

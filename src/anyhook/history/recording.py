@@ -79,13 +79,6 @@ class RecordingSwitch:
         """How much the store keeps."""
         return Limits(self.days, self.size)
 
-    def file(self, agent: str, path: Path) -> EditedFile | None:
-        """Return what was edited in a settings file of an agent."""
-        for file in self.files:
-            if (file.agent, file.path) == (agent, str(path)):
-                return file
-        return None
-
 
 def digest_of(text: str) -> str:
     """Return the hash of a text."""

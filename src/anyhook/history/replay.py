@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from anyhook.history.rows import uncompressed
+from anyhook.history.sessions import SessionSummary
 from anyhook.history.text import query_of
 from anyhook.history.verdicts import HAS_FAILED
 
@@ -17,25 +18,15 @@ if TYPE_CHECKING:
     from anyhook.history.store import History
 
 
-class StoredSession(NamedTuple):
-    """A session of the history."""
-
-    id: int
-    agent: str
-    session: str
-    started: float
-    """Unix timestamp of the first event."""
-    ended: float
-    """Unix timestamp of the last event."""
-    events: int
-
-
-def all_sessions(history: History) -> list[StoredSession]:
-    """Return every session in the order of their numbers."""
+def all_sessions(history: History) -> list[SessionSummary]:
+    """Return every session in the order of their numbers, without outcomes."""
     rows = history.connection.execute(
-        "SELECT id, agent, session, started, ended, events FROM sessions ORDER BY id"
+        "SELECT id, agent, session, project, started, ended, events FROM sessions ORDER BY id"
     )
-    return [StoredSession(*row) for row in rows]
+    return [
+        SessionSummary(agent, session, project, started, ended, events, id=number)
+        for number, agent, session, project, started, ended, events in rows
+    ]
 
 
 def has_events(history: History, wanted: Filter) -> bool:

@@ -6,6 +6,9 @@ transcript. `Session` decides what a decision means for each kind of event.
 
 from __future__ import annotations
 
+import json
+import logging
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyhook.errors import StoppedError
@@ -15,20 +18,20 @@ from anyhook.integrations.diagnostics import (
     questions_without_user,
 )
 from anyhook.integrations.results import Question
-from anyhook.integrations.transcript import Transcript
 from anyhook.model.answers import Audience, Outcome
 from anyhook.model.decisions import NO_DECISION
 from anyhook.model.events import Event, Notification, event_class
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-    from pathlib import Path
 
     from anyhook.agents.spec import EventSpec
     from anyhook.engine.engine import Engine
     from anyhook.engine.messages import MessageChannel
-    from anyhook.model.decisions import Decision
+    from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.events import BeforeTool
+
+log = logging.getLogger("anyhook.integrations")
 
 EventT = TypeVar("EventT", bound=Event)
 
@@ -37,20 +40,7 @@ DENYING_OUTCOMES = frozenset({Outcome.ASK, Outcome.DEFER, Outcome.DENY})
 
 
 class EventDispatcher:
-    """Fires the events of one session.
-
-    Args:
-        engine: Decides the events.
-        session_id: Identifier of the session.
-        cwd: Working directory of the agent.
-        ask: Asks the user; without it each question counts as a denial.
-        messages: Delivers texts and problems to the user.
-        on_decision: Gets every event with its decision.
-        transcript: File of the transcript; `None` for none.
-
-    Attributes:
-        stopped: Why a hook ended the agent; `None` if none did.
-    """
+    """Fires the events of one session. Without `ask`, each question counts as a denial."""
 
     def __init__(
         self,
@@ -68,15 +58,16 @@ class EventDispatcher:
         self.cwd = cwd
         self.messages = messages
         self.stopped: str | None = None
+        """Why a hook ended the agent; `None` if none did."""
         self._ask = ask
         self._on_decision = on_decision
-        self._transcript = Transcript(transcript)
+        self._transcript = Path(transcript) if transcript else None
 
     def common_fields(self) -> dict[str, Any]:
         """Return the fields that every event has."""
         return {
             "session_id": self.session_id,
-            "transcript_path": str(self._transcript.path or ""),
+            "transcript_path": str(self._transcript or ""),
             "cwd": self.cwd,
         }
 
@@ -93,15 +84,21 @@ class EventDispatcher:
         return self._on_decision is not None or self.engine.listens(event)
 
     def write(self, kind: str, **fields: Any) -> None:
-        """Append a line to the transcript."""
-        self._transcript.write(kind, self.session_id, **fields)
+        """Append a line to the transcript; a file that cannot be written ends the transcript."""
+        if self._transcript is None:
+            return
+        record = {"type": kind, "session_id": self.session_id, **fields}
+        line = json.dumps(record, ensure_ascii=False, default=str)
+        try:
+            self._transcript.parent.mkdir(parents=True, exist_ok=True)
+            with self._transcript.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+        except OSError as error:
+            log.warning("the transcript cannot be written: %s", error)
+            self._transcript = None
 
     async def fire(self, event: Event, *, ends_session: bool = False) -> Decision:
-        """Let hooks decide an event.
-
-        Args:
-            event: The event.
-            ends_session: Whether the session ends with it, so that a stop has no effect.
+        """Let hooks decide an event; a stop has no effect if the session ends with the event.
 
         Raises:
             StoppedError: If a hook ends the agent, or has ended it before.
@@ -114,20 +111,21 @@ class EventDispatcher:
         self.messages.report(decision.diagnostics)
         if self._on_decision is not None:
             self._on_decision(self.engine.complete(event), decision)
-        self._transcript.write_hook_runs(event, decision, self.session_id)
+        results = [result for result in decision.results if not result.answer.suppress_output]
+        if results:
+            self.write(
+                "hooks", event=event.name, hooks=[_describe_run(result) for result in results]
+            )
         for text in decision.system_messages:
             self.messages.send(text)
         if decision.stop:
-            self._stop(decision.reason or "a hook ended the agent", ends_session=ends_session)
-        return decision
-
-    def _stop(self, reason: str, *, ends_session: bool) -> None:
-        if ends_session:
+            reason = decision.reason or "a hook ended the agent"
+            if not ends_session:
+                self.stopped = reason
+                self.write("stopped", reason=reason)
+                raise StoppedError(reason)
             self.messages.send(reason)
-            return
-        self.stopped = reason
-        self.write("stopped", reason=reason)
-        raise StoppedError(reason)
+        return decision
 
     async def announce(self, event: Event, *, ends_session: bool = False) -> Decision:
         """Fire an event that cannot be denied; a denial is reported with its reason."""
@@ -220,3 +218,13 @@ class EventDispatcher:
         spec = self.spec(event.name)
         if spec is not None:
             self.messages.report(denials_without_effect(spec, decision))
+
+
+def _describe_run(result: HandlerResult) -> dict[str, Any]:
+    answer = result.answer
+    return {
+        "hook": result.handler.label,
+        "status": str(result.status),
+        "outcome": "stop" if answer.stop else str(answer.outcome),
+        "reason": answer.stop_reason or answer.reason or result.error,
+    }

@@ -25,15 +25,7 @@ MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
 def load_engine(
     project_dir: str | os.PathLike[str] | None, options: Mapping[str, Any]
 ) -> tuple[Engine, dict[str, Any]]:
-    """Load the hooks of a project.
-
-    Args:
-        project_dir: Directory of the project; by default the one that the current directory
-            belongs to.
-        options: `LoadOptions`.
-
-    Returns:
-        The engine, and those of the options that are for sessions.
+    """Load the hooks of a project; return the engine and the options that are for sessions.
 
     Raises:
         UnknownNameError: If there is no such agent or rule set.
@@ -49,11 +41,7 @@ def load_engine(
 
 
 class LoadedHooks:
-    """The hooks of a framework, which close their engine if they loaded it.
-
-    Attributes:
-        engine: Decides the events.
-    """
+    """The hooks of a framework, which close their engine if they loaded it."""
 
     engine: Engine
     _owns_engine = False
@@ -77,12 +65,7 @@ class LoadedHooks:
 
 
 class SessionFactory:
-    """Makes the sessions of one integration.
-
-    Args:
-        engine: Decides the events.
-        framework: What the framework cannot do.
-        options: The options of every session.
+    """Makes the sessions of one integration, all with the same options.
 
     Raises:
         TypeError: If there is no such option.
@@ -96,14 +79,11 @@ class SessionFactory:
         self._framework = framework
         self._options = cast("dict[str, Any]", options)
         self._reported: set[str] = set()
-        self._has_unreported_problems = self._must_report_problems()
-
-    def _must_report_problems(self) -> bool:
-        """Return whether the engine found problems that it reported to another receiver."""
-        on_message = self._options.get("on_message")
-        if on_message is None or on_message == self.engine.messages.on_message:
-            return False
-        return any(d.severity is not Severity.INFO for d in self.engine.diagnostics)
+        # The engine reported the problems that it found to another receiver.
+        on_message = options.get("on_message")
+        is_new_receiver = on_message not in (None, engine.messages.on_message)
+        has_problems = any(d.severity is not Severity.INFO for d in engine.diagnostics)
+        self._has_unreported_problems = is_new_receiver and has_problems
 
     @property
     def is_observed(self) -> bool:
@@ -117,11 +97,7 @@ class SessionFactory:
         return not (self.is_observed or self._has_unreported_problems or self.engine.listens())
 
     def listens(self, *events: str) -> bool:
-        """Return whether a hook listens to one of some events, or they are observed.
-
-        Args:
-            events: Canonical names.
-        """
+        """Return whether a hook listens to one of some events, or they are observed."""
         return self.is_observed or any(map(self.engine.listens, events))
 
     def new_session(

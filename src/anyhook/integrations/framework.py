@@ -50,13 +50,7 @@ ALWAYS_SUPPORTED = frozenset({"approve", "ask", "stop"})
 
 
 def can_be_requested(agent: AgentSpec, event: str, ability: str) -> bool:
-    """Return whether a hook of an agent may use an ability on an event.
-
-    Args:
-        agent: The agent.
-        event: Canonical name of the event.
-        ability: A key of `ABILITIES`; `True` is returned for any other word.
-    """
+    """Return whether a hook of an agent may use an ability on an event; true for unknown words."""
     if ability not in ABILITIES:
         return True
     if ability in ALWAYS_SUPPORTED:
@@ -82,10 +76,7 @@ def missing_for(framework: Framework, engine: Engine) -> Iterator[str]:
 async def problems_at_start(framework: Framework, engine: Engine, reported: set[str]) -> list[str]:
     """Return, for people, what the framework cannot do, and which hooks do not work.
 
-    Args:
-        framework: What the host cannot do.
-        engine: Has the hooks.
-        reported: Texts that are not returned again; those that are returned are added.
+    Texts in `reported` are not returned again; those that are returned are added to it.
     """
     if not engine.definitions:
         return []
@@ -111,11 +102,7 @@ def broken_hooks(engine: Engine) -> list[str]:
 
 
 def require_events(framework: Framework, engine: Engine) -> None:
-    """Check that no required hook is configured on an event that never fires.
-
-    Args:
-        framework: What the host cannot do.
-        engine: Its `required` names the hooks, see `Engine.load(require=…)`.
+    """Check that no required hook (`Engine.load(require=…)`) is on an event that never fires.
 
     Raises:
         RequiredHooksError: With one reason for each definition concerned.

@@ -107,8 +107,7 @@ class HostTools:
 
     def renamed_arguments(self, name: str) -> Mapping[str, str]:
         """Return the host's names of a tool's arguments to the canonical ones it gives them."""
-        tool = self._tools.get(name)
-        return {} if tool is None else tool.arguments
+        return self._tools[name].arguments if name in self._tools else {}
 
     def canonical_call(self, name: str, arguments: Mapping[str, Any]) -> ToolCall:
         """Return a call with canonical names."""
@@ -131,30 +130,24 @@ class HostTools:
     def event_fields(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a tool event: name, arguments and MCP server as hooks see them."""
         call = self.canonical_call(name, arguments)
+        context: dict[str, Any] | None = None
+        if _is_mcp(call.tool):
+            server_name, _, tool_name = call.tool.removeprefix(MCP_PREFIX).partition("__")
+            context = {"server_name": server_name, "tool_name": tool_name}
+            if name in self._tools:
+                context |= self._tools[name].server
         return {
             "tool_name": self.shown_name(name),
             "tool_input": self._agent.vocabulary.arguments(call.tool, call.arguments),
-            "mcp_context": self._mcp_context(name, call.tool),
+            "mcp_context": context,
         }
-
-    def _mcp_context(self, name: str, canonical: str) -> dict[str, Any] | None:
-        if not _is_mcp(canonical):
-            return None
-        server_name, _, tool_name = canonical.removeprefix(MCP_PREFIX).partition("__")
-        context: dict[str, Any] = {"server_name": server_name, "tool_name": tool_name}
-        if name in self._tools:
-            context |= self._tools[name].server
-        return context
 
     def apply_changes(
         self, name: str, arguments: Mapping[str, Any], new_input: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the host's arguments with the changes that hooks made to what they saw.
 
-        Args:
-            name: The host's tool.
-            arguments: The host's arguments.
-            new_input: The complete arguments that hooks want, in the agent's vocabulary.
+        The new input is complete, in the agent's vocabulary.
         """
         old_input = self.event_fields(name, arguments)["tool_input"]
         changed = {
@@ -178,12 +171,7 @@ class HostTools:
         return {host_keys.get(key, key): value for key, value in call.arguments.items()}
 
     def host_name(self, shown: str, known_tools: Collection[str] = ()) -> str:
-        """Return the host's name of a tool that hooks name; the same if the host has none.
-
-        Args:
-            shown: The name that hooks use.
-            known_tools: The tools that the host has.
-        """
+        """Return the host's name of a tool that hooks name; the same if the host has none."""
         canonical = self._agent.vocabulary.tool(shown)
         for name, tool in self._tools.items():
             if tool.tool in (canonical, shown):
@@ -217,11 +205,6 @@ class HostTools:
 
 def read_host_tool(agent: AgentSpec, name: str, value: str | HostTool) -> HostTool:
     """Return what a host says of its tool, in canonical words.
-
-    Args:
-        agent: Whose own names of tools and arguments may stand in place of the canonical ones.
-        name: The host's tool.
-        value: A name of a tool, or a `HostTool`.
 
     Raises:
         UsageError: If the tool or an argument does not exist, or if it has a server without being

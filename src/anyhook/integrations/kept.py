@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class KeptSession:
-    """A session that several runs share, one at a time.
-
-    Attributes:
-        session: The session; whoever keeps it ends it.
-        is_busy: Whether a run uses it now.
-    """
+    """A session that several runs share, one at a time; whoever keeps it ends it."""
 
     session: Session
     is_busy: bool = False
@@ -33,10 +28,6 @@ async def session_of_run(
 
     Runs at the same time have one session each: what a hook decides for one of them (its stop, the
     count of its continuations, the prompt of its turn) never affects another one.
-
-    Args:
-        kept: The session that is kept, if any.
-        new_session: Makes a session for this run alone; it ends with the run.
     """
     if kept is None or kept.is_busy:
         async with new_session() as session:

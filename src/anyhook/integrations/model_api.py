@@ -52,30 +52,21 @@ class MessageTranslator(Protocol):
         """Return the parts of a message as JSON."""
 
     def rebuild(self, message: Any, role: str, parts: list[Any]) -> list[Any]:
-        """Return the messages of a turn that hooks changed, or wrote.
-
-        Args:
-            message: The message that the turn came from; `None` for a new one.
-            role: Its role.
-            parts: What hooks left of its parts, or put in their place.
-        """
+        """Return the messages of a turn that hooks changed, or wrote (then `message` is `None`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestChanges:
-    """What hooks changed of a request.
-
-    Attributes:
-        model: Name of another model; `None` for the same.
-        messages: The whole conversation; `None` if it is the same.
-        instructions: Texts of new system messages, which are added to the agent's instructions.
-        config: Members of the configuration that changed, as the Gemini API names them.
-    """
+    """What hooks changed of a request."""
 
     model: str | None
+    """Name of another model; `None` for the same."""
     messages: list[Any] | None
+    """The whole conversation; `None` if it is the same."""
     instructions: list[str]
+    """Texts of new system messages, which are added to the agent's instructions."""
     config: dict[str, Any]
+    """Members of the configuration that changed, as the Gemini API names them."""
 
     @property
     def sampling(self) -> dict[str, Any]:
@@ -86,14 +77,8 @@ class RequestChanges:
 class ShownRequest:
     """A request of a framework as hooks see it.
 
-    Args:
-        translator: Translates its messages.
-        messages: The messages.
-        model: Name of the model; empty if it is not known.
-        config: Sampling parameters and `toolConfig`, as the Gemini API names them.
-
-    Attributes:
-        stable: The request in the stable form.
+    The model is empty if it is not known; the configuration holds sampling parameters and
+    `toolConfig`, as the Gemini API names them. `stable` is the request in the stable form.
     """
 
     def __init__(
@@ -112,11 +97,7 @@ class ShownRequest:
         self.stable: LLMRequest = request_from_api(self._api)
 
     def changes(self, wanted: LLMRequest) -> RequestChanges | None:
-        """Return what hooks changed; `None` if that is nothing.
-
-        Args:
-            wanted: The complete request that hooks want.
-        """
+        """Return what hooks changed, given the complete request; `None` if that is nothing."""
         if wanted == self.stable:
             return None
         old, new = self._api, request_to_api(self._api, wanted)
@@ -142,18 +123,15 @@ class ShownRequest:
 
 @dataclass(frozen=True, slots=True)
 class ResponseChanges:
-    """What hooks make of a response.
-
-    Attributes:
-        parts: All of its parts. A part whose text changed keeps its other members; a new text has
-            none, unless it takes the place of the response's first one.
-        finish_reason: Why it ended; `None` if that is the same.
-        usage: The token counts; `None` if they are the same.
-    """
+    """What hooks make of a response."""
 
     parts: list[dict[str, Any]]
+    """All of its parts. A part whose text changed keeps its other members; a new text has none,
+    unless it takes the place of the response's first one."""
     finish_reason: str | None
+    """Why it ended; `None` if that is the same."""
     usage: dict[str, Any] | None
+    """The token counts; `None` if they are the same."""
 
     @property
     def text(self) -> str:
@@ -164,13 +142,8 @@ class ResponseChanges:
 class ShownResponse:
     """A response of a framework as hooks see it: its texts, and the calls of tools.
 
-    Args:
-        parts: Its parts, as the Gemini API names them; hooks do not see further members of a text.
-        finish_reason: Why it ended, as the Gemini API names it; `None` if that is not known.
-        usage: Token counts, as the Gemini API names them.
-
-    Attributes:
-        stable: The response in the stable form.
+    Parts, finish reason and token counts are as the Gemini API names them; hooks do not see further
+    members of a text. `stable` is the response in the stable form.
     """
 
     def __init__(
@@ -190,9 +163,8 @@ class ShownResponse:
     def changes(self, wanted: LLMResponse) -> ResponseChanges:
         """Return what hooks make of the response.
 
-        Args:
-            wanted: The complete response that hooks want; only the first candidate counts. Its
-                `text` is used if it has no parts.
+        Of the complete response only the first candidate counts; its `text` is used if it has no
+        parts.
         """
         candidate: Any = (wanted.get("candidates") or [{}])[0]
         has_parts = (candidate.get("content") or {}).get("parts") is not None
@@ -209,12 +181,7 @@ class ShownResponse:
 
 
 class OriginalParts:
-    """The parts of a message, by what hooks saw of them.
-
-    Args:
-        shown: What hooks saw of each part, as the Gemini API names it.
-        originals: The framework's parts.
-    """
+    """The parts of a message, by what hooks saw of each, as the Gemini API names it."""
 
     def __init__(self, shown: Iterable[Mapping[str, Any]], originals: Iterable[Any]) -> None:
         self._remaining = list(zip(shown, originals, strict=True))

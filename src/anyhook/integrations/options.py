@@ -86,11 +86,7 @@ class LoadOptions(SessionOptions, EngineOptions, total=False):
 
 
 def check_names(options: Mapping[str, object], known: type) -> None:
-    """Check the names of options, as Python does it for keyword arguments.
-
-    Args:
-        options: The options.
-        known: A `TypedDict`.
+    """Check the names of options against a `TypedDict`, as Python does it for keyword arguments.
 
     Raises:
         TypeError: If there is no such option.

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
     from anyhook.engine.engine import Engine
     from anyhook.integrations.framework import Framework
-    from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
     from anyhook.model.llm import LLMRequest, LLMResponse
 
@@ -393,27 +392,22 @@ class Session:
         denied = await self._dispatcher.denial_reason(
             event, decision, tool=name, arguments=arguments, text=result.text
         )
-        if decision.tool_output is not None:
-            output = self.tools.response_text(name, arguments, decision.tool_output)
-        returned = self._tool_return(event, decision, denied, output)
+        spec = self._dispatcher.spec(event.name)
+        if denied is not None and spec is not None and spec.denial is Denial.HIDES:
+            returned = ToolReturn(denied, replaced=True, context=decision.context)
+        else:
+            is_replaced = decision.tool_output is not None
+            if is_replaced:
+                output = self.tools.response_text(name, arguments, decision.tool_output)
+            context = decision.context if denied is None else (*decision.context, denied)
+            tail_call = None
+            if decision.tail_tool_call is not None:
+                call = decision.tail_tool_call
+                tail_call = (self.tools.host_name(call["name"]), dict(call.get("args", {})))
+            returned = ToolReturn(output, is_replaced, context, tail_call)
         text = text_of(returned.full_output)
         self._dispatcher.write("tool_result", name=name, content=text, error=error)
         return returned
-
-    def _tool_return(
-        self, event: Event, decision: Decision, denied: str | None, output: Any
-    ) -> ToolReturn:
-        context = decision.context
-        if denied is not None:
-            spec = self._dispatcher.spec(event.name)
-            if spec is not None and spec.denial is Denial.HIDES:
-                return ToolReturn(denied, replaced=True, context=context)
-            context = (*context, denied)
-        tail_call = None
-        if decision.tail_tool_call is not None:
-            call = decision.tail_tool_call
-            tail_call = (self.tools.host_name(call["name"]), dict(call.get("args", {})))
-        return ToolReturn(output, decision.tool_output is not None, context, tail_call)
 
     def _tool_event_fields(
         self, name: str, arguments: Mapping[str, Any], call_id: str | None, requested: str | None

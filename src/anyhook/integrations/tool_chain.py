@@ -13,13 +13,7 @@ MAX_CALLS = 8
 
 
 class ToolChain:
-    """Reports a call and its tail calls to hooks, under the identifier of the first call.
-
-    Attributes:
-        name: The tool of the current call.
-        arguments: Its arguments, as hooks see them.
-        requested: The tool that the model asked for, if another one runs in its place.
-    """
+    """Reports a call and its tail calls to hooks, under the identifier of the first call."""
 
     def __init__(
         self, session: Session, name: str, arguments: dict[str, Any], call_id: str | None
@@ -27,6 +21,7 @@ class ToolChain:
         self.name = name
         self.arguments = arguments
         self.requested: str | None = None
+        """The tool that the model asked for, if another one runs in its place."""
         self._session = session
         self._call_id = call_id
         self._calls_left = MAX_CALLS - 1

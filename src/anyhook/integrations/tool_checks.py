@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 class ToolChecks:
     """Reports the tools of a host that no hook applies to, and slips in `tools=`.
 
-    Args:
-        engine: Has the hooks.
-        tools: The host's tools.
-        framework_tools: Tools that the framework adds by itself; they are not checked.
-        messages: Receives the messages.
+    Tools that the framework adds by itself are not checked.
     """
 
     def __init__(
@@ -44,9 +40,8 @@ class ToolChecks:
     ) -> None:
         """Check the tools that a model may call, before it is asked for the first time.
 
-        Args:
-            names: The host's tools; those that were offered before cost a look-up.
-            arguments_of: Returns the names of a tool's arguments, empty if they are not known.
+        Names that were offered before cost a look-up. The names of a tool's arguments are empty if
+        they are not known.
 
         Raises:
             RequiredHooksError: If hooks are required and one of the tools escapes them.
@@ -56,17 +51,30 @@ class ToolChecks:
             return
         for name in new_names:
             arguments = arguments_of(name)
-            self._check_declared_arguments(name, arguments)
+            renamed = self._tools.renamed_arguments(name) if arguments else ()
+            for argument in renamed:
+                if argument not in arguments:
+                    hint = did_you_mean(argument, arguments) or f"it has {', '.join(arguments)}"
+                    subject = f"{printable(argument)!r} of {printable(name)!r}"
+                    problem = f"which does not exist; {printable(hint)}"
+                    text = f"tools= names the argument {subject}, {problem}"
+                    self._unmatched.report_slip(text, self._tools.shown_name(name), self._messages)
             self.check(name, arguments)
-        self._check_declared_names(new_names)
+        # Only what is nearly the name of a tool that is not there: another agent of the program may
+        # have a tool of any other name.
+        undeclared = [name for name in new_names if not self._tools.is_declared(name)]
+        for name in self._tools.declared:
+            similar = closest(name, undeclared)
+            if name not in new_names and name not in self._offered and similar is not None:
+                text = (
+                    f"tools= names {printable(name)!r}, which is not a tool of this agent; did you "
+                    f"mean {printable(similar)!r}?"
+                )
+                self._unmatched.report_slip(text, self._tools.shown_name(name), self._messages)
         self._offered.update(new_names)
 
     def check(self, name: str, arguments: Collection[str]) -> None:
         """Report a tool that no hook applies to, once.
-
-        Args:
-            name: The host's tool.
-            arguments: The names of its arguments.
 
         Raises:
             RequiredHooksError: If hooks are required and the tool escapes them.
@@ -86,31 +94,3 @@ class ToolChecks:
             has_options=True,
         )
         self._unmatched.check(tool, self._messages)
-
-    def _check_declared_arguments(self, name: str, arguments: Collection[str]) -> None:
-        """Report the arguments in `tools=` that a tool does not have."""
-        if not arguments:
-            return
-        for argument in self._tools.renamed_arguments(name):
-            if argument not in arguments:
-                hint = did_you_mean(argument, arguments) or f"it has {', '.join(arguments)}"
-                text = (
-                    f"tools= names the argument {printable(argument)!r} of {printable(name)!r}, "
-                    f"which does not exist; {printable(hint)}"
-                )
-                self._unmatched.report_slip(text, self._tools.shown_name(name), self._messages)
-
-    def _check_declared_names(self, names: Collection[str]) -> None:
-        """Report the names in `tools=` that are nearly the name of a tool that is not there.
-
-        Another agent of the program may have a tool of any other name.
-        """
-        undeclared = [name for name in names if not self._tools.is_declared(name)]
-        for name in self._tools.declared:
-            similar = closest(name, undeclared)
-            if name not in names and name not in self._offered and similar is not None:
-                text = (
-                    f"tools= names {printable(name)!r}, which is not a tool of this agent; did you "
-                    f"mean {printable(similar)!r}?"
-                )
-                self._unmatched.report_slip(text, self._tools.shown_name(name), self._messages)

@@ -140,7 +140,17 @@ def add_hook_files(
     before = read_text(path)
     after = before or ""
     for file in files:
-        after = _with_hook_file(agent, after, path, place, file)
+        functions: dict[str, list[HookFunction]] = {}
+        for function in file.hooks.functions:
+            functions.setdefault(function.event, []).append(function)
+        definitions: dict[str, list[Definition]] = {}
+        for event, event_functions in functions.items():
+            spec = agent.by_canonical.get(event)
+            if spec is not None:
+                definitions[spec.wire] = [_definition(agent, spec, event_functions, place, file)]
+        arguments = file_arguments(agent, place.project, file.path)
+        after = _without_hook_file(agent, after, path, arguments, keep=definitions)
+        after = add_definitions(agent, after, str(path), definitions)
     names = ", ".join(file.path.name for file in files)
     settings = Change(path, before, after, f"Add {names}", agent)
     companions = companion_changes(agent, settings, place.project, place.scope, place.program)
@@ -154,22 +164,6 @@ def add_hook_files(
     if left_before == (before or "") and settings.has_effect:
         note = note_before(settings, left_after, [change.path for change in companions])
     return SettingsChanges(agent, settings, tuple(companions), note)
-
-
-def _with_hook_file(
-    agent: AgentSpec, text: str, path: Path, place: SettingsPlace, file: AddedFile
-) -> str:
-    functions: dict[str, list[HookFunction]] = {}
-    for function in file.hooks.functions:
-        functions.setdefault(function.event, []).append(function)
-    definitions: dict[str, list[Definition]] = {}
-    for event, event_functions in functions.items():
-        spec = agent.by_canonical.get(event)
-        if spec is not None:
-            definitions[spec.wire] = [_definition(agent, spec, event_functions, place, file)]
-    arguments = file_arguments(agent, place.project, file.path)
-    text = _without_hook_file(agent, text, path, arguments, keep=definitions)
-    return add_definitions(agent, text, str(path), definitions)
 
 
 def remove_hook_files(

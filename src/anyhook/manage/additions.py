@@ -191,7 +191,7 @@ def plan_additions_of(
 ) -> list[Addition]:
     """Return what updates change, with the settings: a new version may have other events.
 
-    Without agents it is for those whose settings run each guard.
+    By default the agents of a guard are those whose settings run it.
     """
     additions: list[Addition] = []
     every_agent = [get_agent(name) for name in CODING_AGENTS]

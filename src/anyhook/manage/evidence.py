@@ -7,7 +7,9 @@ that what was seen of another version does not count.
 from __future__ import annotations
 
 import json
+import re
 import shlex
+import shutil
 import sqlite3
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.payloads import decode_event
+from anyhook.agents.program import get_program
 from anyhook.authoring.inspect import scan
 from anyhook.checks.scripts import read_scripts
 from anyhook.engine.hook_files import files_of
@@ -33,13 +36,12 @@ from anyhook.history.trials import trials_of
 from anyhook.history.verdicts import FAILURES, NO_VERDICT
 from anyhook.journal.lines import DIRECTORY, history_directory
 from anyhook.journal.records import version_record
-from anyhook.manage.releases import installed_version
 from anyhook.model.answers import Outcome
 from anyhook.model.layers import Layer
 from anyhook.trust.trees import MAX_SCRIPT_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from anyhook.checks.hook import CheckedHook
     from anyhook.engine.engine import Engine
@@ -51,6 +53,10 @@ DECIDING = frozenset({"deny", "stop", "ask", "defer"})
 """Verdicts by which a guard is seen to decide; also the abilities of a function that is one."""
 MAX_READ_RUNS = 200
 """Runs of which the events are read, where a hook has several entries."""
+PACKAGE_LEVELS = 4
+"""Directories above a program in which its package may be."""
+MAX_PACKAGE_FILE = 1024 * 1024
+VERSION = re.compile(r"\d+\.\d+\.\d+")
 LAST_RUNS = 3
 """Runs that count for whether a hook fails now."""
 
@@ -234,6 +240,30 @@ def evidence_of(
     runs = _runs_of(history, engine, definition, handler)
     reach = _reach_of(history, engine, definition, handler, identity)
     return Evidence(runs, tuple(current), tuple(old), reach)
+
+
+def installed_version(agent: str, environ: Mapping[str, str]) -> str:
+    """Return the version of the installed program of an agent; empty if it is not known.
+
+    It is found without starting the program: if npm has installed it, in the `package.json` above
+    it, and for a native one in its path (`versions/2.1.330`).
+    """
+    program = get_program(agent)
+    names = program.executables if program is not None else ()
+    paths = [shutil.which(name, path=environ.get("PATH")) for name in names]
+    path = next(filter(None, paths), None)
+    if path is None:
+        return ""
+    executable = Path(path).resolve()
+    for directory in executable.parents[:PACKAGE_LEVELS]:
+        try:
+            package = json.loads(read_user_file(directory / "package.json", MAX_PACKAGE_FILE))
+        except (OSError, ValueError):
+            continue
+        version = package.get("version") if isinstance(package, dict) else None
+        return version if isinstance(version, str) else ""
+    versions = [part for part in executable.parts if VERSION.fullmatch(part)]
+    return versions[0] if versions else ""
 
 
 def _reach_of(

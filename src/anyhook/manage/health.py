@@ -20,6 +20,7 @@ from anyhook.checks.hook import HookReader
 from anyhook.checks.rules import check_settings
 from anyhook.engine.absent import UNREADABLE
 from anyhook.engine.dead_matchers import check_never_matches
+from anyhook.engine.engine import Engine
 from anyhook.errors import HistoryError
 from anyhook.history.trials import PROBE, TEST
 from anyhook.manage.evidence import Evidence, evidence_of, is_guard, open_history
@@ -32,7 +33,7 @@ from anyhook.trust.native import RUNNING, native_states
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from anyhook.engine.engine import Engine
+    from anyhook.engine.sync import SyncEngine
     from anyhook.history.store import History
     from anyhook.history.trials import Trial
     from anyhook.manage.hooks import HookRow
@@ -123,7 +124,7 @@ def _entry_of(row: HookRow) -> tuple[Place, tuple[str | int, ...], str]:
     return row.handler.place, row.handler.path, row.event
 
 
-def health(engine: Engine, *, stores_first: bool = True) -> Health:
+def health(engine: Engine | SyncEngine, *, stores_first: bool = True) -> Health:
     """Return whether the configured hooks of an engine do their work, and on what evidence.
 
     No hook is run.
@@ -138,7 +139,8 @@ def health(engine: Engine, *, stores_first: bool = True) -> Health:
         stores_first: Store first what was recorded and is not in the history yet; it can take
             seconds after many events.
     """
-    return health_of(engine, check_settings(engine), stores_first=stores_first)
+    hooks = engine if isinstance(engine, Engine) else engine.engine
+    return health_of(hooks, check_settings(hooks), stores_first=stores_first)
 
 
 def health_of(

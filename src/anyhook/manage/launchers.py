@@ -42,17 +42,12 @@ def launcher_problem(launcher: tuple[str, ...]) -> str | None:
             "the command starts anyhook, but anyhook is not on the PATH here; install it where the "
             "agent finds it, for example with: pipx install anyhook"
         )
-    if launcher == (SHARED_PYTHON,) and not _has_anyhook(SHARED_PYTHON):
-        return (
-            f"the {SHARED_PYTHON} on the PATH here has no anyhook; install it there, for example "
-            f"with: {SHARED_PYTHON} -m pip install anyhook"
-        )
+    if launcher == (SHARED_PYTHON,):
+        python = shutil.which(SHARED_PYTHON)
+        command = [python or SHARED_PYTHON, "-c", "import anyhook.authoring"]
+        if python is None or subprocess.run(command, capture_output=True, check=False).returncode:
+            return (
+                f"the {SHARED_PYTHON} on the PATH here has no anyhook; install it there, for "
+                f"example with: {SHARED_PYTHON} -m pip install anyhook"
+            )
     return None
-
-
-def _has_anyhook(python: str) -> bool:
-    program = shutil.which(python)
-    if program is None:
-        return False
-    command = [program, "-c", "import anyhook.authoring"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.checks.rules import check_settings
-from anyhook.model.diagnostics import Place
+from anyhook.model.diagnostics import Place, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +21,12 @@ class Finding:
 
     agent: str
     diagnostic: Diagnostic
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings with the errors first and the notes last."""
+    severities = list(Severity)
+    return sorted(findings, key=lambda finding: severities.index(finding.diagnostic.severity))
 
 
 def find_problems(engines: Iterable[Engine]) -> list[Finding]:

@@ -63,7 +63,10 @@ TYPICAL = (
 
 @dataclass(frozen=True, slots=True)
 class ChosenGuards:
-    """The hooks that are tried, and the titles of those that do not run for lack of trust."""
+    """The hooks that are tried.
+
+    `untrusted` are the titles, each with its agent, of those that do not run for lack of trust.
+    """
 
     guards: tuple[Guard, ...]
     untrusted: tuple[str, ...]
@@ -74,8 +77,8 @@ def choose_guards(
 ) -> ChosenGuards:
     """Return the hooks that are meant by hook files, programs, or names of hooks of the settings.
 
-    Without names these are all hooks of the settings that decide calls of tools. Without an agent
-    it is for those with hooks here. With `trust_once`, hooks of the project may run, trusted or
+    Without names these are all hooks of the settings that decide calls of tools. By default the
+    agents are those with hooks here. With `trust_once`, hooks of the project may run, trusted or
     not.
 
     Raises:
@@ -89,19 +92,19 @@ def choose_guards(
     files = [Path(name) for name in names if _is_file(name)]
     guards += [_guard_of_file(path, scope.project, default) for path in files]
     if configured or not names:
-        errors: dict[str, UnknownNameError] = {}
+        errors: dict[str, list[UnknownNameError]] = {name: [] for name in configured}
         for engine in scope.engines():
             rows, _ = split_recorder(hook_rows(engine))
             if names:
-                rows = _rows_named(engine, rows, configured, errors)
+                rows = _rows_named(engine, rows, errors)
             for label, own in _by_label(rows).items():
                 if own[0].state in UNTRUSTED and not trust_once:
-                    untrusted.append(label)
+                    untrusted.append(f"{label} ({engine.agent.title})")
                 else:
                     guards.append(_guard_of_rows(engine, label, own))
-        missing = [name for name in configured if name in errors]
-        if missing and not (guards or untrusted):
-            raise errors[missing[0]]
+        for name in configured:
+            if len(errors[name]) == len(scope.agents):
+                raise _unknown_guard(name, errors[name])
     if not guards and not untrusted:
         raise UsageError(
             f"no hook decides calls of tools in {scope.project}; name a hook file: "
@@ -126,15 +129,24 @@ def _guard_of_file(path: Path, project: Path, agent: str) -> Guard:
     return Guard(str(path), agent, str(project), command=shlex.quote(str(file)), is_trusted=True)
 
 
+def _unknown_guard(name: str, errors: Sequence[UnknownNameError]) -> UsageError:
+    """Return the error for a name that no agent here has; a path is one of a missing file."""
+    if errors and not Path(name).suffix:
+        return errors[0]
+    hint = str(errors[0]).partition("; ")[2] if errors else "no agent has hooks here"
+    return UsageError(f"{name} does not exist, and it is not the name of a hook; {hint}")
+
+
 def _rows_named(
-    engine: Engine, rows: list[HookRow], names: Iterable[str], errors: dict[str, UnknownNameError]
+    engine: Engine, rows: list[HookRow], errors: dict[str, list[UnknownNameError]]
 ) -> list[HookRow]:
+    """Return the rows of the names that are the keys of `errors`, and add what is unknown."""
     places: set[Place] = set()
-    for name in names:
+    for name, unknown in errors.items():
         try:
             places |= {handler.place for handler in find_hook(engine, name)}
         except UnknownNameError as error:
-            errors[name] = error
+            unknown.append(error)
     return [row for row in rows if row.handler.place in places]
 
 

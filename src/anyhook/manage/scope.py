@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
 
+NO_AGENT = "no agent is found in this project or your home"
+
 
 @dataclass(frozen=True, slots=True)
 class CommandScope:
@@ -109,7 +111,7 @@ def agents_here(
 ) -> list[AgentSpec]:
     """Return the named agents, or those with a settings directory in the project or in the home.
 
-    Some count as here anyway.
+    Agents in `also` count as here.
 
     Raises:
         UnknownNameError: If there is no such agent.
@@ -124,3 +126,18 @@ def agents_here(
         if agent.name in also or any(path.parent.is_dir() for path in paths):
             agents.append(agent)
     return agents
+
+
+def require_agents(
+    project: Path, names: Iterable[str] | None, *, also: Collection[str] = ()
+) -> list[AgentSpec]:
+    """Return the agents of `agents_here`.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    specs = agents_here(project, names, also=also)
+    if not specs:
+        choices = " or ".join(f"--agent {name}" for name in CODING_AGENTS)
+        raise UsageError(f"{NO_AGENT}; name one: {choices}")
+    return specs

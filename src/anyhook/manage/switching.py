@@ -86,7 +86,15 @@ def switch_changes(
     kept = kept_hooks(engine.agent, engine.hooks.files)
     if is_on:
         handlers = find_hook(engine, name)
-        changes = [*_put_back(engine, handlers, kept), *_enable(engine, handlers[0])]
+        changes = _put_back(engine, handlers, kept)
+        identifier = handlers[0].identifier
+        for file in engine.hooks.files:
+            if identifier not in file.disabled or file.source.layer not in EDITABLE_LAYERS:
+                continue
+            path = file.source.path
+            before = read_source(file.source, engine.project_dir)
+            after = enable_name(engine.agent, before or "", str(path), identifier)
+            changes.append(Change(path, before, after, f"Switch {identifier} on", engine.agent))
         return handlers, changes
     already_off = handlers_named(name, [hook.handler for hook in kept])
     if already_off and not handlers_named(name, configured_handlers(engine)):
@@ -120,19 +128,6 @@ def _disable(engine: Engine, handlers: Sequence[HandlerSpec]) -> Change:
     return Change(source.path, before, after, f"Switch {name} off", engine.agent)
 
 
-def _enable(engine: Engine, handler: HandlerSpec) -> list[Change]:
-    changes: list[Change] = []
-    name = handler.identifier
-    for file in engine.hooks.files:
-        if name not in file.disabled or file.source.layer not in EDITABLE_LAYERS:
-            continue
-        path = file.source.path
-        before = read_source(file.source, engine.project_dir)
-        after = enable_name(engine.agent, before or "", str(path), name)
-        changes.append(Change(path, before, after, f"Switch {name} on", engine.agent))
-    return changes
-
-
 # -- agents without one: the hook is taken out of its file
 
 
@@ -160,7 +155,12 @@ def _take_out(engine: Engine, handlers: Sequence[HandlerSpec]) -> list[Change]:
         after = before or ""
         entries: list[dict[str, Any]] = []
         # From the end of a file, so that the places of the others stay valid.
-        for handler in sorted(group, key=_position, reverse=True):
+        last_first = sorted(
+            group,
+            key=lambda handler: (handler.place.line or 0, handler.place.column or 0),
+            reverse=True,
+        )
+        for handler in last_first:
             after, entry = take_out(engine.agent, after, handler)
             entries.append(entry)
         # First the record: a crash between the two writes must not lose the hook.
@@ -168,10 +168,6 @@ def _take_out(engine: Engine, handlers: Sequence[HandlerSpec]) -> list[Change]:
         why = f"Take {group[0].label} out"
         changes.append(Change(source.path, before, after, why, engine.agent))
     return changes
-
-
-def _position(handler: HandlerSpec) -> tuple[int, int]:
-    return handler.place.line or 0, handler.place.column or 0
 
 
 def _line_of(handler: HandlerSpec) -> tuple[str, int | None]:

@@ -7,14 +7,10 @@ with certainty is covered by every pattern.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from anyhook.matching.globs import matches_command, matches_glob
 from anyhook.shell.parser import UnreadableError, parse_command_line
 from anyhook.shell.wrappers import runs_text, unwrap
-
-if TYPE_CHECKING:
-    from anyhook.shell.parser import SimpleCommand
 
 MAX_COMMAND_LENGTH = 64 * 1024
 """Characters; a longer command is covered unread, because reading it would block the host."""
@@ -37,9 +33,21 @@ def covers_command(pattern: str, command: str) -> bool:
         # A pattern with an operator covers several commands of the line at once.
         if _OPERATOR.search(pattern) and matches_glob(f"*{pattern}*", command):
             return True
-        return any(_covers(pattern, simple) for simple in line.commands)
+        for simple in line.commands:
+            inner = unwrap(simple.words)
+            if simple.words[0].is_vague or runs_text(inner):
+                return True
+            texts = {
+                simple.source,
+                simple.full_source,
+                " ".join(word.text for word in simple.words),
+                " ".join(word.text for word in inner),
+            }
+            if any(matches_command(pattern, text) for text in texts):
+                return True
     except UnreadableError:
         return True
+    return False
 
 
 def covers_powershell(pattern: str, command: str) -> bool:
@@ -48,16 +56,3 @@ def covers_powershell(pattern: str, command: str) -> bool:
     if _POWERSHELL_SYNTAX.search(command):
         return True
     return covers_command(pattern.lower(), command)
-
-
-def _covers(pattern: str, command: SimpleCommand) -> bool:
-    inner = unwrap(command.words)
-    if command.words[0].is_vague or runs_text(inner):
-        return True
-    texts = {
-        command.source,
-        command.full_source,
-        " ".join(word.text for word in command.words),
-        " ".join(word.text for word in inner),
-    }
-    return any(matches_command(pattern, text) for text in texts)

@@ -84,22 +84,19 @@ def longest_safe_subject(pattern: str) -> int:
 
 def _steps(branches: list[list[_Cost]], length: int) -> float:
     """Return the steps of a search in a subject."""
-    most = max(_branch_steps(branch, length) for branch in branches)
+    most = -math.inf
+    for branch in branches:
+        # A loop at the end takes what is left, and nothing behind it can fail.
+        ends_with_loop = bool(branch) and branch[-1].is_loop
+        cost = _sequence_cost(branch[:-1] if ends_with_loop else branch)
+        # Without `^`, the search begins at every character.
+        is_anchored = bool(branch) and branch[0].is_anchor
+        degree = cost.degree if is_anchored else cost.degree + 1
+        steps = cost.bits + degree * math.log2(length)
+        if cost.exponent or cost.bits > BACKTRACKING_STEPS:
+            steps += cost.exponent * length + BACKTRACKING_STEPS
+        most = max(most, steps)
     return most + math.log2(len(branches))
-
-
-def _branch_steps(pieces: list[_Cost], length: int) -> float:
-    # Without `^`, the search begins at every character.
-    is_anchored = bool(pieces) and pieces[0].is_anchor
-    # A loop at the end takes what is left, and nothing behind it can fail.
-    if pieces and pieces[-1].is_loop:
-        pieces = pieces[:-1]
-    cost = _sequence_cost(pieces)
-    degree = cost.degree if is_anchored else cost.degree + 1
-    steps = cost.bits + degree * math.log2(length)
-    if cost.exponent or cost.bits > BACKTRACKING_STEPS:
-        steps += cost.exponent * length + BACKTRACKING_STEPS
-    return steps
 
 
 def _parse(pattern: str) -> list[list[_Cost]]:
@@ -129,7 +126,12 @@ def _parse(pattern: str) -> list[list[_Cost]]:
 
 
 def _close_group(levels: list[list[list[_Cost]]]) -> None:
-    group = _alternatives_cost(levels.pop())
+    costs = [_sequence_cost(branch) for branch in levels.pop()]
+    group = _Cost(
+        degree=max(cost.degree for cost in costs),
+        bits=max(cost.bits for cost in costs) + math.log2(len(costs)),
+        exponent=max(cost.exponent for cost in costs),
+    )
     levels[-1][-1].append(group)
 
 
@@ -138,15 +140,6 @@ def _sequence_cost(pieces: list[_Cost]) -> _Cost:
         degree=sum(piece.degree for piece in pieces),
         bits=sum(piece.bits for piece in pieces),
         exponent=sum(piece.exponent for piece in pieces),
-    )
-
-
-def _alternatives_cost(branches: list[list[_Cost]]) -> _Cost:
-    costs = [_sequence_cost(branch) for branch in branches]
-    return _Cost(
-        degree=max(cost.degree for cost in costs),
-        bits=max(cost.bits for cost in costs) + math.log2(len(costs)),
-        exponent=max(cost.exponent for cost in costs),
     )
 
 

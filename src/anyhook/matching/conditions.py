@@ -25,7 +25,7 @@ from anyhook.matching.globs import matches_command, matches_glob
 from anyhook.matching.paths import Directories, covers_path, path_pattern_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 _RULE = re.compile(r"(?P<tool>[\w.*:-]+)(?:\((?P<pattern>.*)\))?", re.DOTALL)
 _SEVERAL_RULES = re.compile(r"(?:^[\w.*:-]+|\))\s*(?:[|&,;]|or\b|and\b)")
@@ -69,11 +69,20 @@ class Condition:
         """
         if self.problem is not None:
             return True
-        if not _names_tool(self.tool, tool_name):
+        rule = _ALIASES.get(self.tool, self.tool)
+        tool = _ALIASES.get(tool_name, tool_name)
+        if "*" in rule:
+            names_tool = matches_glob(rule, tool)
+        elif rule.startswith("mcp__") and "__" not in rule[5:]:
+            # `mcp__server` names all tools of a server.
+            names_tool = tool == rule or tool.startswith(f"{rule}__")
+        else:
+            names_tool = tool in _TOOL_GROUPS.get(rule, (rule,))
+        if not names_tool:
             return False
         if self.pattern is None:
             return True
-        covers = _PATTERN_KINDS.get(_ALIASES.get(self.tool, self.tool), _covers_text)
+        covers = _PATTERN_KINDS.get(rule, _covers_text)
         return covers(self.pattern, _Call(tool_name, tool_input, Directories(cwd, project, home)))
 
 
@@ -89,10 +98,9 @@ def compile_condition(text: str) -> Condition:
     if pattern in _COVERS_EVERYTHING:
         return Condition(text, tool)
     pattern = pattern.replace("\\(", "(").replace("\\)", ")")
-    problem = None
     if _PATTERN_KINDS.get(tool) is _covers_path:
-        problem = path_pattern_problem(tool, pattern)
-    return Condition(text, tool, pattern, problem)
+        return Condition(text, tool, pattern, path_pattern_problem(tool, pattern))
+    return Condition(text, tool, pattern)
 
 
 def _has_balanced_parentheses(text: str) -> bool:
@@ -117,17 +125,6 @@ def _rule_problem(rule: str) -> str:
     return "this is not a permission rule; write `Tool` or `Tool(pattern)`, such as `Bash(git *)`"
 
 
-def _names_tool(rule: str, tool: str) -> bool:
-    rule = _ALIASES.get(rule, rule)
-    tool = _ALIASES.get(tool, tool)
-    if "*" in rule:
-        return matches_glob(rule, tool)
-    # `mcp__server` names all tools of a server.
-    if rule.startswith("mcp__") and "__" not in rule[5:]:
-        return tool == rule or tool.startswith(f"{rule}__")
-    return tool in _TOOL_GROUPS.get(rule, (rule,))
-
-
 # --- kinds of patterns ---------------------------------------------------------------------------
 
 
@@ -145,21 +142,18 @@ def _covers_path(pattern: str, call: _Call) -> bool:
 
 
 def _covers_text(pattern: str, call: _Call) -> bool:
-    texts = _all_texts(list(call.arguments.values()))
-    return any(matches_command(pattern, text) for text in texts)
-
-
-def _all_texts(value: object) -> Iterator[str]:
-    """Yield all texts in a JSON value; not recursive, because it may nest deeply."""
-    waiting = [value]
+    # Not recursive, because a JSON value may nest deeply.
+    waiting = [*call.arguments.values()]
     while waiting:
         item = waiting.pop()
         if isinstance(item, str):
-            yield item
+            if matches_command(pattern, item):
+                return True
         elif isinstance(item, dict):
             waiting += item.values()
         elif isinstance(item, list):
             waiting += item
+    return False
 
 
 def _covers_agent(pattern: str, call: _Call) -> bool:

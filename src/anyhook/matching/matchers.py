@@ -153,10 +153,6 @@ def _compile_literal(text: str) -> Matcher:
     return _compile_names(text, text.split("|"))
 
 
-def _compile_equal(text: str) -> Matcher:
-    return Matcher(text, names=frozenset({text}))
-
-
 def _compile_names(text: str, names: list[str]) -> Matcher:
     stripped = {name.strip() for name in names}
     return Matcher(text, names=frozenset(stripped - {""}))
@@ -261,10 +257,6 @@ def _compile_names_or_whole(text: str) -> Matcher:
     return compiled if compiled.problem is not None else compiled.replace(names=names)
 
 
-def _compile_names_whole_or_all(text: str) -> Matcher:
-    return _compile_names_or_whole(text) if text else Matcher("*")
-
-
 def _compile_expression(text: str) -> Matcher:
     if len(text) > MAX_PATTERN_LENGTH:
         return Matcher(text, safe_length=-1)
@@ -287,7 +279,7 @@ STYLES: dict[str, Callable[[str], Matcher]] = {
     # Always an expression, with the blanks around it.
     "untrimmed": _compile_expression,
     # One name: the whole text.
-    "equal": _compile_equal,
+    "equal": lambda text: Matcher(text, names=frozenset({text})),
     # Like `narrow`, with expressions of Rust; hooks with an invalid one are left out.
     "rust": _compile_rust,
     "rust_expression": _compile_rust_expression,
@@ -303,7 +295,7 @@ WHOLE_STYLES: dict[str, Callable[[str], Matcher]] = {
     # `*`, names separated by `|`, or such an expression.
     "names_or_whole": _compile_names_or_whole,
     # The same; an empty pattern matches everything.
-    "names_whole_or_all": _compile_names_whole_or_all,
+    "names_whole_or_all": lambda text: _compile_names_or_whole(text or "*"),
     # Any pattern, which the agent ignores.
     "ignored": lambda _text: Matcher("*"),
 }

@@ -87,10 +87,25 @@ def _target_paths(tool: str, arguments: Mapping[str, Any], cwd: str) -> list[str
 def _path_variants(
     targets: list[str], directories: Directories
 ) -> Iterator[tuple[str, Directories]]:
-    """Yield absolute paths and the directories to compare them with: as written, then resolved."""
+    r"""Yield absolute paths and the directories to compare them with: as written, then resolved.
+
+    Outside Windows `C:\x` may also mean a relative path.
+    """
     paths: list[str] = []
+    on_windows = _DRIVE.match(directories.cwd) is not None
     for target in targets:
-        paths += _absolute_paths(target, directories)
+        path = target.replace("\\", "/") if on_windows else target
+        has_drive = _DRIVE.match(path) is not None
+        if path == "~" or path.startswith("~/"):
+            paths.append(directories.home + path[1:])
+        elif path.startswith("/") and not has_drive:
+            paths.append(path)
+        elif not has_drive:
+            paths.append(f"{directories.cwd}/{path}")
+        elif on_windows:
+            paths.append(path)
+        else:
+            paths += [path, f"{directories.cwd}/{path}"]
     written = Directories(*map(_normalize_drive, directories))
     for path in paths:
         yield _normalize_drive(path), written
@@ -100,22 +115,6 @@ def _path_variants(
         # Some tools resolve `..` in the text, before links.
         if ".." in path:
             yield _resolve_links(os.path.normpath(path)), resolved
-
-
-def _absolute_paths(path: str, directories: Directories) -> list[str]:
-    r"""List the absolute paths that a path may mean: `C:\x` is a relative path outside Windows."""
-    on_windows = _DRIVE.match(directories.cwd) is not None
-    if on_windows:
-        path = path.replace("\\", "/")
-    if path == "~" or path.startswith("~/"):
-        return [directories.home + path[1:]]
-    has_drive = _DRIVE.match(path) is not None
-    if path.startswith("/") and not has_drive:
-        return [path]
-    relative = f"{directories.cwd}/{path}"
-    if not has_drive:
-        return [relative]
-    return [path] if on_windows else [path, relative]
 
 
 def _normalize_drive(path: str) -> str:

@@ -112,20 +112,18 @@ def renamed(
         texts = {old: f"${{{new}}}" for old, new in names.items()}
         line = _rewritten(line, texts, in_single=True)
         if kept_apart:
-            line = _kept_apart(line, frozenset(names.values()))
+            own = frozenset(names.values())
+
+            def split_dollar(use: VariableUse) -> str | None:
+                is_other = use.quote == "'" and use.name not in own
+                return f"$''{use.source[1:]}" if is_other else None
+
+            line = replace_variables(line, split_dollar)
     # The uses that are left have no `$` in front: `$env:NAME`, a name in a nested script.
     for old, new in names.items():
         if old != new:
             line = re.sub(rf"(?<![A-Za-z0-9_]){re.escape(old)}(?![A-Za-z0-9_])", new, line)
     return line
-
-
-def _kept_apart(line: str, own: Collection[str]) -> str:
-    def split_dollar(use: VariableUse) -> str | None:
-        is_other = use.quote == "'" and use.name not in own
-        return f"$''{use.source[1:]}" if is_other else None
-
-    return replace_variables(line, split_dollar)
 
 
 def _rewritten(line: str, texts: Mapping[str, str], *, in_single: bool) -> str:
@@ -151,21 +149,17 @@ def counterpart_variables(source: AgentSpec, target: AgentSpec) -> tuple[dict[st
     for name, content in source.hook_environment.items():
         if content.startswith("="):
             continue
-        counterpart = _variable_with(content, target)
+        contents = SAME_DIRECTORY if content in SAME_DIRECTORY else (content,)
+        counterpart = EVERYWHERE.get(content)
+        for own_name, own_content in target.hook_environment.items():
+            if own_content in contents:
+                counterpart = own_name
+                break
         if counterpart is None:
             lost.append(name)
         else:
             pairs[name] = counterpart
     return pairs, lost
-
-
-def _variable_with(content: str, target: AgentSpec) -> str | None:
-    """Return the variable in which hooks of an agent get a content; `None` if there is none."""
-    contents = SAME_DIRECTORY if content in SAME_DIRECTORY else (content,)
-    for name, own_content in target.hook_environment.items():
-        if own_content in contents:
-            return name
-    return EVERYWHERE.get(content)
 
 
 def line_of(argv: Sequence[str], names: Collection[str]) -> str:
@@ -174,24 +168,23 @@ def line_of(argv: Sequence[str], names: Collection[str]) -> str:
     `${name}` in a word stands for a variable if it is one of `names`; everything else stands in
     single quotes.
     """
-    return " ".join(_word(word, names) for word in argv)
-
-
-def _word(word: str, names: Collection[str]) -> str:
-    pieces: list[str] = []
-    end = 0
-    for match in _PLACEHOLDER.finditer(word):
-        if match[1] not in names:
-            continue
-        before = word[end : match.start()]
-        if before:
-            pieces.append(shlex.quote(before))
-        pieces.append(f'"{match[0]}"')
-        end = match.end()
-    rest = word[end:]
-    if rest or not pieces:  # an empty word is written as ''
-        pieces.append(shlex.quote(rest))
-    return "".join(pieces)
+    words: list[str] = []
+    for word in argv:
+        pieces: list[str] = []
+        end = 0
+        for match in _PLACEHOLDER.finditer(word):
+            if match[1] not in names:
+                continue
+            before = word[end : match.start()]
+            if before:
+                pieces.append(shlex.quote(before))
+            pieces.append(f'"{match[0]}"')
+            end = match.end()
+        rest = word[end:]
+        if rest or not pieces:  # an empty word is written as ''
+            pieces.append(shlex.quote(rest))
+        words.append("".join(pieces))
+    return " ".join(words)
 
 
 def is_portable(command: str, files: Sequence[Path]) -> bool:

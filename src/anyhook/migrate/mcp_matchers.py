@@ -34,9 +34,18 @@ def translate_mcp_piece(
     source: AgentSpec, piece: Piece, target: AgentSpec
 ) -> TranslatedPiece | None:
     """Rewrite a name or pattern of MCP tools; `None` if it is something else, or too complex."""
-    rest = _after_mcp_prefix(source, piece)
-    if rest is None:
+    prefix, separator = mcp_name_parts(source)
+    text = piece.text
+    # Without a prefix only the separator distinguishes these names from others.
+    is_marked = text.startswith(prefix) if prefix else separator in text
+    is_own_tool = text in source.vocabulary.canonical or text in source.tools
+    if not is_marked or is_own_tool:
         return None
+    rest = text.removeprefix(prefix)
+    if not _SIMPLE_PATTERN.match(rest):
+        return None
+    if not piece.end and not _is_open(rest):
+        rest = f"{rest}.*"
     covers_all = set(rest) <= set(".*+")
     if covers_all:
         return TranslatedPiece(patterns=(any_mcp_tool(target),))
@@ -72,26 +81,6 @@ def _translate_mcp_pattern(source: AgentSpec, rest: str, target: AgentSpec) -> l
 
 def _is_open(pattern: str) -> bool:
     return pattern.endswith((".*", ".+"))
-
-
-def _after_mcp_prefix(source: AgentSpec, piece: Piece) -> str | None:
-    """Return what follows the prefix of MCP tools, open at the end if the piece is.
-
-    It is a name or a simple pattern; `None` if the piece is something else.
-    """
-    prefix, separator = mcp_name_parts(source)
-    text = piece.text
-    # Without a prefix only the separator distinguishes these names from others.
-    is_marked = text.startswith(prefix) if prefix else separator in text
-    is_own_tool = text in source.vocabulary.canonical or text in source.tools
-    if not is_marked or is_own_tool:
-        return None
-    rest = text.removeprefix(prefix)
-    if not _SIMPLE_PATTERN.match(rest):
-        return None
-    if piece.end or _is_open(rest):
-        return rest
-    return f"{rest}.*"
 
 
 def _translate_with_or_without_server(

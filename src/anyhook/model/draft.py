@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 class FieldValue(Record, kw_only=False):
     """The value that one handler gave to one field.
 
-    Attributes:
-        handler: The handler.
-        group: Index of its group in the plan; handlers of one group saw each other's changes.
-        value: The value.
+    Handlers of one group of the plan, which has an index, saw each other's changes.
     """
 
     handler: HandlerSpec
@@ -41,7 +38,6 @@ class DecisionDraft:
     """The fields of a decision that are set so far.
 
     Attributes:
-        event: The event as it was dispatched.
         event_name: The agent's name of the event, for messages.
         fields: Field of the decision to its value.
         blame: Field, or path of a member (`tool_input.command`), to the handlers that set it.

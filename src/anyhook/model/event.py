@@ -307,15 +307,10 @@ def json_kind(cls: type[Event], field: str) -> str:
     """
     json_type = _json_types.get((cls, field))
     if json_type is None:
-        annotation = _annotation_of(cls, field).removesuffix(" | None")
-        json_type = _json_types[cls, field] = _JSON_TYPES.get(annotation, "any")
+        annotation = ""
+        for base in reversed(cls.__mro__):
+            annotations = base.__dict__.get("__annotations__", {})  # noqa: RUF063 - strings, not types
+            annotation = str(annotations.get(field, annotation))
+        kind = annotation.removesuffix(" | None")
+        json_type = _json_types[cls, field] = _JSON_TYPES.get(kind, "any")
     return json_type
-
-
-def _annotation_of(cls: type[Event], field: str) -> str:
-    """Return the annotation of a field as it is written; empty if there is none."""
-    for base in cls.__mro__:
-        annotations = base.__dict__.get("__annotations__", {})  # noqa: RUF063 - strings, not types
-        if field in annotations:
-            return str(annotations[field])
-    return ""

@@ -20,7 +20,8 @@ BLANKS = (
 more control characters."""
 
 
-def _reject_constant(word: str) -> Any:
+def reject_constant(word: str) -> Any:
+    """Refuse `NaN` and `Infinity`, which Python's decoder accepts."""
     raise ValueError(f"{word} is not JSON")
 
 
@@ -33,11 +34,7 @@ def _read_integer(digits: str) -> float:
 
 
 class RepeatedKeys(dict):  # type: ignore[type-arg]
-    """An object in which a key occurs twice; its last value counts.
-
-    Attributes:
-        pairs: All members in the order of the text.
-    """
+    """An object in which a key occurs twice; its last value counts. `pairs` has all members."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -52,13 +49,13 @@ def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _Decode = tuple["Callable[[str], Any]", "Callable[[str], Any]"]
 """A fast decoder, and one for numbers of any length."""
 _STRICT: _Decode = (
-    json.JSONDecoder(parse_constant=_reject_constant).decode,
-    json.JSONDecoder(parse_constant=_reject_constant, parse_int=_read_integer).decode,
+    json.JSONDecoder(parse_constant=reject_constant).decode,
+    json.JSONDecoder(parse_constant=reject_constant, parse_int=_read_integer).decode,
 )
 _REPLY: _Decode = (
-    json.JSONDecoder(parse_constant=_reject_constant, object_pairs_hook=_make_object).decode,
+    json.JSONDecoder(parse_constant=reject_constant, object_pairs_hook=_make_object).decode,
     json.JSONDecoder(
-        parse_constant=_reject_constant, object_pairs_hook=_make_object, parse_int=_read_integer
+        parse_constant=reject_constant, object_pairs_hook=_make_object, parse_int=_read_integer
     ).decode,
 )
 _LENIENT: _Decode = (json.JSONDecoder().decode, json.JSONDecoder(parse_int=_read_integer).decode)

@@ -355,23 +355,14 @@ def _candidates_problem(candidates: object) -> str | None:
         return "candidates must be a list"
     shape = 'must be like {"content": {"role": "model", "parts": ["text"]}}'
     for index, candidate in enumerate(candidates):
-        parts = _candidate_parts(candidate)
-        if parts is None:
+        # The content and its parts may be left out.
+        content = candidate.get("content", {}) if isinstance(candidate, dict) else None
+        parts = content.get("parts", []) if isinstance(content, dict) else None
+        if not isinstance(parts, list):
             return f"candidates[{index}] {shape}"
         if not all(isinstance(text, str) for text in _part_texts(parts)):
             return f"candidates[{index}].content.parts must be a list of strings"
     return None
-
-
-def _candidate_parts(candidate: object) -> list[Any] | None:
-    """Return the parts of a candidate, which it may leave out; `None` if it has another shape."""
-    if not isinstance(candidate, dict):
-        return None
-    content = candidate.get("content", {})
-    if not isinstance(content, dict):
-        return None
-    parts = content.get("parts", [])
-    return parts if isinstance(parts, list) else None
 
 
 def _part_texts(parts: list[Any]) -> list[Any]:

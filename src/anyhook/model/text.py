@@ -32,11 +32,11 @@ def printable(text: str) -> str:
 
 def mask(text: str) -> str:
     """Return a text of one line with a mark in the place of every invisible character."""
-    return "".join([MARK if _is_invisible(character) else character for character in text])
-
-
-def _is_invisible(character: str) -> bool:
-    return character in "\n\t" or printable(character) != character
+    masked: list[str] = []
+    for character in text:
+        is_invisible = character in "\n\t" or printable(character) != character
+        masked.append(MARK if is_invisible else character)
+    return "".join(masked)
 
 
 def shorten(value: object) -> str:

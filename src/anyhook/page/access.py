@@ -64,31 +64,33 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The secrets of a page.
-
-    Attributes:
-        token: In the first address; valid until the server ends.
-        secret: Kept in the user's data directory, so that a page stays open when the server is
-            started again.
-        port: Port of the server.
-    """
+    """The secrets of a page."""
 
     token: str
+    """In the first address; valid until the server ends."""
     secret: str
+    """Kept in the user's data directory: a page stays open when the server is started again."""
     port: int
+    """Port of the server."""
 
     @classmethod
     def load(cls, directory: Path, port: int) -> Access:
-        """Return a new token and the kept secret.
-
-        Args:
-            directory: Directory of the history.
-            port: Port of the server.
+        """Return a new token and the secret that is kept in the directory of the history.
 
         Raises:
             HistoryError: If the secret cannot be kept.
         """
-        return cls(secrets.token_urlsafe(24), _kept_secret(directory / SECRET_FILE), port)
+        path = directory / SECRET_FILE
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with contextlib.suppress(FileExistsError):
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                    file.write(secrets.token_hex(32))
+            secret = read_user_file(path, MAX_SECRET_SIZE).decode("ascii")
+        except (OSError, UnicodeDecodeError) as error:
+            raise HistoryError(f"{path} cannot be read or written; remove it: {error}") from error
+        return cls(secrets.token_urlsafe(24), secret, port)
 
     @property
     def url(self) -> str:
@@ -119,18 +121,6 @@ class Access:
     def _derive(self, purpose: str) -> str:
         text = f"{purpose} {self.port}".encode()
         return hmac.new(self.secret.encode(), text, hashlib.sha256).hexdigest()
-
-
-def _kept_secret(path: Path) -> str:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with contextlib.suppress(FileExistsError):
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                file.write(secrets.token_hex(32))
-        return read_user_file(path, MAX_SECRET_SIZE).decode("ascii")
-    except (OSError, UnicodeDecodeError) as error:
-        raise HistoryError(f"{path} cannot be read or written; remove it: {error}") from error
 
 
 def is_equal(text: str, expected: str) -> bool:

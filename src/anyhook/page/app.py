@@ -27,6 +27,7 @@ from anyhook.history.search import search
 from anyhook.page.access import Access, Gate
 from anyhook.page.backtest_views import BacktestViews
 from anyhook.page.charts import import_pygal
+from anyhook.page.events import one_row_per_call
 from anyhook.page.hook_views import HookViews
 from anyhook.page.jobs import Jobs
 from anyhook.page.live import ROWS, Live
@@ -48,13 +49,7 @@ ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "ima
 
 
 def make_app(directory: Path, access: Access, project: Path) -> Starlette:
-    """Make the application.
-
-    Args:
-        directory: Directory of the history.
-        access: The secrets of the page.
-        project: Directory of the project whose settings it shows and changes.
-    """
+    """Make the application for the directory of the history, and the settings of a project."""
     page = Page(directory, access, project, Live(directory))
     live, past, hooks = LiveViews(page), PastViews(page), HookViews(page)
     backtests = BacktestViews(page, Jobs(directory))
@@ -119,11 +114,7 @@ def prepare() -> None:
 
 @dataclass(frozen=True, slots=True)
 class LiveViews:
-    """The first view, and errors.
-
-    Attributes:
-        page: What every view uses.
-    """
+    """The first view, and errors."""
 
     page: Page
 
@@ -131,7 +122,7 @@ class LiveViews:
         """Show recent sessions, the latest events, and what to look at first."""
         now = time.time()
         with self.page.history() as history:
-            events = search(history, Filter(), limit=ROWS)
+            events = one_row_per_call(search(history, Filter(), limit=ROWS))
             recent = recent_sessions(history)
             groups = denials_to_look_at(history, now)
         notable = [group for group in groups if group.signs][:NOTABLE]

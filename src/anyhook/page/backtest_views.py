@@ -16,7 +16,7 @@ from anyhook.history.sessions import agents_of
 from anyhook.model.tools import TOOLS
 from anyhook.page.compared import compare_reports, shown_report
 from anyhook.page.jobs import JobRequest, Jobs
-from anyhook.page.kept import KeptBacktest, kept_backtest, kept_backtests
+from anyhook.page.kept import kept_backtest, kept_backtests
 from anyhook.page.page import Page, read_form
 from anyhook.page.past_views import attachment
 from anyhook.page.report import render_report
@@ -32,12 +32,7 @@ FIELDS = ("path", "against", "since", "tool", "agent")
 
 @dataclass(frozen=True, slots=True)
 class BacktestViews:
-    """The views of backtests.
-
-    Attributes:
-        page: What every view uses.
-        jobs: Runs the backtests that are started here.
-    """
+    """The views of backtests."""
 
     page: Page
     jobs: Jobs
@@ -50,11 +45,23 @@ class BacktestViews:
         with self.page.history() as history:
             agents = agents_of(history)
             files = hook_files(history)
+        rows = []
+        for kept in kept_backtests(self.page.directory):
+            outcomes = {name: rate["events"] for name, rate in kept.report["outcomes"].items()}
+            rows.append(
+                {
+                    "name": kept.name,
+                    "made": kept.made,
+                    "events": kept.events,
+                    "report": {"baseline": None, "changes": None, **kept.report},
+                    "outcomes": outcomes,
+                }
+            )
         return self.page.show(
             "backtests.html",
             "/backtests",
             status=400 if message else 200,
-            kept=[_row(kept) for kept in kept_backtests(self.page.directory)],
+            kept=rows,
             job=self.jobs.job,
             message=message,
             fields={name: fields.get(name, "") for name in FIELDS},
@@ -107,16 +114,3 @@ class BacktestViews:
         before = kept_backtest(self.page.directory, parameters.get("before", ""))
         after = kept_backtest(self.page.directory, parameters.get("after", ""))
         return self._show_result("", after.events, compare_reports(before.report, after.report))
-
-
-def _row(kept: KeptBacktest) -> dict[str, Any]:
-    """Return what the list shows of a result."""
-    outcomes = {name: rate["events"] for name, rate in kept.report["outcomes"].items()}
-    report = {"baseline": None, "changes": None, **kept.report}
-    return {
-        "name": kept.name,
-        "made": kept.made,
-        "events": kept.events,
-        "report": report,
-        "outcomes": outcomes,
-    }

@@ -39,14 +39,10 @@ DAY = 86400.0
 
 @dataclass(slots=True)
 class ChartSpan:
-    """The runs of a hook in a part of the time.
-
-    Attributes:
-        start: Unix timestamp of its start.
-        runs: The runs.
-    """
+    """The runs of a hook in a part of the time."""
 
     start: float
+    """Unix timestamp."""
     runs: list[StoredRun] = field(default_factory=list)
 
     @property
@@ -82,7 +78,14 @@ def spans_of(runs: list[StoredRun]) -> list[ChartSpan]:
 def outcome_chart(spans: Sequence[ChartSpan]) -> Markup:
     """Return a plot of the decisions in each part of the time."""
     most = max((len(span.runs) for span in spans), default=0)
-    chart = import_pygal().StackedBar(**_options(spans), y_labels=_whole_labels(most))
+    # At most six whole numbers.
+    step = 1.0
+    for factor in cycle((2, 2.5, 2)):  # 1, 2, 5, 10, 20, 50, …
+        if step * 5 >= most:
+            break
+        step *= factor
+    y_labels = list(range(0, most + int(step), int(step)))
+    chart = import_pygal().StackedBar(**_options(spans), y_labels=y_labels)
     total = 0
     labels: list[str] = []
     for name in SERIES:
@@ -121,7 +124,11 @@ def import_pygal() -> Any:
 def _options(spans: Sequence[ChartSpan]) -> dict[str, Any]:
     """Return the options that the plots share."""
     step = max(1, -(-len(spans) // LABELS))
-    labels = ["" if n % step else _label(span.start, spans) for n, span in enumerate(spans)]
+    is_long = len(spans) > 1 and spans[-1].start - spans[0].start > DAY
+    labels = [""] * len(spans)
+    for number in range(0, len(spans), step):
+        text = show_time(spans[number].start)
+        labels[number] = text[5:10] if is_long else text[11:16]
     return {
         "css": [],
         "js": [],
@@ -139,22 +146,6 @@ def _options(spans: Sequence[ChartSpan]) -> dict[str, Any]:
         "truncate_label": -1,
         "print_values": False,
     }
-
-
-def _whole_labels(most: int) -> list[int]:
-    """Return at most six whole numbers for an axis of counts up to `most`."""
-    step = 1.0
-    for factor in cycle((2, 2.5, 2)):  # 1, 2, 5, 10, 20, 50, …
-        if step * 5 >= most:
-            break
-        step *= factor
-    return list(range(0, most + int(step), int(step)))
-
-
-def _label(start: float, spans: Sequence[ChartSpan]) -> str:
-    text = show_time(start)
-    is_long = len(spans) > 1 and spans[-1].start - spans[0].start > DAY
-    return text[5:10] if is_long else text[11:16]
 
 
 def _svg(chart: Any, description: str, series: Sequence[str]) -> Markup:
@@ -175,15 +166,11 @@ def _svg(chart: Any, description: str, series: Sequence[str]) -> Markup:
         root.attrib.pop(name, None)
     root.set("role", "img")
     root.set("aria-label", description)
-    text = ET.tostring(root, encoding="unicode")
     # Everything in it was made by ElementTree, which escapes texts and attributes.
-    return Markup(text) + _legend(series)  # noqa: S704
-
-
-def _legend(series: Sequence[str]) -> Markup:
+    picture = Markup(ET.tostring(root, encoding="unicode"))  # noqa: S704
     items = Markup("")
     for name in series:
         mark = name.split()[0]
         label = "no opinion" if name == "none" else name
         items += Markup('<span class="key of-{}">{}</span> ').format(mark, label)
-    return Markup('<p class="legend" aria-hidden="true">{}</p>').format(items)
+    return picture + Markup('<p class="legend" aria-hidden="true">{}</p>').format(items)

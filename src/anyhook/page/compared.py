@@ -22,6 +22,14 @@ GROUPS = 40
 def shown_report(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the template of a backtest shows of a report."""
     changes = report.get("changes")
+
+    def weight(group: Mapping[str, Any]) -> tuple[bool, bool, int]:
+        is_new_denial = group["after"] in STRICT and group["before"] not in STRICT
+        has_same_verdict = group["before"] == group["after"]
+        return not is_new_denial, has_same_verdict, -group["number"]
+
+    # New denials first, then other verdicts, then other fields.
+    groups = sorted(changes["groups"], key=weight) if changes else []
     return {
         "report": report,
         "timeouts": report.get("timeouts"),
@@ -29,20 +37,9 @@ def shown_report(report: Mapping[str, Any]) -> dict[str, Any]:
         "crashes": report.get("crashes", [])[:CRASHES],
         "baseline": report.get("baseline"),
         "changes": changes,
-        "groups": _by_weight(changes["groups"])[:GROUPS] if changes else [],
+        "groups": groups[:GROUPS],
         "examples": examples(report["decided"]),
     }
-
-
-def _by_weight(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return groups of changes: new denials first, then other verdicts, then other fields."""
-
-    def weight(group: Mapping[str, Any]) -> tuple[bool, bool, int]:
-        is_new_denial = group["after"] in STRICT and group["before"] not in STRICT
-        has_same_verdict = group["before"] == group["after"]
-        return not is_new_denial, has_same_verdict, -group["number"]
-
-    return sorted(groups, key=weight)
 
 
 def examples(decided: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -56,12 +53,7 @@ def examples(decided: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what two backtests decide differently, for the same template.
-
-    Args:
-        before: The report of one.
-        after: The report of the other.
-    """
+    """Return what two backtests decide differently, for the same template."""
     changes = find_changes(_result_of(before), _result_of(after))
     groups = [group_json(group) for group in group_changes(changes)]
     differences = {

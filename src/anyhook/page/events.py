@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anyhook.history.describe import subject_of
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.journal.records import RECORDER_KIND
 
@@ -28,19 +29,15 @@ SOURCES = {
 
 @dataclass(frozen=True, slots=True)
 class BlameLine:
-    """Which hook set a field, or a part of it.
-
-    Attributes:
-        part: Path below the field, like `content` of `tool_input.content`; empty for all of it.
-        hook: Label of the hook.
-        place: Its position.
-        overrode: `hook` and `value` of each value that it replaced.
-    """
+    """Which hook set a field, or a part of it."""
 
     part: str
+    """Path below the field, like `content` of `tool_input.content`; empty for all of it."""
     hook: str
+    """Its label."""
     place: str
     overrode: tuple[Mapping[str, Any], ...]
+    """`hook` and `value` of each value that it replaced."""
 
 
 def blame_of(blame: Mapping[str, Any], name: str) -> list[BlameLine]:
@@ -87,6 +84,24 @@ def worst_trouble(event: RecordedEvent) -> str:
         if kind in kinds:
             return kind
     return ""
+
+
+def one_row_per_call(events: Iterable[RecordedEvent]) -> list[RecordedEvent]:
+    """Leave out the end of each call that is listed, unless a hook decided or failed there."""
+    events = list(events)
+    calls = {_call_of(event) for event in events if event.event == "before_tool"}
+    return [
+        event
+        for event in events
+        if event.event != "after_tool"
+        or event.verdict != NO_VERDICT
+        or worst_trouble(event)
+        or _call_of(event) not in calls
+    ]
+
+
+def _call_of(event: RecordedEvent) -> tuple[str, str, str | None, str]:
+    return event.agent, event.session, event.tool, subject_of(event)
 
 
 def decision_fields(decision: Mapping[str, Any]) -> list[tuple[str, Any]]:

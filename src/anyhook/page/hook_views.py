@@ -13,38 +13,30 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.history import hooks as hook_history
-from anyhook.history.hooks import StoredRun, percentile
+from anyhook.history.hooks import LatestResults, StoredRun, percentile
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.manage.health import health
 from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
-from anyhook.manage.problems import find_problems
+from anyhook.manage.problems import find_problems, worst_first
 from anyhook.manage.scope import scope_of
 from anyhook.manage.switching import switch_hook
-from anyhook.model.diagnostics import Severity
 from anyhook.page.charts import SERIES, latency_chart, outcome_chart, spans_of
 from anyhook.page.page import Page, read_form
 from anyhook.settings.changes import exclusive_edits
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from starlette.requests import Request
 
     from anyhook.manage.health import HookHealth
     from anyhook.manage.hooks import HookRow
-    from anyhook.manage.problems import Finding
-
-SEVERITIES = list(Severity)
-"""The worst first."""
+    from anyhook.manage.switching import SwitchResult
 
 
 @dataclass(frozen=True, slots=True)
 class HookViews:
-    """The views of hooks.
-
-    Attributes:
-        page: What every view uses.
-    """
+    """The views of hooks."""
 
     page: Page
 
@@ -52,7 +44,13 @@ class HookViews:
         """Show the hooks of the settings, and what hooks did."""
         with self.page.history() as history:
             summaries = hook_history.hook_summaries(history)
-        configured = self._configured_hooks()
+        # The hooks of every agent with their health; the recorder of an agent has none.
+        configured: list[tuple[HookRow, HookHealth | None]] = []
+        for engine in scope_of(self.page.project, None).engines(default=True):
+            configured += [(hook.row, hook) for hook in health(engine).hooks]
+            _rows, recorder = split_recorder(hook_rows(engine))
+            if recorder is not None:
+                configured.append((recorder, None))
         return self.page.show(
             "hooks.html",
             "/hooks",
@@ -64,16 +62,6 @@ class HookViews:
             notice=request.query_params.get("notice", ""),
         )
 
-    def _configured_hooks(self) -> list[tuple[HookRow, HookHealth | None]]:
-        """Return the hooks of every agent with their health; the recorder of an agent has none."""
-        hooks: list[tuple[HookRow, HookHealth | None]] = []
-        for engine in scope_of(self.page.project, None).engines(default=True):
-            hooks += [(one.row, one) for one in health(engine).hooks]
-            _rows, recorder = split_recorder(hook_rows(engine))
-            if recorder is not None:
-                hooks.append((recorder, None))
-        return hooks
-
     def show_hook(self, request: Request) -> Response:
         """Show what a hook decided and how long it took, over time."""
         name = request.query_params.get("name", "")
@@ -84,9 +72,13 @@ class HookViews:
                 raise UsageError(f"the history has no hook {name!r} at {place!r}")
             runs = hook_history.hook_runs(history, versions)
             hook = hook_history.summary_of(name, place, runs)
-            decisions = hook_history.latest_results(history, hook, runs, _decides)
-            shadow_decisions = hook_history.latest_results(history, hook, runs, _would_decide)
-            failures = hook_history.latest_results(history, hook, runs, _fails)
+
+            def latest(is_wanted: Callable[[StoredRun], bool]) -> LatestResults:
+                return hook_history.latest_results(history, hook, runs, is_wanted)
+
+            decisions = latest(lambda run: run.verdict != NO_VERDICT and not run.shadow)
+            shadow_decisions = latest(lambda run: run.verdict != NO_VERDICT and bool(run.shadow))
+            failures = latest(lambda run: run.trouble is not None)
         spans = spans_of(runs)
         return self.page.show(
             "hook.html",
@@ -111,13 +103,19 @@ class HookViews:
         agent, name = fields.get("agent", ""), fields.get("hook", "")
         is_on = fields.get("state") == "on"
 
-        def switch() -> str:
-            try:
-                return _switch(self.page.project, agent, name, is_on=is_on)
-            except AnyhookError as error:
-                return str(error)
+        def switch() -> SwitchResult:
+            with exclusive_edits():
+                engine = Engine.load(self.page.project, agent=agent, on_message=discard)
+                return switch_hook(engine, name, is_on=is_on)
 
-        message = await run_sync(switch)
+        try:
+            result = await run_sync(switch)
+        except AnyhookError as error:
+            message = str(error)
+        else:
+            message = f"{name} {'is now' if result.changed else 'was already'} {result.state}"
+            if result.switched_off_by and is_on:
+                message += f": {result.switched_off_by} switches it off"
         return RedirectResponse(f"/hooks?{urlencode({'notice': message})}", 303)
 
     def show_problems(self, _request: Request) -> Response:
@@ -126,33 +124,6 @@ class HookViews:
         return self.page.show(
             "problems.html",
             "/problems",
-            problems=sorted(find_problems(engines), key=_severity_order),
+            problems=worst_first(find_problems(engines)),
             journal_problems=self.page.live.problems,
         )
-
-
-def _switch(project: Path, agent: str, name: str, *, is_on: bool) -> str:
-    """Switch a hook, and return what was done, for people."""
-    with exclusive_edits():
-        engine = Engine.load(project, agent=agent, on_message=discard)
-        result = switch_hook(engine, name, is_on=is_on)
-    message = f"{name} {'is now' if result.changed else 'was already'} {result.state}"
-    if result.switched_off_by and is_on:
-        message += f": {result.switched_off_by} switches it off"
-    return message
-
-
-def _severity_order(finding: Finding) -> int:
-    return SEVERITIES.index(finding.diagnostic.severity)
-
-
-def _decides(run: StoredRun) -> bool:
-    return run.verdict != NO_VERDICT and not run.shadow
-
-
-def _would_decide(run: StoredRun) -> bool:
-    return run.verdict != NO_VERDICT and bool(run.shadow)
-
-
-def _fails(run: StoredRun) -> bool:
-    return run.trouble is not None

@@ -19,9 +19,6 @@ from anyhook.history.store import History
 from anyhook.page.kept import describe, keep
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from anyhook.backtest.sources import Part
     from anyhook.history.filters import Filter
 
 END_SECONDS = 5.0
@@ -30,48 +27,33 @@ END_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A backtest that a user wants.
-
-    Attributes:
-        path: A hook file or the directory of a project.
-        against: What it is compared with, as in `anyhook backtest --against`; empty for nothing.
-        selection: The events.
-    """
+    """A backtest that a user wants."""
 
     path: str
+    """A hook file or the directory of a project."""
     against: str
+    """What it is compared with, as in `anyhook backtest --against`; empty for nothing."""
     selection: Filter
 
 
 @dataclass(slots=True)
 class PageJob:
-    """A backtest that runs or has run.
-
-    Attributes:
-        title: What is evaluated.
-        is_running: Whether it still runs.
-        parts: Number of parts.
-        done: Number of parts that are done.
-        events: Number of events that are done.
-        error: Why it failed; empty if it did not.
-        name: Name of the kept result; empty if there is none.
-    """
+    """A backtest that runs or has run."""
 
     title: str
     is_running: bool = True
     parts: int = 0
     done: int = 0
+    """Number of parts that are done."""
     events: int = 0
+    """Number of events that are done."""
     error: str = ""
     name: str = ""
+    """Name of the kept result; empty if there is none."""
 
 
 class Jobs:
-    """Runs backtests in a thread; the hooks run in processes of their own.
-
-    Args:
-        directory: Directory of the history.
-    """
+    """Runs backtests in a thread; the hooks run in processes of their own."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -127,25 +109,20 @@ class Jobs:
             raise UsageError("there are no such events in the history")
 
         def run_one(one: BacktestSubject) -> BacktestRun:
-            return self._run_one(job, one, parts)
+            job.title, job.parts, job.done, job.events = one.title, len(parts), 0, 0
+
+            def show(progress: BacktestProgress) -> None:
+                job.done, job.events = progress.done, progress.events
+                if self._ended.is_set():  # a run ends like this at Ctrl-C
+                    raise KeyboardInterrupt
+
+            return run_backtest(one, parts, on_progress=show)
 
         with History.open(self._directory) as history:
             done = evaluate(history, subject, request.against, selection, run_one)
         if done.run.is_complete:
             report = report_json(done.run, done.comparison)
             job.name = keep(self._directory, report, describe(selection))
-
-    def _run_one(
-        self, job: PageJob, subject: BacktestSubject, parts: Sequence[Part]
-    ) -> BacktestRun:
-        job.title, job.parts, job.done, job.events = subject.title, len(parts), 0, 0
-
-        def show(progress: BacktestProgress) -> None:
-            job.done, job.events = progress.done, progress.events
-            if self._ended.is_set():  # a run ends like this at Ctrl-C
-                raise KeyboardInterrupt
-
-        return run_backtest(subject, parts, on_progress=show)
 
 
 def find_subject(text: str) -> BacktestSubject:

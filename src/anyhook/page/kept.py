@@ -38,19 +38,15 @@ _NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 
 @dataclass(frozen=True, slots=True)
 class KeptBacktest:
-    """The result of a backtest.
-
-    Attributes:
-        name: Identifies it.
-        made: Unix timestamp.
-        events: Which events took part, for people.
-        report: What `report_json` returned.
-    """
+    """The result of a backtest."""
 
     name: str
     made: float
+    """Unix timestamp."""
     events: str
+    """Which events took part, for people."""
     report: dict[str, Any]
+    """What `report_json` returned."""
 
 
 def describe(selection: Filter, files: Sequence[str] | None = None) -> str:
@@ -70,18 +66,10 @@ def describe(selection: Filter, files: Sequence[str] | None = None) -> str:
 def keep(
     directory: str | os.PathLike[str], report: dict[str, Any], events: str, *, made: float = 0.0
 ) -> str:
-    """Keep a result without its secrets, and remove the oldest ones.
+    """Keep a result without its secrets, remove the oldest ones, and return its name.
 
-    A result that cannot be written is not kept; the command has shown it.
-
-    Args:
-        directory: Directory of the history.
-        report: What `report_json` returned.
-        events: Which events took part.
-        made: Unix timestamp; by default the current time.
-
-    Returns:
-        Its name.
+    A result that cannot be written is not kept; the command has shown it. It was `made` at a Unix
+    timestamp, by default now.
     """
     made = made or time.time()
     moment = re.sub(r"\D", "", show_time(made))

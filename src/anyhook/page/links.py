@@ -59,13 +59,10 @@ class PageLinks:
 
 @dataclass(frozen=True, slots=True)
 class ReportLinks:
-    """Links inside a saved report, to what it holds.
-
-    Attributes:
-        events: Numbers of the events that the report holds.
-    """
+    """Links inside a saved report, to what it holds."""
 
     events: Collection[int] = field(default_factory=frozenset)
+    """Numbers of the events that the report holds."""
     is_report: bool = True
 
     def event(self, number: int) -> str:

@@ -25,6 +25,7 @@ from anyhook.history.search import search
 from anyhook.history.sessions import find_session, latest_events
 from anyhook.history.store import History
 from anyhook.journal.lines import DIRECTORY
+from anyhook.page.events import one_row_per_call
 from anyhook.page.links import PageLinks
 from anyhook.page.recent import render_recent_sessions
 from anyhook.page.render import render
@@ -50,34 +51,30 @@ Signature = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    """The latest part of the history.
-
-    Attributes:
-        version: Counts the changes.
-        newest: Number of the newest event.
-        rows: Number of an event to its signature and its row.
-        recent: The recent sessions, as they are shown.
-    """
+    """The latest part of the history."""
 
     version: int = 0
+    """Counts the changes."""
     newest: int = 0
+    """Number of the newest event."""
+    oldest: int = 0
+    """Number of the oldest event of this part."""
     rows: dict[int, tuple[Signature, str]] = field(default_factory=dict)
+    """Number of an event to its signature and its row; calls have one row."""
     recent: str = ""
+    """The recent sessions, as they are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatestOfSession:
-    """The latest part of a session.
-
-    Attributes:
-        rows: Number of an event to its signature and its row, in the order of their time.
-        total: Number of events of the session.
-        facts: What is known of the session, as it is shown.
-    """
+    """The latest part of a session."""
 
     rows: dict[int, tuple[Signature, str]] = field(default_factory=dict)
+    """Number of an event to its signature and its row, in the order of their time."""
     total: int = 0
+    """Number of events of the session."""
     facts: str = ""
+    """What is known of the session, as it is shown."""
 
 
 SessionKey = tuple[str, str]
@@ -85,11 +82,7 @@ SessionKey = tuple[str, str]
 
 
 class Live:
-    """Watches the history.
-
-    Args:
-        directory: Directory of the history.
-    """
+    """Watches the history in a directory."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -140,55 +133,48 @@ class Live:
 
     def _state(self, history: History) -> tuple[Any, ...]:
         """Return what differs after something was recorded, imported or removed."""
-        journal = history.path.parent / DIRECTORY
-        files = tuple((path.name, path.stat().st_size) for path in _files(journal))
+        try:
+            journal = sorted((history.path.parent / DIRECTORY).glob("*.jsonl"))
+        except OSError:
+            journal = []
+        files = tuple((path.name, path.stat().st_size) for path in journal)
         return files, history.data_version()
 
     def _read(self, history: History) -> None:
         before = self._latest
         events = search(history, Filter(), limit=ROWS)
-        rows = _rows(events, before.rows, has_session=True)
-        newest = max(rows, default=0)
+        rows = _rows(one_row_per_call(events), before.rows, has_session=True)
+        numbers = [event.id for event in events] or [0]
         recent = render_recent_sessions(history)
-        self._latest = Latest(before.version + 1, newest, rows, recent)
+        self._latest = Latest(before.version + 1, max(numbers), min(numbers), rows, recent)
 
     def _read_sessions(self, history: History, *, is_changed: bool) -> None:
         """Read the sessions that pages show, or only those that are new among them."""
-        wanted = list(self._watched)
         known = self._sessions
-        self._sessions = {
-            key: self._latest_of(history, key, known.get(key))
-            if is_changed or key not in known
-            else known[key]
-            for key in wanted
-        }
-
-    @staticmethod
-    def _latest_of(
-        history: History, key: SessionKey, before: LatestOfSession | None
-    ) -> LatestOfSession:
-        agent, name = key
-        try:
-            session = find_session(history, name, agent)
-        except UsageError:  # it was removed
-            return LatestOfSession()
-        events = latest_events(history, session, SESSION_ROWS)
-        rows = _rows(events, {} if before is None else before.rows, has_session=False)
-        facts = render("session_facts.html", PageLinks(), session=session)
-        return LatestOfSession(rows, session.events, facts)
+        sessions: dict[SessionKey, LatestOfSession] = {}
+        for key in list(self._watched):
+            before = known.get(key, LatestOfSession())
+            if key in known and not is_changed:
+                sessions[key] = before
+                continue
+            agent, name = key
+            try:
+                session = find_session(history, name, agent)
+            except UsageError:  # it was removed
+                sessions[key] = LatestOfSession()
+                continue
+            events = latest_events(history, session, SESSION_ROWS)
+            rows = _rows(events, before.rows, has_session=False)
+            facts = render("session_facts.html", PageLinks(), session=session)
+            sessions[key] = LatestOfSession(rows, session.events, facts)
+        self._sessions = sessions
 
     # -- the pages
 
     async def session_updates(
         self, agent: str, session: str, newest: int
     ) -> AsyncIterator[ServerSentEvent]:
-        """Yield what is new in a session, until the page is closed.
-
-        Args:
-            agent: Name of the agent.
-            session: Identifier of the session.
-            newest: Number of the newest event that the page shows.
-        """
+        """Yield what came in a session after the newest event of a page, until it is closed."""
         key = agent, session
         page = _OpenSession(newest)
         self._watched[key] += 1
@@ -204,11 +190,7 @@ class Live:
                 del self._watched[key]
 
     async def updates(self, newest: int) -> AsyncIterator[ServerSentEvent]:
-        """Yield what is new, until the page is closed.
-
-        Args:
-            newest: Number of the newest event that the page shows.
-        """
+        """Yield what came after the newest event of a page, until it is closed."""
         page = _OpenPage(newest)
         while not self._ended.is_set():
             latest = self._latest
@@ -219,11 +201,7 @@ class Live:
 
 
 class _OpenPage:
-    """What a page shows.
-
-    Args:
-        newest: Number of its newest event.
-    """
+    """What a page shows, from the number of its newest event on."""
 
     def __init__(self, newest: int) -> None:
         self.newest = newest
@@ -238,7 +216,11 @@ class _OpenPage:
             signature, row = latest.rows[number]
             if self._sent.get(number) != signature:
                 rows.append({"id": number, "verdict": signature[0], "html": row})
-        update: dict[str, Any] = {"rows": rows, "skipped": _skipped(latest, self.newest)}
+        # Events that came since the newest one and are not among the latest ones.
+        skipped = 0
+        if self.newest:
+            skipped = max(0, latest.oldest - self.newest - 1)
+        update: dict[str, Any] = {"rows": rows, "skipped": skipped}
         if latest.recent != self._recent:
             self._recent = update["sessions"] = latest.recent
         self._sent = {number: known[0] for number, known in latest.rows.items()}
@@ -248,11 +230,7 @@ class _OpenPage:
 
 
 class _OpenSession:
-    """What the page of a session shows.
-
-    Args:
-        newest: Number of its newest event.
-    """
+    """What the page of a session shows, from the number of its newest event on."""
 
     def __init__(self, newest: int) -> None:
         self.newest = newest
@@ -260,7 +238,16 @@ class _OpenSession:
 
     def update(self, latest: LatestOfSession) -> dict[str, Any]:
         """Return what the page does not show yet."""
-        known = self._known(latest)
+        # The events that the page shows as they are.
+        if self.shown is not None:
+            known = {number: row[0] for number, row in self.shown.rows.items()}
+        else:
+            recent = list(latest.rows)[-RECENT_ROWS:]
+            known = {
+                number: signature
+                for number, (signature, _) in latest.rows.items()
+                if number <= self.newest and number not in recent
+            }
         rows: list[dict[str, Any]] = []
         previous = 0
         for number, (signature, row) in latest.rows.items():
@@ -280,17 +267,6 @@ class _OpenSession:
         self.newest = max([self.newest, *latest.rows])
         return update
 
-    def _known(self, latest: LatestOfSession) -> dict[int, Signature]:
-        """Return the events that the page shows as they are."""
-        if self.shown is not None:
-            return {number: known[0] for number, known in self.shown.rows.items()}
-        recent = list(latest.rows)[-RECENT_ROWS:]
-        return {
-            number: signature
-            for number, (signature, _) in latest.rows.items()
-            if number <= self.newest and number not in recent
-        }
-
 
 def _rows(
     events: Iterable[RecordedEvent],
@@ -308,17 +284,3 @@ def _rows(
             row = signature, text
         rows[event.id] = row
     return rows
-
-
-def _skipped(latest: Latest, newest: int) -> int:
-    """Return how many events came since `newest` that are not among the latest ones."""
-    if not newest or not latest.rows:
-        return 0
-    return max(0, min(latest.rows) - newest - 1)
-
-
-def _files(journal: Path) -> list[Path]:
-    try:
-        return sorted(journal.glob("*.jsonl"))
-    except OSError:
-        return []

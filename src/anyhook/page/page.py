@@ -42,18 +42,13 @@ LINKS = PageLinks()
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What every view uses.
-
-    Attributes:
-        directory: Directory of the history.
-        access: The secrets of the page.
-        project: Directory of the project whose settings it shows and changes.
-        live: What is new in the history.
-    """
+    """What every view uses."""
 
     directory: Path
+    """Directory of the history."""
     access: Access
     project: Path
+    """Directory of the project whose settings it shows and changes."""
     live: Live
 
     def history(self) -> History:
@@ -61,14 +56,7 @@ class Page:
         return History.open(self.directory)
 
     def show(self, template: str, view: str, status: int = 200, **values: Any) -> Response:
-        """Return a view.
-
-        Args:
-            template: Its file.
-            view: Path of the view in the navigation that it belongs to.
-            status: Status code.
-            values: What the template shows.
-        """
+        """Return what a template shows, as part of a view of the navigation."""
         text = render(
             template,
             LINKS,

@@ -48,11 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PastViews:
-    """The views of the past.
-
-    Attributes:
-        page: What every view uses.
-    """
+    """The views of the past."""
 
     page: Page
 
@@ -154,7 +150,19 @@ class PastViews:
         with self.page.history() as history:
             agents = agents_of(history)
             try:
-                chosen = _filter(history, wanted)
+                chosen = Filter(
+                    text=wanted["q"],
+                    agent=wanted["agent"],
+                    event=wanted["event"],
+                    tool=wanted["tool"],
+                    verdict=wanted["outcome"],
+                    hook=wanted["hook"],
+                    since=parse_since(wanted["since"]),
+                    until=parse_since(wanted["until"]),
+                )
+                if wanted["session"]:
+                    session = find_session(history, wanted["session"], wanted["agent"])
+                    chosen = replace(chosen, session=session.session)
                 if agents == [chosen.agent]:  # all events have it: one list less to go through
                     chosen = replace(chosen, agent="")
                 before = number_of(request.query_params.get("before", ""))
@@ -228,25 +236,3 @@ def reference_of(event: RecordedEvent) -> str:
         f"{show_time(event.time)} {what} {decided} "
         f"({event.agent} session {event.session}, event {event.id})"
     )
-
-
-def _filter(history: History, wanted: Mapping[str, str]) -> Filter:
-    """Return the filter of a search.
-
-    Raises:
-        UsageError: If a time is none, or a session is not there.
-    """
-    chosen = Filter(
-        text=wanted["q"],
-        agent=wanted["agent"],
-        event=wanted["event"],
-        tool=wanted["tool"],
-        verdict=wanted["outcome"],
-        hook=wanted["hook"],
-        since=parse_since(wanted["since"]),
-        until=parse_since(wanted["until"]),
-    )
-    if not wanted["session"]:
-        return chosen
-    session = find_session(history, wanted["session"], wanted["agent"])
-    return replace(chosen, session=session.session)

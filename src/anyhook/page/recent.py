@@ -20,12 +20,7 @@ MAX_RECENT = 12
 
 @dataclass(frozen=True, slots=True)
 class RecentSession:
-    """A session with an event in the last minutes.
-
-    Attributes:
-        summary: The session.
-        is_ended: Whether the agent has ended it.
-    """
+    """A session with an event in the last minutes."""
 
     summary: SessionSummary
     is_ended: bool

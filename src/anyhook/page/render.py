@@ -49,13 +49,7 @@ MAX_TEXT_LENGTH = 20_000
 
 
 def render(template: str, links: Links, **values: Any) -> str:
-    """Return the text of a template.
-
-    Args:
-        template: Its file.
-        links: Where its links lead to.
-        values: What it shows.
-    """
+    """Return the text of a template that shows some values."""
     return _environment().get_template(template).render(links=links, now=time.time(), **values)
 
 

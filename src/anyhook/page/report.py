@@ -37,13 +37,7 @@ MAX_EVENTS = 3000
 
 
 def session_report(history: History, session: SessionSummary, *, everything: bool = False) -> str:
-    """Return a session as one page.
-
-    Args:
-        history: The store.
-        session: The session.
-        everything: Events without hooks and decisions, too.
-    """
+    """Return a session as one page; with `everything`, also events without hooks and decisions."""
     events = events_of(history, session, limit=MAX_EVENTS)
     shown = events
     if not everything:
@@ -84,12 +78,7 @@ def backtest_report(done: Evaluation) -> str:
 
 
 def render_report(report: Mapping[str, Any], events: str = "") -> str:
-    """Return what `report_json` made as one page.
-
-    Args:
-        report: The report.
-        events: Which events took part, for people.
-    """
+    """Return what `report_json` made, of some events, as one page."""
     shown = shown_report(_redacted(report))
     return _render("backtest.html", ReportLinks(), events=events, name="", **shown)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from anyhook.checks.rules import check_hooks
 from anyhook.files import read_user_file
-from anyhook.model.diagnostics import Place, Severity
 from anyhook.settings.formats import parse_settings
 from anyhook.settings.jsonc import SettingsSyntaxError, parse
 from anyhook.settings.layout import iter_definitions
@@ -15,13 +14,13 @@ from anyhook.settings.sources import SIZE_LIMIT
 from anyhook.shell.labels import command_label
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.model.diagnostics import Diagnostic
+    from anyhook.model.diagnostics import Diagnostic, Place
     from anyhook.probe.taps import Taps
     from anyhook.settings.reader import LoadedFile
 
@@ -68,12 +67,6 @@ class Findings:
             if is_about:
                 diagnostics.append(diagnostic)
         return diagnostics
-
-    def about_files(self, files: Iterable[Path]) -> list[Diagnostic]:
-        """Return the errors that are not about one hook, in some files."""
-        names = {str(file) for file in files}
-        errors = [item for item in self.diagnostics if item.severity is Severity.ERROR]
-        return [error for error in errors if error.place is not None and error.place.file in names]
 
 
 def find_configured(engine: Engine, taps: Taps, recorded: Collection[Path]) -> list[ConfiguredHook]:

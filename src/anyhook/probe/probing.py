@@ -17,6 +17,7 @@ from anyhook.engine.guard import TrustGuard
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.files import DATA_VARIABLE
+from anyhook.model.diagnostics import Severity
 from anyhook.probe.configured import find_configured, find_problems, misplaced_files
 from anyhook.probe.evidence import TrialObserver
 from anyhook.probe.plan import TOOL_EVENTS, CallRequest, plan_steps
@@ -206,11 +207,12 @@ def _report(
         f"{agent.title} does not read {path}; move its hooks to {target}"
         for path in misplaced_files(agent, engine)
     ]
-    broken = [file.source.path for file in engine.hooks.files if file.is_broken]
-    problems += [
-        f"{diagnostic.place}: {diagnostic.message}; {agent.title} runs no hook of this file"
-        for diagnostic in around.findings.about_files(broken)
-    ]
+    broken = {str(file.source.path) for file in engine.hooks.files if file.is_broken}
+    for diagnostic in around.findings.diagnostics:
+        place, is_error = diagnostic.place, diagnostic.severity is Severity.ERROR
+        if is_error and place is not None and place.file in broken:
+            text = f"{place}: {diagnostic.message}; {agent.title} runs no hook of this file"
+            problems.append(text)
     return AgentReport(
         agent.name,
         agent.title,

@@ -99,7 +99,10 @@ class KeptOutput:
     def add(self, chunk: bytes) -> None:
         """Keep what there is room for."""
         if len(chunk) > self._room and self._more_for_reply:
-            if _may_be_reply(b"".join((*self._chunks, chunk))):
+            beginning = b"".join((*self._chunks, chunk))
+            text = trim(beginning.decode("utf-8", "ignore"))
+            # Whitespace may be followed by a `{`, too.
+            if not text or text.startswith("{"):
                 self._room += self._more_for_reply
             self._more_for_reply = 0
         if len(chunk) > self._room:
@@ -116,12 +119,6 @@ class KeptOutput:
     def text(self) -> str:
         """Return what was kept, decoded as UTF-8 with replacement."""
         return self.content().decode("utf-8", "replace")
-
-
-def _may_be_reply(beginning: bytes) -> bool:
-    """Return whether output begins with `{`, or with whitespace that a `{` may follow."""
-    text = trim(beginning.decode("utf-8", "ignore"))
-    return not text or text.startswith("{")
 
 
 def descriptor_budget(

@@ -102,17 +102,12 @@ async def _drive(child: Child, selector: selectors.BaseSelector, steps: Steps) -
     them is ready, so that one wait works on every event loop.
     """
     for seconds in steps:
-        _register(selector, child)
+        events = dict.fromkeys(child.fds_to_read(), selectors.EVENT_READ)
+        events |= dict.fromkeys(child.fds_to_write(), selectors.EVENT_WRITE)
+        watched = selector.get_map()
+        for fd in watched.keys() - events.keys():
+            selector.unregister(fd)
+        for fd in events.keys() - watched.keys():
+            selector.register(fd, events[fd])
         with anyio.move_on_after(seconds):
             await anyio.wait_readable(selector.fileno())  # type: ignore[attr-defined]
-
-
-def _register(selector: selectors.BaseSelector, child: Child) -> None:
-    """Make the selector watch what the child waits for now, and nothing else."""
-    events = dict.fromkeys(child.fds_to_read(), selectors.EVENT_READ)
-    events |= dict.fromkeys(child.fds_to_write(), selectors.EVENT_WRITE)
-    watched = selector.get_map()
-    for fd in watched.keys() - events.keys():
-        selector.unregister(fd)
-    for fd in events.keys() - watched.keys():
-        selector.register(fd, events[fd])

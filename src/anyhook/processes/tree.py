@@ -74,13 +74,14 @@ class ProcessTree:
     def _find(self) -> list[Process]:
         """Find the processes that are in the session, have the mark, or descend from those."""
         everything = list(_processes())
-        members = {
-            process.pid: process
-            for process in everything
-            if self.leader in (process.session, process.group)
-            or self._is_marked(process.pid)
-            or self._was_seen(process)
-        }
+        members: dict[int, Process] = {}
+        for process in everything:
+            # The parent of one that was seen before may have ended since.
+            seen = self._seen.get(process.pid)
+            was_seen = seen is not None and seen.started == process.started
+            is_near = self.leader in (process.session, process.group)
+            if is_near or was_seen or self._is_marked(process.pid):
+                members[process.pid] = process
         before = -1
         while before != len(members):
             before = len(members)
@@ -89,11 +90,6 @@ class ProcessTree:
         members.pop(self.leader, None)
         self._seen = members
         return list(members.values())
-
-    def _was_seen(self, process: Process) -> bool:
-        """Return whether it was found before: its parent may have ended since."""
-        before = self._seen.get(process.pid)
-        return before is not None and before.started == process.started
 
     def _is_marked(self, pid: int) -> bool:
         try:

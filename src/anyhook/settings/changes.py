@@ -172,25 +172,18 @@ def settings_file(agent: AgentSpec, project: Path, scope: str) -> Path:
     if path is None:
         raise UsageError(f"{agent.title} has no settings of the scope {scope!r}")
     if not path.exists():
-        path = _file_with_hooks(agent, location, path) or path
+        neighbors = [
+            other
+            for _layer, other in own_places(agent, location)
+            if other.parent == path.parent and other.suffix != path.suffix and other.exists()
+        ]
+        for file in load_hooks(agent, location).files if neighbors else ():
+            if file.source.path in neighbors and file.definitions:
+                path = file.source.path
+                break
     if scope != "user":
         stay_inside(project, path)
     return path
-
-
-def _file_with_hooks(agent: AgentSpec, location: Location, missing: Path) -> Path | None:
-    """Return the file of another format next to a missing one, if the hooks are there."""
-    neighbors = [
-        path
-        for _layer, path in own_places(agent, location)
-        if path.parent == missing.parent and path.suffix != missing.suffix and path.exists()
-    ]
-    if not neighbors:
-        return None
-    for file in load_hooks(agent, location).files:
-        if file.source.path in neighbors and file.definitions:
-            return file.source.path
-    return None
 
 
 def read_text(path: Path) -> str | None:

@@ -67,7 +67,7 @@ def companion_path(companion: Companion, settings_file: Path) -> Path:
 
 
 def render(companion: Companion, command: Sequence[str]) -> str:
-    """Return the text of a companion; the command is all words that run the hooks."""
+    """Return the text of a companion; `command` is the whole command that runs the hooks."""
     text = _template(companion).replace(COMMAND, json.dumps([*command]))
     return text.replace(DIGEST, _checksum(text), 1)
 

@@ -54,9 +54,8 @@ class AgentSettings(Record, kw_only=False):
 class AgentChoice(Record, kw_only=False):
     """The agent whose settings an engine loads.
 
-    Attributes:
-        diagnostics: Settings of other agents that are not loaded, and whether the agent is a mere
-            default.
+    The diagnostics are settings of other agents that are not loaded, and whether it is a mere
+    default.
     """
 
     agent: str
@@ -127,10 +126,25 @@ def agents_with_hooks(
         location = Location.of(
             project, home=home, environ=environ, home_variable=agent.home_variable
         )
-        if _may_have_hooks(agent, location):
-            settings = _find_settings(agent, location)
-            if settings.files:
-                agents.append(settings)
+        if not _may_have_hooks(agent, location):
+            continue
+        project_paths: list[Path] = []
+        user_paths: list[Path] = []
+        for file in load_hooks(agent, location).files:
+            is_unclear = file.exists and not file.values
+            is_faulty = any(problem.severity is Severity.ERROR for problem in file.diagnostics)
+            events = dict_at(file.values, file.source.hooks_path or agent.hooks_path)
+            has_hooks = not events.keys() <= agent.non_event_keys
+            # The files of other agents are theirs.
+            if file.source.is_foreign or not (is_unclear or is_faulty or has_hooks):
+                continue
+            if file.source.layer in PROJECT_LAYERS:
+                project_paths.append(file.source.path)
+            elif file.source.layer in USER_LAYERS:
+                user_paths.append(file.source.path)
+        if project_paths or user_paths:
+            paths = tuple(project_paths), tuple(user_paths)
+            agents.append(AgentSettings(agent.name, agent.title, *paths))
     return tuple(agents)
 
 
@@ -154,24 +168,6 @@ def _may_have_hooks(agent: AgentSpec, location: Location) -> bool:
             pass  # one that cannot be looked at counts, as it may hold hooks
         return True
     return False
-
-
-def _find_settings(agent: AgentSpec, location: Location) -> AgentSettings:
-    """Return the files of an agent that hold hooks; those of other agents are theirs."""
-    project_paths: list[Path] = []
-    user_paths: list[Path] = []
-    for file in load_hooks(agent, location).files:
-        is_unclear = file.exists and not file.values
-        is_faulty = any(problem.severity is Severity.ERROR for problem in file.diagnostics)
-        events = dict_at(file.values, file.source.hooks_path or agent.hooks_path)
-        has_hooks = not events.keys() <= agent.non_event_keys
-        if file.source.is_foreign or not (is_unclear or is_faulty or has_hooks):
-            continue
-        if file.source.layer in PROJECT_LAYERS:
-            project_paths.append(file.source.path)
-        elif file.source.layer in USER_LAYERS:
-            user_paths.append(file.source.path)
-    return AgentSettings(agent.name, agent.title, tuple(project_paths), tuple(user_paths))
 
 
 def detected(agents: tuple[AgentSettings, ...]) -> tuple[AgentSettings, ...]:

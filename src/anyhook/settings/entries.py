@@ -22,7 +22,7 @@ def add_definitions(
     file: str,
     definitions: Mapping[str, Sequence[Mapping[str, Any]]],
 ) -> str:
-    """Return the text of a settings file with more definitions; it is empty if there is no file.
+    """Return the text of a settings file, empty if there is none, with more definitions.
 
     What the agent needs to run hooks is set, too: members that every file has, and the switch of
     agents that run no hooks without it. The definitions are by the agent's names of events, in the

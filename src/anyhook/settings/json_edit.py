@@ -160,7 +160,14 @@ def _insert(
     if is_multiline:
         return _insert_lines(document, container, values, key)
     if key is not None and not spans:
-        return _open_empty_object(document, container, values[0], key)
+        # `{}` gets a line for the member, and one for a comment that it holds.
+        unit = _indent_unit(text)
+        outer = _newline_of(text) + _indent_of_line(text, container)
+        inner = outer + unit
+        comment = text[container + 1 : first].strip()
+        comment_line = inner + comment if comment else ""
+        entry = inner + _render(values[0], key, unit, inner)
+        return text[: container + 1] + comment_line + entry + outer + text[first:]
     entries = ", ".join(_render(value, key) for value in values)
     if spans:
         return _insert_text(text, spans[-1].end, ", " + entries)
@@ -201,19 +208,6 @@ def _insert_lines(
     if not ends_line:
         rest = outer + rest.lstrip(" \t")
     return text[:last_end] + separator + text[last_end:line_end] + entries + trailing_comma + rest
-
-
-def _open_empty_object(document: Document, container: int, value: Any, key: str | int) -> str:
-    """Insert a member into `{}`, which gets a line for it and one for a comment that it holds."""
-    text = document.text
-    start, close = container + 1, _closing_bracket(document, container)
-    unit = _indent_unit(text)
-    outer = _newline_of(text) + _indent_of_line(text, container)
-    inner = outer + unit
-    comment = text[start:close].strip()
-    comment_line = inner + comment if comment else ""
-    entry = inner + _render(value, key, unit, inner)
-    return text[:start] + comment_line + entry + outer + text[close:]
 
 
 def _delete(document: Document, container: int, index: int) -> str:

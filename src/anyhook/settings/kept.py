@@ -165,28 +165,22 @@ def take_out(agent: AgentSpec, text: str, handler: HandlerSpec) -> tuple[str, di
             if document.place(hook.path) != handler.place:
                 continue
             after = remove_handler(text, definition, hook, file)
+            start = _common_prefix_length(text, after)
+            tail = _common_prefix_length(text[start:][::-1], after[start:][::-1])
             entry = {
                 "agent": agent.name,
                 "file": Path(file).name,
                 "line": handler.place.line,
                 "event": definition.event,
                 "definition": {**definition.value, "hooks": [hook.value]},
-                **_describe_cut(text, after),
+                # With these, `_paste` can undo the removal exactly.
+                "at": start,
+                "removed": text[start : len(text) - tail],
+                "replaced_by": after[start : len(after) - tail],
+                "sha256": _digest(after),
             }
             return after, entry
     raise SettingsError("it changed while it was being edited; try again", path=file)
-
-
-def _describe_cut(before: str, after: str) -> dict[str, Any]:
-    """Describe a removal so that `_paste` can undo it exactly."""
-    start = _common_prefix_length(before, after)
-    tail = _common_prefix_length(before[start:][::-1], after[start:][::-1])
-    return {
-        "at": start,
-        "removed": before[start : len(before) - tail],
-        "replaced_by": after[start : len(after) - tail],
-        "sha256": _digest(after),
-    }
 
 
 def _common_prefix_length(first: str, second: str) -> int:

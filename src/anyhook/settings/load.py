@@ -91,33 +91,26 @@ def keep_last_good(file: LoadedFile, before: LoadedFile | None) -> LoadedFile:
 
 
 def _read_content(source: Source) -> bytes | Diagnostic | None:
-    """Return the bytes of a file, why it cannot be read, or `None` if there is none."""
+    """Return the bytes of a file, why it cannot be read or trusted, or `None` if there is none."""
     try:
-        problem = _find_protection_problem(source)
-        if problem is not None:
-            return diagnose("settings-unreadable", problem, Place(str(source.path)))
+        if source.file is not None and source.file.is_protected and os.name == "posix":
+            status = source.path.stat()
+            path = source.path
+            reason = ""
+            if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                reason = f"others may change it, so no hook of it runs; use: chmod go-w {path}"
+            elif source.owner is not None and status.st_uid != source.owner:
+                reason = (
+                    f"it does not belong to root, so no hook of it runs; use: chown root {path}"
+                )
+            if reason:
+                return diagnose("settings-unreadable", reason, Place(str(source.path)))
         return read_user_file(source.path, SIZE_LIMIT)
     except FileNotFoundError:
         return None
     except OSError as error:
         reason = error.strerror or str(error)
         return diagnose("settings-unreadable", reason, Place(str(source.path)))
-
-
-def _find_protection_problem(source: Source) -> str | None:
-    """Return why an administrator's file cannot be trusted; `None` if it can.
-
-    Raises:
-        OSError: If there is no such file, or it cannot be looked at.
-    """
-    if source.file is None or not source.file.is_protected or os.name != "posix":
-        return None
-    status = source.path.stat()
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"others may change it, so no hook of it runs; use: chmod go-w {source.path}"
-    if source.owner is not None and status.st_uid != source.owner:
-        return f"it does not belong to root, so no hook of it runs; use: chown root {source.path}"
-    return None
 
 
 def _parse_content(

@@ -29,9 +29,18 @@ _CHARACTER = re.compile(
 
 def replace_values(document: SettingsDocument, changes: Mapping[JsonPath, Any]) -> str:
     """Return the text of a settings file with other values at paths that exist."""
-    if not isinstance(document, Document):
-        return _replace_in_toml(document, changes)
     text = document.text
+    if not isinstance(document, Document):
+        # Imported late, because only some agents have such files.
+        from anyhook.settings.toml_edit import replace_member
+
+        for path, value in changes.items():
+            try:
+                text = replace_member(text, path, value, file=document.file)
+            except SettingsError:  # a construct that tomlkit does not keep: it loses its place
+                without = remove_member(text, path, file=document.file)
+                text = set_member(without, path, value, file=document.file)
+        return text
     spans: list[tuple[int, int, str]] = []
     for path, value in changes.items():
         container, missing = document.locate(path[:-1])
@@ -98,20 +107,6 @@ def _dump(value: Any, *, is_ascii: bool) -> str:
     return text
 
 
-def _replace_in_toml(document: SettingsDocument, changes: Mapping[JsonPath, Any]) -> str:
-    # Imported late, because only some agents have such files.
-    from anyhook.settings.toml_edit import replace_member
-
-    text = document.text
-    for path, value in changes.items():
-        try:
-            text = replace_member(text, path, value, file=document.file)
-        except SettingsError:  # a construct that tomlkit does not keep: it loses its place
-            without = remove_member(text, path, file=document.file)
-            text = set_member(without, path, value, file=document.file)
-    return text
-
-
 def lay_over(text: str, members: Mapping[str, Any], *, only_existing: bool = False) -> str:
     """Return the text of a settings file with other members.
 
@@ -128,8 +123,11 @@ def lay_over(text: str, members: Mapping[str, Any], *, only_existing: bool = Fal
         container, missing = document.locate(path)
         if not missing:
             text = replace_values(document, {path: value})
-        elif not only_existing:
-            text = _insert(document, container, missing, value)
+        elif not only_existing and document.plain[container] == "{":
+            # Another value there stays: the agent complains about it.
+            comma = ", " if document.children(container) else ""
+            member = f"{json.dumps(missing[0])}: {json.dumps(nest(value, missing[1:]))}{comma}"
+            text = text[: container + 1] + member + text[container + 1 :]
     return text
 
 
@@ -139,12 +137,3 @@ def _leaves(members: Mapping[str, Any], path: JsonPath = ()) -> Iterator[tuple[J
             yield from _leaves(value, (*path, name))
         else:
             yield (*path, name), value
-
-
-def _insert(document: Document, container: int, missing: JsonPath, value: Any) -> str:
-    """Return the text with a new first member of the object at an offset."""
-    if document.plain[container] != "{":
-        return document.text  # the file has another value there, which its agent complains about
-    comma = ", " if document.children(container) else ""
-    member = f"{json.dumps(missing[0])}: {json.dumps(nest(value, missing[1:]))}{comma}"
-    return document.text[: container + 1] + member + document.text[container + 1 :]

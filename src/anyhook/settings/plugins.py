@@ -107,7 +107,17 @@ def _find_hook_files(
     path_variables = {variable: paths[key] for variable, key in spec.path_variables.items()}
     env: dict[str, str] = {}
     placeholders: dict[str, str] = {}
-    for key, value in _plugin_options(search.agent, files, name).items():
+    # The user, or a layer with more authority, sets the options of a plugin.
+    authority = search.agent.authority
+    options: dict[str, str] = {}
+    for file in files:
+        if authority[file.source.layer] < authority[Layer.USER]:
+            continue
+        for key, value in dict_at(file.values, ("pluginConfigs", name, "options")).items():
+            text = value if isinstance(value, str) else json.dumps(value)
+            if "\0" not in text and _OPTION_NAME.fullmatch(str(key)):
+                options[str(key)] = text
+    for key, value in options.items():
         env[f"{spec.option_variable}{key.upper()}"] = value
         placeholders[f"{spec.option_placeholder}{key}"] = value
     for path, hooks_path in _hook_files(search, spec, root, manifest):
@@ -147,18 +157,3 @@ def _hook_files(
             search.report(f"it names {name!r} outside the plugin; left out", root)
         elif path != usual.resolve():
             yield path, None
-
-
-def _plugin_options(agent: AgentSpec, files: Sequence[LoadedFile], name: str) -> dict[str, str]:
-    """Return the options that the user, or a layer with more authority, set for a plugin."""
-    values: dict[str, str] = {}
-    user_authority = agent.authority[Layer.USER]
-    for file in files:
-        if agent.authority[file.source.layer] < user_authority:
-            continue
-        options = dict_at(file.values, ("pluginConfigs", name, "options"))
-        for key, value in options.items():
-            text = value if isinstance(value, str) else json.dumps(value)
-            if "\0" not in text and _OPTION_NAME.fullmatch(str(key)):
-                values[str(key)] = text
-    return values

@@ -341,26 +341,23 @@ class _FileReader(Reporter):
                 continue
             before = len(self.diagnostics)
             handler = reader.read(spec, item, handler_path)
-            if handler and not self._is_flawed(before):
+            if handler is None:
+                continue
+            flaws = [
+                index
+                for index in range(before, len(self.diagnostics))
+                if self.diagnostics[index].code in FLAWS
+            ]
+            # Some agents leave out a handler for what was reported about it.
+            if not self.agent.drops_flawed_entries or not flaws:
                 handlers.append(handler)
-        return handlers
-
-    def _is_flawed(self, before: int) -> bool:
-        """Return whether the agent leaves out a handler for what was reported since; report it.
-
-        There were `before` diagnostics before the handler was read.
-        """
-        if not self.agent.drops_flawed_entries:
-            return False
-        is_flawed = False
-        for index in range(before, len(self.diagnostics)):
-            problem = self.diagnostics[index]
-            if problem.code in FLAWS:
-                is_flawed = True
+                continue
+            for index in flaws:
+                problem = self.diagnostics[index]
                 message = f"{problem.message}; {self.agent.title} itself leaves the whole hook out"
                 flaw = problem.replace(message=message, severity=Severity.ERROR)
                 self.diagnostics[index] = flaw
-        return is_flawed
+        return handlers
 
     def _check_definition_fields(
         self, agent: AgentSpec, value: dict[str, Any], path: JsonPath

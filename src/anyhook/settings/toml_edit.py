@@ -6,6 +6,7 @@ nothing else of the text changes. Everything else is changed by tomlkit, which k
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
@@ -89,8 +90,11 @@ def replace_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
         container = _container(root, path[:-1])
         former = container[path[-1]]
         is_literal = isinstance(former, String) and former.as_string().startswith("'")
-        item = _literal(value) if is_literal else None
-        container[path[-1]] = _inline(value) if item is None else item
+        item = _inline(value)
+        if is_literal and isinstance(value, str):
+            with suppress(TOMLKitError, ValueError):  # it cannot stand in single quotes
+                item = tomlkit.string(value, literal=True, multiline="\n" in value)
+        container[path[-1]] = item
 
     return verified(parse_toml, _change(text, replace, file), intended, file)
 
@@ -166,16 +170,6 @@ def _inline(value: Any) -> Any:
             array.append(_inline(item))
         return array
     return tomlkit.item(value)
-
-
-def _literal(value: Any) -> Any:
-    """Return a string as a literal one, in single quotes; `None` if it cannot be one."""
-    if not isinstance(value, str):
-        return None
-    try:
-        return tomlkit.string(value, literal=True, multiline="\n" in value)
-    except (TOMLKitError, ValueError):
-        return None
 
 
 # -- changes by tomlkit
@@ -263,7 +257,12 @@ def _remove(document: TomlDocument, path: JsonPath) -> str:
     # The last table of a list takes the list with it.
     alternative = copy_value(document)
     if isinstance(path[-1], int) and not parent:
-        _drop_empty(alternative, path[:-1])
+        # So do the objects around it that become empty and have no header.
+        for depth in range(len(path) - 1, 0, -1):
+            holder = _value_at(alternative, path[: depth - 1])
+            if depth < len(path) - 1 and holder[path[depth - 1]]:
+                break
+            del holder[path[depth - 1]]
     span = document.spans.get(path)
     if span is not None and span.has_header:
         changed = _cut_sections(document, path)
@@ -280,15 +279,6 @@ def _remove(document: TomlDocument, path: JsonPath) -> str:
         return verified(parse_toml, changed, intended, document.file)
     except SettingsError:
         return verified(parse_toml, changed, alternative, document.file)
-
-
-def _drop_empty(value: Any, path: JsonPath) -> None:
-    """Remove a list, and the objects around it that become empty and have no header."""
-    for depth in range(len(path), 0, -1):
-        parent = _value_at(value, path[: depth - 1])
-        if depth < len(path) and parent[path[depth - 1]]:
-            return
-        del parent[path[depth - 1]]
 
 
 def _has_comment(document: TomlDocument, path: JsonPath) -> bool:

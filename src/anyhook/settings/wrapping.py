@@ -44,12 +44,7 @@ class Wrapper(NamedTuple):
 
 
 class NewMember(NamedTuple):
-    """A member of a hook that gets another command.
-
-    Attributes:
-        plain: The command without a wrapper.
-        value: The new command.
-    """
+    """A member of a hook: the command without a wrapper, and the new command."""
 
     plain: Any
     value: Any

@@ -180,17 +180,14 @@ def _acquire(lock: Path) -> bool:
         try:
             lock.mkdir()
         except FileExistsError:
-            if _is_held(lock):
+            try:
+                age = abs(time.time() - lock.lstat().st_mtime)
+            except FileNotFoundError:  # it was released just now
+                continue
+            if age < STALE_LOCK_AGE:
                 return False
             with suppress(FileNotFoundError):
                 lock.rmdir()
         else:
             return True
     return False
-
-
-def _is_held(lock: Path) -> bool:
-    try:
-        return abs(time.time() - lock.lstat().st_mtime) < STALE_LOCK_AGE
-    except FileNotFoundError:  # it was released just now: the next attempt succeeds
-        return True

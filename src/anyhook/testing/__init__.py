@@ -14,7 +14,7 @@ def guard(event):
 for agent in ("claude", "gemini", "terminai"):
     run = run_hook(hooks, "before_tool", tool="shell", input={"command": "rm -rf /"}, agent=agent)
     assert run.outcome == "deny"
-    assert "not that" in ran.reason
+    assert "not that" in run.reason
 ```
 
 With `anyhook_hooks = ["hooks/*.py"]` in its configuration, pytest collects the examples in hook

@@ -9,9 +9,9 @@ approvals/granted/DIGEST.json   an approval that waits for its call
 approvals/used/NONCE.json       an approval that was used; it cannot be used again
 ```
 
-DIGEST is the hash of the call and of the hook file. What the same user's processes write here
-cannot be told from what `anyhook allow` writes: `docs/allow.md` says so. Hook files import this
-module when they deny a call, so it imports little.
+DIGEST is the hash of the call and of the hook file. A process of the same user can write
+here what `anyhook allow` writes: see `docs/allow.md`. Hook files import this module when they
+deny a call, so it imports little.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Approval(Record):
 def call_digest(
     hook: str, agent: str, tool: str, arguments: object, *, cwd: str, project: str
 ) -> str:
-    """Return the hash that stands for a call of a tool under a hook file."""
+    """Return the hash that stands for a call of a tool, with any JSON value, under a hook file."""
     import hashlib  # late: it takes 6 ms, and most denials have no approval to look for
 
     parts = [os.path.realpath(hook), agent, tool, arguments, cwd, project]

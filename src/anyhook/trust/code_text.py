@@ -19,6 +19,7 @@ from anyhook.shell.programs import base_name
 from anyhook.shell.words import split_tokens
 from anyhook.shell.wrappers import unwrap
 from anyhook.trust.code_names import CodeText, is_vague, names_in
+from anyhook.trust.examples import without_examples
 from anyhook.trust.languages import (
     ARGUMENT_RUNNERS,
     DATA,
@@ -27,6 +28,7 @@ from anyhook.trust.languages import (
     LANGUAGES,
     OTHER,
     PROJECT_RUNNERS,
+    PYTHON,
     SHELL,
     VALUE_OPTIONS,
     Language,
@@ -86,6 +88,8 @@ def read_code(text: str, language: Language) -> CodeText:
     if len(text) > MAX_TEXT:
         code.add_computed("a text that is too long to look into", "")
         return code
+    if language is PYTHON:
+        text = code.text = without_examples(text)
     # Of what `package.json` holds, only some members are loaded.
     if language is not DATA:
         code.names |= names_in(text)
@@ -167,8 +171,12 @@ class _Reader:
         for words, source in commands:
             origin = statement or source
             if not statement and language_of_program(base_name(words[-1].text)) is not None:
-                # What is in front of the pipe may be what is run.
-                origin = _line_with(source, text)
+                start = text.find(source)
+                if start >= 0 and "\n" not in source:
+                    # What is in front of the pipe may be what is run.
+                    end = text.find("\n", start)
+                    line_end = end if end > 0 else len(text)
+                    origin = text[text.rfind("\n", 0, start) + 1 : line_end]
             self._read_command(words, origin, depth)
 
     def _read_here_documents(self, text: str, depth: int) -> None:
@@ -321,15 +329,6 @@ class _Reader:
             code.modules.add(value.text)
             code.runners |= {value.text} & PROJECT_RUNNERS
         return is_module or option in _PROGRAM_FILE_OPTIONS
-
-
-def _line_with(source: str, text: str) -> str:
-    """Return the line of a text that holds a command; the command if it has several lines."""
-    start = text.find(source)
-    if start < 0 or "\n" in source:
-        return source
-    end = text.find("\n", start)
-    return text[text.rfind("\n", 0, start) + 1 : end if end > 0 else len(text)]
 
 
 def _expand_assignments(text: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING
 
 from anyhook.trust.code_text import read_code
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.trust.code_names import CodeText
-    from anyhook.trust.name_search import NameSearch, ProjectFiles
+    from anyhook.trust.name_search import ProjectFiles
 
 MAX_FOLLOWED = 200
 """Files that one hook loads."""
@@ -122,7 +123,10 @@ class Follower:
         self.result.directories |= search.visited
         self.result.operands |= code.operands
         for name in sorted(code.runners):
-            self._add_runner(name, search)
+            for project_file, root in product(PROJECT_FILES.get(name, ()), search.roots):
+                if project_file in self._files.of(root).files:
+                    self._add(os.path.join(root, project_file), follow=False)
+            self._add_unclear(f"what {name} runs: files of the project or packages define it")
         holder = os.path.relpath(path, self._project) if path else "the command"
         if holder.startswith(".."):
             holder = path
@@ -132,13 +136,6 @@ class Follower:
                 also = f"; it names {', '.join(mentioned)}" if mentioned else ""
                 text = f"what {holder} loads with `{computed.excerpt}`{also}"
                 self._add_unclear(text)
-
-    def _add_runner(self, name: str, search: NameSearch) -> None:
-        for file in PROJECT_FILES.get(name, ()):
-            for root in search.roots:
-                if file in self._files.of(root).files:
-                    self._add(os.path.join(root, file), follow=False)
-        self._add_unclear(f"what {name} runs: files of the project or packages define it")
 
     def _add(self, path: str, *, follow: bool = True) -> None:
         if path not in self._bound and path not in self.result.files:

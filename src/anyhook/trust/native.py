@@ -7,19 +7,19 @@ whatever anyhook trusts. It is shown, never changed: the user trusts hooks in th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.entry import load_object
 from anyhook.settings.jsonc import dict_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.agents.spec.settings import NativeTrust
     from anyhook.model.definitions import HandlerSpec
     from anyhook.settings.hookset import HookSet
-    from anyhook.settings.reader import LoadedFile
 
 RUNNING = frozenset({"managed", "trusted"})
 """States in which the agent runs a hook."""
@@ -53,26 +53,15 @@ def native_states(agent: AgentSpec, hooks: HookSet) -> NativeStates | None:
             record |= dict_at(file.values, trust.path)
     states: dict[int, str] = {}
     for file in hooks.files:
-        for handler in _handlers(file):
-            states[id(handler)] = _state(trust, record, file, handler)
+        handlers = chain.from_iterable(definition.handlers for definition in file.definitions)
+        for handler in handlers:
+            if len(handler.path) < 4:
+                continue
+            event, number, _, index = map(str, handler.path[-4:])
+            definition: Any = file.values
+            for step in handler.path[:-2]:
+                definition = definition[step]
+            key = trust.key_of(str(file.source.path), event, int(number), int(index))
+            digest = trust.hash_of(event, definition, int(index))
+            states[id(handler)] = trust.state_of(record, key, digest, handler.layer)
     return NativeStates(states, trust.review)
-
-
-def _handlers(file: LoadedFile) -> Iterator[HandlerSpec]:
-    for definition in file.definitions:
-        for handler in definition.handlers:
-            if len(handler.path) >= 4:
-                yield handler
-
-
-def _state(
-    trust: NativeTrust, record: Mapping[str, Any], file: LoadedFile, handler: HandlerSpec
-) -> str:
-    *_, event, definition_index, _, index = handler.path
-    definition: Any = file.values
-    for step in handler.path[:-2]:
-        definition = definition[step]
-    numbers = int(definition_index), int(index)
-    key = trust.key_of(str(file.source.path), str(event), *numbers)
-    digest = trust.hash_of(str(event), definition, numbers[1])
-    return trust.state_of(record, key, digest, handler.layer)

@@ -79,11 +79,8 @@ class TrustChange:
 class Records:
     """What is recorded about one project.
 
-    Args:
-        entries: By the key of a definition, what was trusted. The file may hold anything, so every
-            value is checked before it is used.
-        trees: By digest, the files of a directory as they were.
-        problems: What is wrong with the store.
+    By the key of a definition it has what was trusted, and by digest the files of a directory as
+    they were. The file may hold anything, so every value is checked before it is used.
     """
 
     def __init__(

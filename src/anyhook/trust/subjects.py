@@ -68,17 +68,14 @@ class TrustSubject:
 
     def is_unchanged(self) -> bool:
         """Return whether no file or directory that it depends on was touched since it was read."""
-        for path, identity in self._identities():
+        identities: list[tuple[Path | str, FileIdentity]] = [*self.looked_at.items()]
+        identities += [(script.path, script.identity) for script in self.scripts]
+        for tree in self.trees:
+            identities += tree.identities.items()
+        for path, identity in identities:
             if identity_of(path) != identity or changed_within_tick(identity, self.read_at):
                 return False
         return True
-
-    def _identities(self) -> Iterator[tuple[Path | str, FileIdentity]]:
-        for script in self.scripts:
-            yield script.path, script.identity
-        for tree in self.trees:
-            yield from tree.identities.items()
-        yield from self.looked_at.items()
 
 
 class SubjectReader:

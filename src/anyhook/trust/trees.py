@@ -139,33 +139,33 @@ def read_tree(root: Path) -> Tree:
             continue
         seen.add(identity[:2])
         identities[directory] = identity
-        for path in _sorted_entries(directory):
+        try:
+            entries = sorted(os.listdir(directory))
+        except OSError:
+            continue
+        for entry in entries:
+            path = directory / entry
             name = str(path.relative_to(root))
             if path.name in PACKAGE_DIRECTORIES:
                 packages.append(f"{name}/")
-            elif _is_output(path):
+                continue
+            if _is_output(path):
                 left_out[name] = None
-            elif os.path.isdir(path):
+                continue
+            if os.path.isdir(path):
                 waiting.append(path)
-            elif len(files) >= MAX_FILES or size > MAX_BYTES:
+                continue
+            if len(files) >= MAX_FILES or size > MAX_BYTES:
                 left_out["and more files than can be bound"] = None
                 waiting.clear()
                 break
-            else:
-                script = read_script(path, MAX_FILE_SIZE)
-                files[name] = script
-                identities[path] = script.identity
-                size += script.identity[2] if script.identity else 0
-                if not script.is_bound:
-                    left_out[f"{name} ({script.digest})"] = None
+            script = read_script(path, MAX_FILE_SIZE)
+            files[name] = script
+            identities[path] = script.identity
+            size += script.identity[2] if script.identity else 0
+            if not script.is_bound:
+                left_out[f"{name} ({script.digest})"] = None
     return Tree(root, files, identities, (*packages, *left_out), tuple(packages))
-
-
-def _sorted_entries(directory: Path) -> list[Path]:
-    try:
-        return sorted(directory / name for name in os.listdir(directory))
-    except OSError:
-        return []
 
 
 def _is_output(path: Path) -> bool:

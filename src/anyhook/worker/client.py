@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import lru_cache
 from time import monotonic
 
 TYPE_CHECKING = False
@@ -101,12 +102,19 @@ def address(python: str, hook_file: str, environ: Mapping[str, str]) -> str:
         hook_file: Absolute path of the hook file.
         environ: The environment in which the hook is started.
     """
-    digest = 0xCBF29CE484222325  # FNV-1a, 64 bits: a name, not a secret
     paths = (os.fsencode(python), os.fsencode(hook_file))
-    for part in (MAGIC, *paths, _filesystem_view(), *watched(environ)):
-        for byte in part + b"\0":
-            digest = ((digest ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    parts = (MAGIC, *paths, _filesystem_view(), *watched(environ))
+    digest = _digest(b"\0".join(parts) + b"\0")
     return f"{runtime_directory(environ)}/{digest:016x}"
+
+
+@lru_cache(maxsize=64)  # an engine asks for the same address on every event
+def _digest(identity: bytes) -> int:
+    """Return a hash that the native client computes, too: FNV-1a with 64 bits."""
+    digest = 0xCBF29CE484222325
+    for byte in identity:
+        digest = ((digest ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return digest
 
 
 def _filesystem_view() -> bytes:

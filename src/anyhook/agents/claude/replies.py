@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anyhook.agents.claude.events import DENIES, EVENTS
-from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, OutputAction, OutputField, member
+from anyhook.agents.spec import ExitRule, ExitRules, OutputAction, OutputField, member, usual_exits
 from anyhook.model.answers import Outcome
 
 TYPE_CHECKING = False
@@ -98,23 +98,12 @@ BLOCKS = ExitRule(
     OutputAction.APPLY_AND_BLOCK, OutputAction.BLOCK, OutputAction.BLOCK, OutputAction.BLOCK
 )
 SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.WARN, OutputAction.TEXT, OutputAction.NOTHING)
-EXITS = ExitRules(
-    {0: SUCCEEDS, 1: FAILS.replace(hint=EXIT_1_HINT), 2: BLOCKS}, other=FAILS, signal=FAILS
-)
+EXITS = usual_exits(SUCCEEDS, BLOCKS, FAILS)
 
 FAILURE_BLOCKS = ExitRules({0: SUCCEEDS}, other=BLOCKS, signal=BLOCKS)
 """For events whose failed hook prevents the action."""
 
-IGNORED = ExitRule.always(OutputAction.WARN)
-ONLY_SUCCESS = ExitRules(
-    {
-        0: SUCCEEDS,
-        1: IGNORED.replace(hint=EXIT_1_HINT),
-        2: ExitRule.always(OutputAction.BLOCK),
-    },
-    other=IGNORED,
-    signal=IGNORED,
-)
+ONLY_SUCCESS = usual_exits(SUCCEEDS)
 """For events whose JSON replies count only with exit code 0."""
 
 SPECIAL_EXITS = {

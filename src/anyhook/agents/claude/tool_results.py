@@ -171,11 +171,6 @@ def _write_web_fetch(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     }
 
 
-def _write_web_search(call: ToolCall, result: ToolResult) -> dict[str, Any]:
-    query = call.arguments.get("query", "")
-    return {"query": query, "results": [result.text], "durationSeconds": 0}
-
-
 def _write_agent(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     return {
         "status": "completed",
@@ -189,14 +184,6 @@ def _write_agent(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     }
 
 
-def _write_todos(call: ToolCall, _result: ToolResult) -> dict[str, Any]:
-    return {"oldTodos": [], "newTodos": call.arguments.get("todos", [])}
-
-
-def _write_skill(call: ToolCall, result: ToolResult) -> dict[str, Any]:
-    return {"success": result.error is None, "commandName": call.arguments.get("name", "")}
-
-
 WRITERS: dict[str, Callable[[ToolCall, ToolResult], Any]] = {
     "shell": _write_shell,
     "write_file": _write_new_file,
@@ -205,10 +192,20 @@ WRITERS: dict[str, Callable[[ToolCall, ToolResult], Any]] = {
     "glob": _write_glob,
     "grep": _write_grep,
     "web_fetch": _write_web_fetch,
-    "web_search": _write_web_search,
+    "web_search": lambda call, result: {
+        "query": call.arguments.get("query", ""),
+        "results": [result.text],
+        "durationSeconds": 0,
+    },
     "agent": _write_agent,
-    "write_todos": _write_todos,
-    "skill": _write_skill,
+    "write_todos": lambda call, _result: {
+        "oldTodos": [],
+        "newTodos": call.arguments.get("todos", []),
+    },
+    "skill": lambda call, result: {
+        "success": result.error is None,
+        "commandName": call.arguments.get("name", ""),
+    },
 }
 """Canonical tool to the function that writes its object."""
 

@@ -65,15 +65,10 @@ def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 class _Turn:
-    """What is known about the turn of the model that is being read.
+    """The turn of the model that is being read. A call of a tool in it means that it goes on.
 
-    Attributes:
-        message_id: Its message, which is several records.
-        key: Id of the first of them.
-        texts: Texts of that message.
-        has_call: Whether it calls a tool, so that the turn goes on.
-        record: Its last record.
-        line: The line of that record.
+    Its message is several records. The key is the ID of the first one, and the record and its line
+    are the last ones.
     """
 
     def __init__(self, message_id: str, key: str) -> None:

@@ -24,22 +24,14 @@ def classify(printed: str) -> PrintedOutput:
         value = parse_reply(text)
     except ValueError as error:
         return PrintedOutput("malformed", text, error=str(error))
-    if _has_lone_surrogate(text):
-        return PrintedOutput("malformed", text, error="half of a character")
+    if "\\u" in text:
+        try:
+            _encode_all(parse_json(text))
+        except UnicodeEncodeError:
+            return PrintedOutput("malformed", text, error="half of a character")
     if isinstance(value, dict):
         return PrintedOutput("json", text, value)
     return PrintedOutput("malformed", text, error="a list, not an object")
-
-
-def _has_lone_surrogate(text: str) -> bool:
-    """Return whether an escape in a JSON text is half of a character."""
-    if "\\u" not in text:
-        return False
-    try:
-        _encode_all(parse_json(text))
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _encode_all(value: Any) -> None:

@@ -8,13 +8,12 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace
+from anyhook.agents.program import LARGEST_FILE, AgentProgram, ScriptedCall, Workplace
 from anyhook.files import read_user_file
 
 KEY_VARIABLE = "ANYHOOK_PROBE_KEY"
 MODEL = "gpt-5.5"
 """A model whose tools are `exec_command` and `apply_patch`, which takes a text."""
-LARGEST_FILE = 1024 * 1024
 
 
 def _arguments(prompt: str, place: Workplace) -> tuple[str, ...]:

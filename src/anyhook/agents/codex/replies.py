@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, InvalidReply, OutputAction, member
+from anyhook.agents.spec import (
+    WARNS,
+    ExitRule,
+    ExitRules,
+    InvalidReply,
+    OutputAction,
+    member,
+    usual_exits,
+)
 from anyhook.model.answers import Outcome
 
 TYPE_CHECKING = False
@@ -198,7 +206,7 @@ DOCUMENTED_FAULTS = {
     "permission_request": (*NO_STOP, *[fault.replace(denies=True) for fault in NOT_SUPPORTED]),
 }
 
-WARNS = ExitRule.always(OutputAction.WARN)
+
 SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.WARN, OutputAction.TEXT, OutputAction.NOTHING)
 BLOCKS = ExitRule(
     OutputAction.DENY_TEXT,
@@ -209,9 +217,7 @@ BLOCKS = ExitRule(
     parses_json=False,
     hint="exit code 2 blocks only with a reason on standard error",
 )
-EXITS = ExitRules(
-    {0: SUCCEEDS, 1: WARNS.replace(hint=EXIT_1_HINT), 2: BLOCKS}, other=WARNS, signal=WARNS
-)
+EXITS = usual_exits(SUCCEEDS, BLOCKS)
 NO_TEXT = SUCCEEDS.replace(text=OutputAction.WARN)
 """For events that accept JSON only."""
 NOTICE = ExitRules({0: SUCCEEDS}, other=WARNS, signal=WARNS)

@@ -204,7 +204,11 @@ class _Reader(SessionReader):
 
     def take_call(self, call: dict[str, Any]) -> None:
         self._prompt = ""
-        name = _hook_name(text_in(call, "namespace"), text_in(call, "name"))
+        namespace, name = text_in(call, "namespace"), text_in(call, "name")
+        if name in SHELL_TOOLS and namespace in OWN_NAMESPACES:
+            name = "Bash"
+        elif namespace not in OWN_NAMESPACES and (namespace, name) != SPAWN_AGENT:
+            name = namespace + name
         call_id = text_in(call, "call_id")
         if name in NOT_HOOKED or not name or not call_id:
             return
@@ -325,15 +329,6 @@ class _Reader(SessionReader):
         "response_item/custom_tool_call_output": take_output,
     }
     """Type of a record, or that and the type of its payload, to what reads the payload."""
-
-
-def _hook_name(namespace: str, name: str) -> str:
-    """Return the name of a tool in payloads."""
-    if name in SHELL_TOOLS and namespace in OWN_NAMESPACES:
-        return "Bash"
-    if namespace in OWN_NAMESPACES or (namespace, name) == SPAWN_AGENT:
-        return name
-    return namespace + name
 
 
 def _read_arguments(arguments: object) -> dict[str, Any] | None:

@@ -52,8 +52,15 @@ def hash_of(event: str, definition: Mapping[str, Any], index: int) -> str:
 
 def _hashed_handler(event: str, handler: Mapping[str, Any]) -> dict[str, Any]:
     """Return the members of a handler that its hash covers."""
-    kind = handler["type"]
-    value: dict[str, Any] = {"type": kind, "timeout": _effective_timeout(event, handler)}
+    kind, timeout = handler["type"], handler.get("timeout")
+    is_short = event in SHORT_EVENTS
+    if timeout is None:
+        seconds = int(SHORT[kind] if is_short else HANDLER_TYPES[kind].timeout)
+    else:
+        seconds = max(int(timeout), 1)
+        if is_short:
+            seconds = min(seconds, int(AT_MOST[Layer.USER]))
+    value: dict[str, Any] = {"type": kind, "timeout": seconds}
     if kind == "command":
         value |= {"async": bool(handler.get("async")), "command": handler["command"]}
     else:
@@ -68,15 +75,6 @@ def _hashed_handler(event: str, handler: Mapping[str, Any]) -> dict[str, Any]:
     if limit is not None and event in WITH_CONTEXT:
         value["additionalContextLimit"] = limit
     return value
-
-
-def _effective_timeout(event: str, handler: Mapping[str, Any]) -> int:
-    kind, timeout = handler["type"], handler.get("timeout")
-    is_short = event in SHORT_EVENTS
-    if timeout is None:
-        return int(SHORT[kind] if is_short else HANDLER_TYPES[kind].timeout)
-    seconds = max(int(timeout), 1)
-    return min(seconds, int(AT_MOST[Layer.USER])) if is_short else seconds
 
 
 def _with_numbers(value: Any) -> Any:

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace
-from anyhook.files import read_user_file
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace, read_settings
 
 CONFIG = ".copilot/config.json"
 """Holds the account and the trusted folders; the one of the user is not used."""
 TRUSTED = ("trustedFolders", "trusted_folders")
 """Names of the list of trusted folders, in newer and in older releases."""
 REPOSITORY_HOOKS = "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS"
-LARGEST_FILE = 1024 * 1024
 
 
-def _environment(place: Workplace) -> Mapping[str, str]:
-    return {
-        "COPILOT_OFFLINE": "true",
-        "COPILOT_PROVIDER_BASE_URL": f"{place.model_url}/v1",
-        "COPILOT_PROVIDER_API_KEY": "made-up",
-        "COPILOT_MODEL": "gpt-4.1",
-        "COPILOT_AUTO_UPDATE": "false",
-    }
-
-
-def _home_files(place: Workplace) -> Mapping[str, object]:
+def _home_files(place: Workplace) -> dict[str, object]:
     folders = [str(place.project)]
     return {CONFIG: {**dict.fromkeys(TRUSTED, folders), "banner": "never"}}
 
@@ -39,14 +22,11 @@ def _home_files(place: Workplace) -> Mapping[str, object]:
 def _is_trusted(place: Workplace) -> bool:
     if place.environ.get(REPOSITORY_HOOKS) == "true":
         return True
-    try:
-        config = json.loads(read_user_file(place.home / CONFIG, LARGEST_FILE))
-    except (OSError, ValueError, RecursionError):
-        return False
+    config = read_settings(place.home / CONFIG)
     project = Path(os.path.realpath(place.project))
     folders: list[object] = []
     for name in TRUSTED:
-        value = config.get(name) if isinstance(config, dict) else None
+        value = config.get(name)
         folders += value if isinstance(value, list) else []
     paths = [folder for folder in folders if isinstance(folder, str)]
     return any(project.is_relative_to(os.path.realpath(path)) for path in paths)
@@ -68,7 +48,13 @@ PROGRAM = AgentProgram(
     executables=("copilot",),
     api="openai-chat",
     arguments=lambda prompt, _place: ("-p", prompt, "--allow-all-tools", "--disable-builtin-mcps"),
-    environment=_environment,
+    environment=lambda place: {
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_PROVIDER_BASE_URL": f"{place.model_url}/v1",
+        "COPILOT_PROVIDER_API_KEY": "made-up",
+        "COPILOT_MODEL": "gpt-4.1",
+        "COPILOT_AUTO_UPDATE": "false",
+    },
     own_prefixes=("COPILOT_", "GH_", "GITHUB_", "OPENAI_"),
     home_files=_home_files,
     is_trusted=_is_trusted,

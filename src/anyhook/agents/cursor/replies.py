@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, OutputAction, member
+from anyhook.agents.spec import ExitRule, OutputAction, member, usual_exits
 from anyhook.model.answers import Outcome
 
 TYPE_CHECKING = False
@@ -64,10 +64,6 @@ FOREIGN_MEMBERS = {
     ("agentMessage",): '"agent_message": "…"',
 }
 
-FAILS = ExitRule.always(OutputAction.WARN)
+
 SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.WARN, OutputAction.WARN, OutputAction.NOTHING)
-EXITS = ExitRules(
-    {0: SUCCEEDS, 1: FAILS.replace(hint=EXIT_1_HINT), 2: ExitRule.always(OutputAction.BLOCK)},
-    other=FAILS,
-    signal=FAILS,
-)
+EXITS = usual_exits(SUCCEEDS)

@@ -69,26 +69,15 @@ def _is_turn(entry: dict[str, Any]) -> bool:
 # -- messages as turns
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    """A turn of the original conversation.
-
-    Attributes:
-        entry: As the API has it.
-        message: In the stable form.
-    """
-
-    entry: Any
-    message: Any
+_Turn = tuple[Any, Any]
+"""A turn of the original conversation: as the API has it, and as a stable message."""
 
 
 @dataclass(slots=True)
 class ModelConversation:
     """A conversation that hooks changed.
 
-    Attributes:
-        contents: The turns as the API takes them.
-        instructions: New messages of role `system`, which the API takes outside of the turns.
+    Its instructions are new messages of role `system`, which the API takes outside of the turns.
     """
 
     contents: list[Any] = field(default_factory=list)
@@ -102,7 +91,7 @@ def realign(entries: list[Any], before: list[Any], after: list[Any]) -> ModelCon
     stays the original, and a changed one keeps its parts that are not text. `before` is the
     original turns as stable messages, `after` what hooks left of them.
     """
-    originals = [_Turn(entry, message) for entry, message in zip(entries, before, strict=True)]
+    originals = list(zip(entries, before, strict=True))
     # With `autojunk`, a message that is often repeated among 200 or more counts as changed.
     matcher = SequenceMatcher(None, _keys_of(before), _keys_of(after), autojunk=False)
     conversation = ModelConversation()
@@ -130,10 +119,12 @@ def _replace_turns(
     contents = conversation.contents
     remaining = originals
     for message in messages:
-        index = _index_of_role(remaining, message["role"])
-        if index is not None:
+        roles = [original["role"] for _, original in remaining]
+        if message["role"] in roles:
+            index = roles.index(message["role"])
+            entry, _ = remaining[index]
             contents += _non_text_turns(remaining[:index])
-            contents.append(_rewrite(remaining[index].entry, message))
+            contents.append(_rewrite(entry, message))
             remaining = remaining[index + 1 :]
         elif message["role"] == "system":
             content = message["content"]
@@ -145,22 +136,15 @@ def _replace_turns(
     contents += _non_text_turns(remaining)
 
 
-def _index_of_role(turns: list[_Turn], role: str) -> int | None:
-    for index, turn in enumerate(turns):
-        if turn.message["role"] == role:
-            return index
-    return None
-
-
 def _non_text_turns(removed: list[_Turn]) -> list[Any]:
     """Return what remains of turns that were removed: turns of their parts that are not text."""
     turns: list[Any] = []
-    for turn in removed:
-        parts = without_text(_entry_parts(turn.entry))
+    for entry, _ in removed:
+        parts = without_text(_entry_parts(entry))
         if not parts:
             continue
-        if _is_turn(turn.entry):
-            turns.append({"role": "user", **turn.entry, "parts": parts})
+        if _is_turn(entry):
+            turns.append({"role": "user", **entry, "parts": parts})
         else:
             turns.append({"role": "user", "parts": parts})
     return turns

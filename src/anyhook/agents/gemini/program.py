@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.program import AgentProgram, Workplace
-from anyhook.files import read_user_file
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from anyhook.agents.program import AgentProgram, Workplace, read_settings
 
 SETTINGS = {
     "security": {"auth": {"selectedType": "gemini-api-key"}},
@@ -23,7 +17,6 @@ SETTINGS = {
 """A key instead of an account; no updates, statistics and editors."""
 TRUSTED_FOLDERS = ".gemini/trustedFolders.json"
 TRUST_VARIABLE = "GEMINI_CLI_TRUST_WORKSPACE"
-LARGEST_FILE = 1024 * 1024
 
 
 def _arguments(prompt: str, _place: Workplace) -> tuple[str, ...]:
@@ -33,14 +26,6 @@ def _arguments(prompt: str, _place: Workplace) -> tuple[str, ...]:
         *("-m", "gemini-2.5-flash"),
         *("--allowed-mcp-server-names", "none"),  # those of the user could not be reached
     )
-
-
-def _environment(place: Workplace) -> Mapping[str, str]:
-    return {
-        "GEMINI_API_KEY": "made-up",
-        "GOOGLE_GEMINI_BASE_URL": place.model_url,
-        "GEMINI_CLI_NO_RELAUNCH": "true",  # one process, which ends with its signal
-    }
 
 
 def _is_trusted(place: Workplace) -> bool:
@@ -57,7 +42,7 @@ def folder_is_trusted(place: Workplace, directory: Path, *, is_on: bool) -> bool
     `directory` is the agent's in the home, and `is_on` whether rules apply if the settings do not
     say it.
     """
-    security = _read_object(directory / "settings.json").get("security")
+    security = read_settings(directory / "settings.json").get("security")
     folder_trust = security.get("folderTrust") if isinstance(security, dict) else None
     if isinstance(folder_trust, dict) and isinstance(folder_trust.get("enabled"), bool):
         is_on = folder_trust["enabled"]
@@ -65,7 +50,7 @@ def folder_is_trusted(place: Workplace, directory: Path, *, is_on: bool) -> bool
         return True
     project = Path(os.path.realpath(place.project))
     longest, is_trusted = "", False
-    for path, level in _read_object(directory / "trustedFolders.json").items():
+    for path, level in read_settings(directory / "trustedFolders.json").items():
         folder = Path(os.path.realpath(path))
         if level == "TRUST_PARENT":
             folder = folder.parent
@@ -74,20 +59,16 @@ def folder_is_trusted(place: Workplace, directory: Path, *, is_on: bool) -> bool
     return is_trusted
 
 
-def _read_object(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(read_user_file(path, LARGEST_FILE))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
 PROGRAM = AgentProgram(
     name="gemini",
     executables=("gemini",),
     api="gemini",
     arguments=_arguments,
-    environment=_environment,
+    environment=lambda place: {
+        "GEMINI_API_KEY": "made-up",
+        "GOOGLE_GEMINI_BASE_URL": place.model_url,
+        "GEMINI_CLI_NO_RELAUNCH": "true",  # one process, which ends with its signal
+    },
     own_prefixes=("GEMINI_", "GOOGLE_", "CODE_ASSIST_", "CLOUDSDK_"),
     kept_variables=frozenset({TRUST_VARIABLE}),
     settings_file=".gemini/settings.json",

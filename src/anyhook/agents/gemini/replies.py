@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, OutputAction, OutputField
+from anyhook.agents.spec import ExitRule, OutputAction, OutputField, usual_exits
 from anyhook.model.answers import Outcome
 
 SPECIFIC = "hookSpecificOutput"
@@ -46,8 +46,6 @@ FOREIGN_MEMBERS = {
 }
 
 SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.TEXT, OutputAction.TEXT, OutputAction.NOTHING)
-BLOCKS = ExitRule.always(OutputAction.BLOCK)
-WARNS = ExitRule.always(OutputAction.WARN)
-EXITS = ExitRules(
-    {0: SUCCEEDS, 1: WARNS.replace(hint=EXIT_1_HINT), 2: BLOCKS}, other=WARNS, signal=WARNS
-)
+
+
+EXITS = usual_exits(SUCCEEDS)

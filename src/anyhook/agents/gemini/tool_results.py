@@ -42,7 +42,12 @@ def read(call: ToolCall, response: Any, error: str | None) -> ToolResult:
     failure = response.get("error")
     if isinstance(failure, dict) and isinstance(failure.get("message"), str):
         result = result.replace(error=failure["message"])
-    text = _unwrap(result.text)
+    lines = result.text.split("\n")
+    if lines[0] == UNTRUSTED_START:
+        lines = lines[1:]
+        if lines and lines[-1] == UNTRUSTED_END:
+            lines = lines[:-1]
+    text = "\n".join(lines)
     if call.tool == "shell":
         if error and not text and _split_report(error):
             # Qwen Code sends the report of a command that failed as its error.
@@ -53,17 +58,6 @@ def read(call: ToolCall, response: Any, error: str | None) -> ToolResult:
     if isinstance(path, str):
         result = result.replace(file_path=path)
     return result.replace(text=text)
-
-
-def _unwrap(text: str) -> str:
-    """Remove the lines that mark text from outside the session."""
-    lines = text.split("\n")
-    if lines[0] != UNTRUSTED_START:
-        return text
-    lines = lines[1:]
-    if lines and lines[-1] == UNTRUSTED_END:
-        lines = lines[:-1]
-    return "\n".join(lines)
 
 
 def _read_shell_report(result: ToolResult, text: str) -> ToolResult:
@@ -110,7 +104,16 @@ def write(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     failed = result.error is not None
     text = result.error if failed and not result.text else result.text
     if call.tool == "shell":
-        text = _write_shell_report(result)
+        stdout = result.stdout
+        if stdout is None:
+            # An error of Claude Code starts with the exit code.
+            first, _, rest = (result.error or "").partition("\n")
+            error = rest if first.startswith("Exit code ") else result.error
+            stdout = result.text or error
+        output = "\n".join(filter(None, (stdout, result.stderr)))
+        text = f"Output: {output or '(empty)'}"
+        if result.exit_code:
+            text += f"\nExit Code: {result.exit_code}"
     response: dict[str, Any] = {"llmContent": text, "returnDisplay": result.text or text}
     if call.tool.startswith(MCP_PREFIX):
         response["llmContent"] = [{"text": text}]
@@ -129,20 +132,6 @@ def write(call: ToolCall, result: ToolResult) -> dict[str, Any]:
 def write_output(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     """Return the output of a program's tool without the words that Gemini CLI's tool adds."""
     return write(call.replace(tool=""), result)
-
-
-def _write_shell_report(result: ToolResult) -> str:
-    stdout = result.stdout
-    if stdout is None:
-        # An error of Claude Code starts with the exit code.
-        first, _, rest = (result.error or "").partition("\n")
-        error = rest if first.startswith("Exit code ") else result.error
-        stdout = result.text or error
-    output = "\n".join(filter(None, (stdout, result.stderr)))
-    report = f"Output: {output or '(empty)'}"
-    if result.exit_code:
-        report += f"\nExit Code: {result.exit_code}"
-    return report
 
 
 FORM = ToolResultForm(read=read, write=write, write_output=write_output)

@@ -149,8 +149,15 @@ class _Reader(SessionReader):
         content = record.get("content")
         for part in content if isinstance(content, list) else []:
             response = object_in(part, "functionResponse") if isinstance(part, dict) else {}
-            if response:
-                self._join_response(record, response)
+            # The result of a call that the file has only in the form of the model's API.
+            before = self.queue.close_call(text_in(response, "id")) if response else None
+            if before is None:
+                continue
+            result = object_in(response, "response")
+            before.refusal = _refusal_of(text_in(result, "error"))
+            if before.refusal is None:
+                call = {"timestamp": record.get("timestamp")}
+                self.queue.add(self._result(before, call, result))
         text = join_text_blocks(record.get("displayContent") or content)
         if not text or text.startswith(NOT_A_PROMPT):
             return
@@ -232,18 +239,6 @@ class _Reader(SessionReader):
         return self.locate(
             Draft(payload, "after_tool", reconstructed, before.place), (call, self.line)
         )
-
-    def _join_response(self, record: dict[str, Any], part: dict[str, Any]) -> None:
-        """Join the result of a call that the file has only in the form of the model's API."""
-        before = self.queue.close_call(text_in(part, "id"))
-        if before is None:
-            return
-        response = object_in(part, "response")
-        error = text_in(response, "error")
-        before.refusal = _refusal_of(error)
-        if before.refusal is None:
-            call = {"timestamp": record.get("timestamp")}
-            self.queue.add(self._result(before, call, response))
 
     def end_turns(self) -> None:
         """Add the event of a turn that has ended."""

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from anyhook.agents.generic import EVENT_NAMES
 from anyhook.agents.spec import (
-    EXIT_1_HINT,
     AgentSpec,
     Denial,
     EventSpec,
     ExitRule,
-    ExitRules,
     HandlerType,
     HookToggle,
     OutputAction,
     OutputField,
     RuleSet,
     SettingsFile,
+    usual_exits,
 )
 from anyhook.model.answers import Audience, Outcome
 from anyhook.model.layers import Layer
@@ -148,11 +147,9 @@ OUTPUT = (
 )
 
 SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.TEXT, OutputAction.TEXT, OutputAction.NOTHING)
-BLOCKS = ExitRule.always(OutputAction.BLOCK)
-WARNS = ExitRule.always(OutputAction.WARN)
-EXITS = ExitRules(
-    {0: SUCCEEDS, 1: WARNS.replace(hint=EXIT_1_HINT), 2: BLOCKS}, other=WARNS, signal=WARNS
-)
+
+
+EXITS = usual_exits(SUCCEEDS)
 
 DOCUMENTED = RuleSet(
     name="documented",

@@ -92,7 +92,7 @@ class Dispatcher {
       rest = lines.pop()
       for (const line of lines) {
         if (!line.trim() || this.receive(line)) continue
-        end(`${COMMAND[0]} printed what is no answer: ${JSON.stringify(line.slice(0, 100))}`)
+        end(`${COMMAND[0]} printed something that is not an answer: ${JSON.stringify(line.slice(0, 100))}`)
         child.kill("SIGKILL")
         return
       }

@@ -6,7 +6,7 @@ changes: `args` and `output` are members of the objects that OpenCode gives to i
 
 from __future__ import annotations
 
-from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, OutputAction, OutputField
+from anyhook.agents.spec import ExitRule, OutputAction, OutputField, usual_exits
 from anyhook.model.answers import Outcome
 
 DECISION_WORDS = {
@@ -73,8 +73,6 @@ FOREIGN_MEMBERS: dict[tuple[str, ...], str] = {
 }
 
 SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.WARN, OutputAction.TEXT, OutputAction.NOTHING)
-BLOCKS = ExitRule.always(OutputAction.BLOCK)
-WARNS = ExitRule.always(OutputAction.WARN)
-EXITS = ExitRules(
-    {0: SUCCEEDS, 1: WARNS.replace(hint=EXIT_1_HINT), 2: BLOCKS}, other=WARNS, signal=WARNS
-)
+
+
+EXITS = usual_exits(SUCCEEDS)

@@ -33,11 +33,9 @@ def read(call: ToolCall, response: Any, error: str | None) -> ToolResult:
     path = metadata.get("filepath") or call.arguments.get("file_path")
     if isinstance(path, str):
         result = result.replace(file_path=path)
-    return _read_shell(result, metadata) if call.tool == "shell" else result
-
-
-def _read_shell(result: ToolResult, metadata: dict[str, Any]) -> ToolResult:
-    text = "" if result.text == NO_OUTPUT else result.text
+    if call.tool != "shell":
+        return result
+    text = "" if text == NO_OUTPUT else text
     code = metadata.get("exit")
     exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
     error = result.error
@@ -59,15 +57,11 @@ def write(call: ToolCall, result: ToolResult) -> Any:
         metadata["exit"] = result.exit_code or 0
     if result.file_path is not None and call.tool in ("write_file", "edit_file"):
         metadata["filepath"] = result.file_path
-    return {"title": _title(call), "output": text, "metadata": metadata}
-
-
-def _title(call: ToolCall) -> str:
-    for name in ("command", "file_path", "description", "pattern", "url", "name"):
-        value = call.arguments.get(name)
-        if isinstance(value, str):
-            return value
-    return call.tool
+    names = ("command", "file_path", "description", "pattern", "url", "name")
+    values = [call.arguments.get(name) for name in names]
+    titles = [value for value in values if isinstance(value, str)]
+    title = titles[0] if titles else call.tool
+    return {"title": title, "output": text, "metadata": metadata}
 
 
 FORM = ToolResultForm(read=read, write=write)

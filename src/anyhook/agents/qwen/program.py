@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from anyhook.agents.gemini.program import folder_is_trusted
 from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SETTINGS = {
     "security": {"auth": {"selectedType": "openai"}},
@@ -30,16 +26,6 @@ def _arguments(prompt: str, _place: Workplace) -> tuple[str, ...]:
     )
 
 
-def _environment(place: Workplace) -> Mapping[str, str]:
-    return {
-        "OPENAI_API_KEY": "made-up",
-        "OPENAI_BASE_URL": f"{place.model_url}/v1",
-        "OPENAI_MODEL": "scripted",
-        "QWEN_CODE_NO_RELAUNCH": "true",  # one process, which ends with its signal
-        "NODE_NO_WARNINGS": "1",
-    }
-
-
 def _subagent_call(prompt: str) -> ScriptedCall:
     arguments = {
         "description": "a task of the probe",
@@ -54,7 +40,13 @@ PROGRAM = AgentProgram(
     executables=("qwen",),
     api="openai-chat",
     arguments=_arguments,
-    environment=_environment,
+    environment=lambda place: {
+        "OPENAI_API_KEY": "made-up",
+        "OPENAI_BASE_URL": f"{place.model_url}/v1",
+        "OPENAI_MODEL": "scripted",
+        "QWEN_CODE_NO_RELAUNCH": "true",  # one process, which ends with its signal
+        "NODE_NO_WARNINGS": "1",
+    },
     own_prefixes=("ANTHROPIC_", "DASHSCOPE_", "GEMINI_", "GOOGLE_", "OPENAI_", "QWEN_"),
     settings_file=".qwen/settings.json",
     settings=SETTINGS,

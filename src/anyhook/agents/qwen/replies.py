@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from anyhook.agents.gemini.replies import BLOCKS, SPECIFIC, WARNS
-from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, OutputAction, member
+from anyhook.agents.gemini.replies import SPECIFIC
+from anyhook.agents.spec import ExitRule, ExitRules, OutputAction, member, usual_exits
 from anyhook.model.answers import Outcome
 
 TYPE_CHECKING = False
@@ -104,9 +104,7 @@ FOREIGN_MEMBERS = {
 }
 
 SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.WARN, OutputAction.TEXT, OutputAction.NOTHING)
-EXITS = ExitRules(
-    {0: SUCCEEDS, 1: WARNS.replace(hint=EXIT_1_HINT), 2: BLOCKS}, other=WARNS, signal=WARNS
-)
+EXITS = usual_exits(SUCCEEDS)
 
 BOTH = ("stdout", "stderr")
 

@@ -10,8 +10,9 @@ from functools import cached_property
 
 from anyhook.agents.entry import event_of_shape
 from anyhook.agents.spec.rules import (
+    BLOCKS,
     EMPTY,
-    EXIT_1_HINT,
+    WARNS,
     Coercions,
     Continuation,
     Denial,
@@ -23,6 +24,7 @@ from anyhook.agents.spec.rules import (
     OutputAction,
     PlainText,
     RuleSet,
+    usual_exits,
 )
 from anyhook.agents.spec.settings import (
     MIN_TIMEOUT,
@@ -55,8 +57,9 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "EXIT_1_HINT",
+    "BLOCKS",
     "MIN_TIMEOUT",
+    "WARNS",
     "AgentSpec",
     "Coercions",
     "Companion",
@@ -81,6 +84,7 @@ __all__ = [
     "SettingsFile",
     "WebRules",
     "member",
+    "usual_exits",
 ]
 
 
@@ -583,17 +587,10 @@ class AgentSpec(Record):
         """
         return self.shells.get(choice, self.shell)
 
-    @cached_property
-    def _names_by_tool_name(self) -> Mapping[str, tuple[str, ...]]:
-        """Every tool name that has aliases to all names of that tool."""
-        names: dict[str, list[str]] = {}
-        for alias, tool in self.tool_aliases.items():
-            names.setdefault(tool, [tool]).append(alias)
-        return {name: tuple(synonyms) for synonyms in names.values() for name in synonyms}
-
     def match_names(self, spec: EventSpec, subject: str | None) -> tuple[str | None, ...]:
         """Return the names that matchers are applied to: the subject, then its aliases."""
         if subject is None or spec.subject != "tool_name" or not spec.matches_aliases:
             return (subject,)
-        synonyms = self._names_by_tool_name.get(subject, ())
-        return (subject, *[name for name in synonyms if name != subject])
+        tool = self.tool_aliases.get(subject, subject)
+        aliases = [alias for alias, name in self.tool_aliases.items() if name == tool]
+        return (subject, *[name for name in (tool, *aliases) if name != subject])

@@ -265,8 +265,6 @@ REFUSED_INPUT = (
     "changes the input of {tool}, which then has no text {argument!r}; the agent refuses the call"
 )
 """What a hook does whose changed arguments an agent refuses."""
-EXIT_1_HINT = "exit code 2 blocks; 1 only warns"
-"""Added to the report of exit code 1: authors of guards expect it to deny."""
 
 
 class OutputAction(StrEnum):
@@ -337,13 +335,7 @@ class ExitRule(Record, kw_only=False):
 
 
 class ExitRules(Record, kw_only=False):
-    """The exit rules of an event.
-
-    Attributes:
-        codes: Exit code to its rule.
-        other: The rule for every other exit code.
-        signal: The rule for a command that a signal ended.
-    """
+    """The rules of an event by exit code, for other codes, and for an end by a signal."""
 
     codes: Mapping[int, ExitRule]
     other: ExitRule
@@ -354,6 +346,18 @@ class ExitRules(Record, kw_only=False):
         if exit_code is None:
             return self.signal
         return self.codes.get(exit_code, self.other)
+
+
+WARNS = ExitRule.always(OutputAction.WARN)
+BLOCKS = ExitRule.always(OutputAction.BLOCK)
+
+
+def usual_exits(success: ExitRule, blocks: ExitRule = BLOCKS, other: ExitRule = WARNS) -> ExitRules:
+    """Return the rules of most agents: 0 succeeds, 2 blocks, and 1 has a hint."""
+    # Authors of guards expect exit code 1 to deny.
+    warns = other.replace(hint="exit code 2 blocks; 1 only warns")
+    codes = {0: success, 1: warns, 2: blocks}
+    return ExitRules(codes, other=other, signal=other)
 
 
 class Coercions(Record):

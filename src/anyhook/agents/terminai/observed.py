@@ -6,8 +6,8 @@ The engine is that of Gemini CLI v0.23; TerminaI has version numbers of its own.
 from __future__ import annotations
 
 from anyhook.agents.gemini.observed import DOCUMENTED as GEMINI_DOCUMENTED
-from anyhook.agents.gemini.replies import WARNS
 from anyhook.agents.spec import (
+    WARNS,
     Denial,
     Differences,
     EventSpec,

@@ -81,7 +81,13 @@ class InstalledModules:
         self.directories = list(sys.path)
         self.finder_texts: list[str] = []
         for directory in site_directories():
-            self._add_directory(directory)
+            if directory in self.directories or not os.path.isdir(directory):
+                continue
+            self.directories.append(directory)
+            for name in sorted(os.listdir(directory)):
+                is_editable_finder = name.startswith("__editable__") and name.endswith(".py")
+                if name.endswith(".pth") or is_editable_finder:
+                    self._read_path_file(directory, name)
 
     def has(self, name: str, directories: list[str]) -> bool:
         """Return whether a top-level module is found, in some directories or installed."""
@@ -95,15 +101,6 @@ class InstalledModules:
         # Finders of editable installs hold the names of the modules that they find.
         word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
         return any(word.search(text) for text in self.finder_texts)
-
-    def _add_directory(self, directory: str) -> None:
-        if directory in self.directories or not os.path.isdir(directory):
-            return
-        self.directories.append(directory)
-        for name in sorted(os.listdir(directory)):
-            is_editable_finder = name.startswith("__editable__") and name.endswith(".py")
-            if name.endswith(".pth") or is_editable_finder:
-                self._read_path_file(directory, name)
 
     def _read_path_file(self, directory: str, name: str) -> None:
         try:

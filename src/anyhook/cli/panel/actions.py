@@ -21,8 +21,6 @@ from anyhook.settings.changes import exclusive_edits
 from anyhook.settings.entries import disabled_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from anyhook.cli.panel.snapshot import PanelHook
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Place
@@ -43,19 +41,14 @@ EDITORS = ("sensible-editor", "nano", "vim", "vi")
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """What an action has done.
-
-    Attributes:
-        text: The result for people.
-        command: The command line that does the same.
-        warning: What the user should know besides; empty for nothing.
-        is_problem: Whether it did not do what it should.
-    """
+    """What an action has done."""
 
     text: str
     command: str
+    """The command line that does the same."""
     warning: str = ""
     is_problem: bool = False
+    """Whether it did not do what it should."""
 
 
 def switch_command(hook: PanelHook) -> str:
@@ -121,7 +114,12 @@ def switch(hook: PanelHook) -> ActionResult:
     should_be_on = not hook.is_on
     with exclusive_edits():
         engine = Engine.load(project, agent=agent, on_message=discard)
-        name = _name_for_switch(engine, hook.handler)
+        name, place = hook.handler.identifier, exact_place(hook.handler)
+        equal = [other for other in all_handlers(engine) if other.identifier == name]
+        if len(equal) > 1 and not disabled_lists(engine.agent):
+            if not any(exact_place(other) == place for other in equal):
+                raise UsageError(f"{hook.handler.label} is no longer at {place}; look at it again")
+            name = place
         result = switch_hook(engine, name, is_on=should_be_on)
     files = ", ".join(show_path(str(path), engine.project_dir) for path in result.changed)
     state = "on" if result.state == "on" else "off"
@@ -135,31 +133,9 @@ def switch(hook: PanelHook) -> ActionResult:
     return ActionResult(text, command, warning)
 
 
-def _name_for_switch(engine: Engine, handler: HandlerSpec) -> str:
-    """Return the identifier of a hook, or its place if others have the same one.
-
-    Raises:
-        UsageError: If the hook is no longer at its place.
-    """
-    identifier = handler.identifier
-    equal = [one for one in all_handlers(engine) if one.identifier == identifier]
-    if len(equal) < 2 or disabled_lists(engine.agent):
-        return identifier
-    place = exact_place(handler)
-    if not any(exact_place(one) == place for one in equal):
-        raise UsageError(f"{handler.label} is no longer at {place}; look at it again")
-    return place
-
-
-def editor_command(place: Place, environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return the command that opens a place in the user's editor; empty if there is none.
-
-    Args:
-        place: The place.
-        environ: Environment; by default this process's.
-    """
-    variables = os.environ if environ is None else environ
-    text = variables.get("VISUAL") or variables.get("EDITOR") or ""
+def editor_command(place: Place) -> list[str]:
+    """Return the command that opens a place in the user's editor; empty if there is none."""
+    text = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     try:
         words = shlex.split(text)
     except ValueError:
@@ -171,10 +147,7 @@ def editor_command(place: Place, environ: Mapping[str, str] | None = None) -> li
     name = os.path.basename(words[0])  # noqa: PTH119 - a name, no path
     if place.line is None:
         return [*words, place.file]
-    templates = LINE_OPTIONS.get(name, ("+{line}", "{file}"))
-    values = {"{file}": place.file, "{line}": str(place.line)}
-    arguments: list[str] = []
-    for template in templates:
-        argument = template.replace("{line}", values["{line}"])
-        arguments.append(argument.replace("{file}", values["{file}"]))
-    return [*words, *arguments]
+    for template in LINE_OPTIONS.get(name, ("+{line}", "{file}")):
+        argument = template.replace("{line}", str(place.line))
+        words.append(argument.replace("{file}", place.file))
+    return words

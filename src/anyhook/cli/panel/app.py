@@ -56,11 +56,7 @@ PRINTABLE_LINES = PrintableLines()
 
 
 class PanelApp(App[None]):
-    """The panel.
-
-    Args:
-        state: What is shown first, and kept up to date.
-    """
+    """The panel, which keeps up to date what it shows first."""
 
     ENABLE_COMMAND_PALETTE = False
     CSS_PATH = "panel.tcss"
@@ -129,24 +125,21 @@ class PanelApp(App[None]):
             self._should_read = True
             while self._should_read:
                 self._should_read = False
-                await self._read_once()
+                before, problem = self.state.snapshot, ""
+                try:
+                    # The project that was found first: a settings file that vanishes must not
+                    # change it.
+                    self.state.snapshot = await asyncio.to_thread(
+                        take_snapshot, before.project, self.state.agent
+                    )
+                except (AnyhookError, OSError) as error:
+                    problem = str(error)
+                has_other_problem = problem != self.state.problem
+                self.state.problem = problem
+                if has_other_problem or not self.state.snapshot.shows_the_same(before):
+                    self._show_changes()
         finally:
             self._is_reading = False
-
-    async def _read_once(self) -> None:
-        before = self.state.snapshot, self.state.problem
-        try:
-            # The project that was found first: a settings file that vanishes must not change it.
-            snapshot = await asyncio.to_thread(
-                take_snapshot, self.state.snapshot.project, self.state.agent
-            )
-        except (AnyhookError, OSError) as error:
-            self.state.problem = str(error)
-        else:
-            self.state.problem = ""
-            self.state.snapshot = snapshot
-        if self.state.problem != before[1] or not self.state.snapshot.shows_the_same(before[0]):
-            self._show_changes()
 
     @work(exclusive=True, group="past")
     async def read_past(self) -> None:

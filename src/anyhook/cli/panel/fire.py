@@ -95,7 +95,11 @@ class FireScreen(PanelScreen):
         items: list[Option] = []
         for number, event in enumerate(events):
             self._recorded[str(number)] = event
-            items.append(Option(_event_text(event), id=str(number)))
+            text = Text(no_wrap=True, overflow="ellipsis")
+            text.append(f"{show_time(event.time)[5:]}  ", style="dim")
+            text.append_text(outcome_text(event.verdict))
+            text.append(f"  {tool_text(event)}  ", style=ACCENT)
+            items.append(Option(text.append(subject_of(event)), id=str(number)))
         recorded = self.query_one("#events", OptionList)
         recorded.add_options(items)
         recorded.display = True
@@ -142,10 +146,18 @@ class FireScreen(PanelScreen):
     @work(exclusive=True, group="fire")
     async def _fire(self, options: EventOptions) -> None:
         """Dispatch an event. Cancelling ends the hooks that run."""
-        command = fire_command(self.hook.engine, options)
-        self._begin()
+        before = self.hook.engine
+        command = fire_command(before, options)
+        self._started = time.monotonic()
+        self._show_running()
+        if self._clock is not None:
+            self._clock.stop()
+        self._clock = self.set_interval(1.0, self._show_running)
         try:
-            engine = await asyncio.to_thread(self._load)
+            # The settings and the trust store, as they are now.
+            engine = await asyncio.to_thread(
+                Engine.load, before.project_dir, agent=before.agent.name, on_message=discard
+            )
             with tempfile.TemporaryDirectory(prefix="anyhook-") as scratch:
                 async with engine:
                     event = engine.complete(build_event(engine, options, Path(scratch)))
@@ -153,7 +165,10 @@ class FireScreen(PanelScreen):
                     self._show(engine, event, decision, [])
                     changes = differences(engine, event, decision)
                     verdict = verdicts_by_rules(engine, event, decision, changes)[0]
-                    late = await _background_results(engine)
+                    # In a thread, so that the screen is not blocked. Closing the engine, as a
+                    # cancelled run does, ends these hooks, and with them the thread that waits.
+                    await asyncio.to_thread(engine.background.wait, BACKGROUND_SECONDS)
+                    late = engine.background.collect()
                     if late:
                         self._show(engine, event, decision, late)
             # Of many hooks, the verdict below them may be out of sight.
@@ -165,12 +180,10 @@ class FireScreen(PanelScreen):
         except (AnyhookError, OSError) as error:
             self.report_problem(str(error))
         finally:
-            self._end()
-
-    def _load(self) -> Engine:
-        # The settings and the trust store, as they are now.
-        engine = self.hook.engine
-        return Engine.load(engine.project_dir, agent=engine.agent.name, on_message=discard)
+            self._started = None
+            if self._clock is not None:
+                self._clock.stop()
+                self._clock = None
 
     def _show(
         self, engine: Engine, event: Event, decision: Decision, late: list[HandlerResult]
@@ -181,19 +194,6 @@ class FireScreen(PanelScreen):
                 print_background_results(out, late)
 
         self.query_one("#timeline", ConsoleView).show(draw)
-
-    def _begin(self) -> None:
-        self._started = time.monotonic()
-        self._show_running()
-        if self._clock is not None:
-            self._clock.stop()
-        self._clock = self.set_interval(1.0, self._show_running)
-
-    def _end(self) -> None:
-        self._started = None
-        if self._clock is not None:
-            self._clock.stop()
-            self._clock = None
 
     def _show_running(self) -> None:
         if self._started is not None:
@@ -206,18 +206,3 @@ class FireScreen(PanelScreen):
             self.workers.cancel_group(self, "fire")
         else:
             self.dismiss()
-
-
-async def _background_results(engine: Engine) -> list[HandlerResult]:
-    """Wait for hooks in the background without blocking the screen."""
-    # Closing the engine, as a cancelled run does, ends them, and with them the thread that waits.
-    await asyncio.to_thread(engine.background.wait, BACKGROUND_SECONDS)
-    return engine.background.collect()
-
-
-def _event_text(event: RecordedEvent) -> Text:
-    text = Text(no_wrap=True, overflow="ellipsis")
-    text.append(f"{show_time(event.time)[5:]}  ", style="dim")
-    text.append_text(outcome_text(event.verdict))
-    text.append(f"  {tool_text(event)}  ", style=ACCENT)
-    return text.append(subject_of(event))

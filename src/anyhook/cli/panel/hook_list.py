@@ -128,19 +128,16 @@ class HookList(PanelScreen):
         self.set_class(size.height < FEW_LINES, "-low")
         self._show_hooks()
 
-    def _list_width(self) -> int:
-        width = self.app.size.width
-        if width >= WIDE_COLUMNS:
-            width = width * 3 // 5
-        return width - 4  # margins and the scroll bar
-
     def _show_hooks(self) -> None:
         """Fill the list, and keep the hook that is selected."""
         words = self.query_one("#filter", Input).value.casefold().split()
         hooks = [hook for hook in self.state.snapshot.hooks if hook.matches(words)]
         self._show_counts(hooks)
         options = self.query_one("#hooks", OptionList)
-        columns = columns_of(self._list_width())
+        width = self.app.size.width
+        if width >= WIDE_COLUMNS:
+            width = width * 3 // 5
+        columns = columns_of(width - 4)  # margins and the scroll bar
         self._shown = {}
         lines: list[Option] = []
         group = ("", "")
@@ -194,7 +191,16 @@ class HookList(PanelScreen):
         hook = self.selected_hook()
         if hook is None:
             self._selected = None
-            view.show(self._print_nothing)
+            snapshot = self.state.snapshot
+
+            def draw_nothing(out: Console) -> None:
+                if snapshot.hooks:
+                    out.print("No hook has these words; Escape shows all hooks again.")
+                else:
+                    out.print("To write a hook and configure it for your agent: anyhook init\n")
+                    print_no_hooks(out, snapshot.scope)
+
+            view.show(draw_nothing)
             return
         self._selected = hook.key
         results = self._results if self._results_of == hook.key else []
@@ -206,13 +212,6 @@ class HookList(PanelScreen):
         view.show(draw)
         if self._results_of != hook.key and counts is not None:
             self._read_results(hook)
-
-    def _print_nothing(self, out: Console) -> None:
-        if self.state.snapshot.hooks:
-            out.print("No hook has these words; Escape shows all hooks again.")
-        else:
-            out.print("To write a hook and configure it for your agent: anyhook init\n")
-            print_no_hooks(out, self.state.snapshot.scope)
 
     @work(exclusive=True, group="results")
     async def _read_results(self, hook: PanelHook) -> None:

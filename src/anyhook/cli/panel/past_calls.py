@@ -17,10 +17,9 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from anyhook.cli.panel.actions import ActionResult, exact_place, name_of
-from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.snapshot import command_line
-from anyhook.cli.panel.state import PanelScreen
+from anyhook.cli.panel.state import ListScreen
 from anyhook.cli.render import count_of
 from anyhook.cli.score_review import group_text, print_group, review_text
 from anyhook.errors import AnyhookError, UsageError
@@ -33,11 +32,8 @@ from anyhook.redteam.labelled import DANGEROUS
 from anyhook.sandbox.sandbox import sandbox_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.console import Console
     from textual.binding import BindingType
-    from textual.widget import Widget
 
     from anyhook.cli.panel.snapshot import PanelHook
     from anyhook.cli.panel.state import PanelState
@@ -47,11 +43,7 @@ ERRORS = (AnyhookError, OSError, sqlite3.Error)
 
 
 def review_hook(hook: PanelHook, must_end: Event) -> CallReview:
-    """Ask a hook about the past calls, as `anyhook score --history` does.
-
-    Args:
-        hook: The hook.
-        must_end: Is set if the result is not needed any more.
+    """Ask a hook about the past calls, as `anyhook score --history` does, until `must_end` is set.
 
     Raises:
         AnyhookError: If the hook is not trusted or not a hook file, or the sandbox is not complete.
@@ -98,13 +90,8 @@ def _command(hook: PanelHook, *words: str) -> str:
     return command_line(hook.engine.project_dir, "score", name_of(hook), *(words or ("--history",)))
 
 
-class PastCallsScreen(PanelScreen):
-    """The past calls that a hook would have stopped, by its reason, and those of one reason.
-
-    Args:
-        state: What the screens share.
-        hook: The hook.
-    """
+class PastCallsScreen(ListScreen):
+    """The past calls that a hook would have stopped, by its reason, and those of one reason."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("b", "label('benign')", "benign"),
@@ -117,16 +104,10 @@ class PastCallsScreen(PanelScreen):
         self._review: CallReview | None = None
         self._must_end = Event()
 
-    def compose_body(self) -> Iterable[Widget]:
-        """Return the list and the calls of a group."""
-        yield ChoiceList(id="problems", compact=True)
-        yield ConsoleView(id="details")
-
     def on_mount(self) -> None:
         """Ask the hook about the past calls."""
         self.show_title(f"{self.hook.row.label}: past calls")
-        self.query_one("#details").can_focus = False
-        self.query_one("#problems").focus()
+
         self.report_text("the hook is asked about the past calls, in a sandbox")
         self._read()
 
@@ -149,12 +130,14 @@ class PastCallsScreen(PanelScreen):
         options = self.query_one("#problems", OptionList)
         index = options.highlighted or 0
         options.clear_options()
-        options.add_options(Option(_line(group)) for group in groups)
+        for group in groups:
+            line = Text(f"{group.label:<9}  ", no_wrap=True, overflow="ellipsis")
+            options.add_option(Option(line.append_text(group_text(group))))
         options.highlighted = index if groups else None
         self._show_details()
 
     def _current(self) -> ReviewGroup | None:
-        index = self.query_one("#problems", OptionList).highlighted
+        index = self.selected_index()
         return None if index is None or self._review is None else self._review.groups[index]
 
     @on(OptionList.OptionHighlighted, "#problems")
@@ -188,8 +171,3 @@ class PastCallsScreen(PanelScreen):
         self._show()
         text = f"{count_of(len(group.calls), 'call')}: {label}, in {show_path(str(own_set()))}"
         self.report(ActionResult(text, _command(self.hook, "--on", str(own_set()))))
-
-
-def _line(group: ReviewGroup) -> Text:
-    text = Text(f"{group.label:<9}  ", no_wrap=True, overflow="ellipsis")
-    return text.append_text(group_text(group))

@@ -37,15 +37,11 @@ CountKey = tuple[str, str, HookName]
 
 @dataclass(slots=True)
 class PastResults:
-    """Counts of the hooks of the last 30 days.
-
-    Attributes:
-        counts: The counts by agent, event and hook.
-        sources: The names of all hooks in the history, to the time of the last run.
-    """
+    """Counts of the hooks of the last 30 days."""
 
     counts: Mapping[CountKey, RunCounts] = field(default_factory=dict)
     sources: Mapping[HookName, float] = field(default_factory=dict)
+    """The names of all hooks in the history, to the time of the last run."""
     _sources_of: dict[HookKey, list[HookName]] = field(default_factory=dict, compare=False)
 
     def of(self, hook: PanelHook) -> RunCounts | None:
@@ -70,21 +66,15 @@ class PastResults:
             return []
         handler, engine = hook.handler, hook.engine
         files = {str(file) for file in files_of(engine, handler)}
-        found = [source for source in self.sources if source.place in files]
-        found += [
-            source
-            for source in (
-                HookName(handler.label, ""),
-                HookName(handler.label, str(handler.place)),
-            )
-            if source in self.sources
-        ]
-        return found or self._moved_sources(hook)
-
-    def _moved_sources(self, hook: PanelHook) -> list[HookName]:
-        """Return the names of a hook before an edit above it moved its line."""
-        handler = hook.handler
-        current = {str(other.place) for other in configured_handlers(hook.engine)}
+        names = [source for source in self.sources if source.place in files]
+        for place in ("", str(handler.place)):
+            source = HookName(handler.label, place)
+            if source in self.sources:
+                names.append(source)
+        if names:
+            return names
+        # Names from before an edit above the hook moved its line.
+        current = {str(other.place) for other in configured_handlers(engine)}
         former: list[HookName] = []
         for source in self.sources:
             file = source.place.rpartition(":")[0]
@@ -96,7 +86,14 @@ class PastResults:
 
 def read_past_results() -> PastResults:
     """Count the results of all hooks; no history is an empty one."""
-    return _ask(lambda history: PastResults(_counts(history), hook_names(history)), PastResults())
+
+    def ask(history: History) -> PastResults:
+        counts: dict[CountKey, RunCounts] = {}
+        for key, of_version in count_runs(history, since=time.time() - DAYS * 86400).items():
+            counts.setdefault((key.agent, key.event, key.name), RunCounts()).add(of_version)
+        return PastResults(counts, hook_names(history))
+
+    return _ask(ask, PastResults())
 
 
 def _ask(question: Callable[[History], T], default: T) -> T:
@@ -111,28 +108,14 @@ def _ask(question: Callable[[History], T], default: T) -> T:
         return default
 
 
-def _counts(history: History) -> dict[CountKey, RunCounts]:
-    """Return the counts of the last days by agent, event and hook."""
-    counts: dict[CountKey, RunCounts] = {}
-    for key, of_version in count_runs(history, since=time.time() - DAYS * 86400).items():
-        counts.setdefault((key.agent, key.event, key.name), RunCounts()).add(of_version)
-    return counts
-
-
-def read_events(hook: PanelHook, limit: int = MAX_EVENTS) -> list[RecordedEvent]:
+def read_events(hook: PanelHook) -> list[RecordedEvent]:
     """Return recorded events of the agent and the event of a hook, the newest first."""
     wanted = Filter(agent=hook.engine.agent.name, event=hook.row.definition.event)
-    return _ask(lambda history: search(history, wanted, limit=limit), [])
+    return _ask(lambda history: search(history, wanted, limit=MAX_EVENTS), [])
 
 
 def read_results(hook: PanelHook, sources: Collection[HookName], limit: int) -> Results:
-    """Return the last results of a hook with their events, the newest first.
-
-    Args:
-        hook: The hook.
-        sources: The names under which they are recorded.
-        limit: How many.
-    """
+    """Return the last results that a hook has under some names, the newest first."""
 
     def ask(history: History) -> Results:
         results: Results = []

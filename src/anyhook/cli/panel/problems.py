@@ -14,21 +14,17 @@ from textual.widgets.option_list import Option
 from anyhook.agents import get_agent
 from anyhook.cli.colors import GOOD, SEVERITIES
 from anyhook.cli.panel.actions import ActionResult
-from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.snapshot import command_line
-from anyhook.cli.panel.state import FilesChanged, PanelScreen
+from anyhook.cli.panel.state import FilesChanged, ListScreen
 from anyhook.cli.panel.trust_review import TrustScreen
 from anyhook.cli.render import count_of, print_diagnostics, show_place
 from anyhook.errors import AnyhookError
 from anyhook.manage.remedies import remedy_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.console import Console
     from textual.binding import BindingType
-    from textual.widget import Widget
 
     from anyhook.cli.panel.state import PanelState
     from anyhook.manage.problems import Finding
@@ -40,7 +36,7 @@ TRUST_CODES = frozenset({"project-untrusted", "trust-changed"})
 """Codes of what a review settles."""
 
 
-class ProblemScreen(PanelScreen):
+class ProblemScreen(ListScreen):
     """The problems by place, and the whole text and the remedy of one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -54,15 +50,8 @@ class ProblemScreen(PanelScreen):
         self._findings: tuple[Finding, ...] = ()
         self._selected: Finding | None = None
 
-    def compose_body(self) -> Iterable[Widget]:
-        """Return the list and the text of a problem."""
-        yield ChoiceList(id="problems", compact=True)
-        yield ConsoleView(id="details")
-
     def on_mount(self) -> None:
         """Show the problems."""
-        self.query_one("#details").can_focus = False
-        self.query_one("#problems").focus()
         self.state_changed()
 
     def on_resize(self) -> None:
@@ -76,13 +65,25 @@ class ProblemScreen(PanelScreen):
     def state_changed(self) -> None:
         """Show the problems that there are now."""
         findings = self._findings = self.state.snapshot.findings
-        self.show_title("problems", Text(self._counts()))
+        # Problems as the list of the hooks counts them, and notes.
+        problems = len(self.state.snapshot.problems)
+        notes = len(findings) - problems
+        counts = count_of(problems, "problem")
+        if notes:
+            counts += f", {count_of(notes, 'note')}"
+        self.show_title("problems", Text(counts))
         lines: list[Option] = []
         index = 0
         for number, finding in enumerate(findings):
             if finding == self._selected:
                 index = number
-            lines.append(Option(self._line(finding)))
+            diagnostic = finding.diagnostic
+            text = Text(no_wrap=True, overflow="ellipsis")
+            text.append(f"{diagnostic.severity!s:<8}", style=SEVERITIES[diagnostic.severity])
+            text.append(f"{diagnostic.code:<{CODE_WIDTH}}  ", style="bold")
+            text.append(f"{get_agent(finding.agent).title:<{AGENT_WIDTH}}  ")
+            place = show_place(diagnostic.place, self.state.snapshot.project)
+            lines.append(Option(text.append(place, style="dim")))
         options = self.query_one("#problems", OptionList)
         with self.prevent(OptionList.OptionHighlighted):
             options.clear_options()
@@ -90,24 +91,8 @@ class ProblemScreen(PanelScreen):
             options.highlighted = min(index, len(lines) - 1) if lines else None
         self._show_details()
 
-    def _counts(self) -> str:
-        """Return the counts: problems as the list of the hooks counts them, and notes."""
-        problems = len(self.state.snapshot.problems)
-        notes = len(self._findings) - problems
-        counts = count_of(problems, "problem")
-        return f"{counts}, {count_of(notes, 'note')}" if notes else counts
-
-    def _line(self, finding: Finding) -> Text:
-        diagnostic = finding.diagnostic
-        text = Text(no_wrap=True, overflow="ellipsis")
-        text.append(f"{diagnostic.severity!s:<8}", style=SEVERITIES[diagnostic.severity])
-        text.append(f"{diagnostic.code:<{CODE_WIDTH}}  ", style="bold")
-        text.append(f"{get_agent(finding.agent).title:<{AGENT_WIDTH}}  ")
-        place = show_place(diagnostic.place, self.state.snapshot.project)
-        return text.append(place, style="dim")
-
     def _current(self) -> Finding | None:
-        index = self.query_one("#problems", OptionList).highlighted
+        index = self.selected_index()
         return None if index is None else self._findings[index]
 
     @on(OptionList.OptionHighlighted, "#problems")

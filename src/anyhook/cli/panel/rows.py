@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from anyhook.cli.panel.snapshot import PanelHook
     from anyhook.history.events import RecordedEvent, RecordedResult
     from anyhook.history.hooks import RunCounts
-    from anyhook.manage.health import HookHealth
+
 
 MARKS = {
     "on": "●",
@@ -89,32 +89,31 @@ def row_text(hook: PanelHook, counts: RunCounts | None, columns: Columns) -> Tex
     label_style = "dim" if row.state == "off" else "bold"
     text = Text(no_wrap=True, overflow="crop")
     text.append(f"{MARKS[hook.word]} ", style=style)
+    runs_style = "dim"
+    if counts is not None and counts.failures:
+        runs_style = BAD
+    elif counts is not None and counts.warnings:
+        runs_style = CAUTION
+    place = hook.place
+    if len(place) > columns.place > 0:
+        place = "…" + place[1 - columns.place :]  # its line is at the end
     cells = (
         (row.label, columns.label, label_style),
         (hook.matcher, columns.matcher, ""),
         (hook.word, columns.state, style),
-        (_runs(counts), columns.runs, _runs_style(counts)),
-        (_end_of(hook.place, columns.place), columns.place, "dim"),
+        (_runs(counts), columns.runs, runs_style),
+        (place, columns.place, "dim"),
     )
     for content, width, cell_style in cells:
-        if width:
-            text.append(_fit(content, width), style=cell_style)
-            text.append("  ")
+        if not width:
+            continue
+        line = printable(content).replace("\n", " ").replace("\t", " ")
+        if cell_len(line) > width:
+            line = set_cell_size(line, width - 1) + "…"
+        text.append(set_cell_size(line, width), style=cell_style)
+        text.append("  ")
     text.rstrip()
     return text
-
-
-def _fit(content: str, width: int) -> str:
-    """Return a text with exactly some number of cells; a longer one ends with `…`."""
-    line = printable(content).replace("\n", " ").replace("\t", " ")
-    if cell_len(line) > width:
-        line = set_cell_size(line, width - 1) + "…"
-    return set_cell_size(line, width)
-
-
-def _end_of(text: str, width: int) -> str:
-    """Return the end of a path, where its line is, if it is too long."""
-    return text if len(text) <= width or not width else "…" + text[1 - width :]
 
 
 def _runs(counts: RunCounts | None) -> str:
@@ -127,12 +126,6 @@ def _runs(counts: RunCounts | None) -> str:
     else:
         runs = f"{counts.runs:>4} {'run' if counts.runs == 1 else 'runs'}"
     return runs if counts.seconds is None else f"{runs:<11} {show_span(counts.seconds):>7}"
-
-
-def _runs_style(counts: RunCounts | None) -> str:
-    if counts is not None and counts.failures:
-        return BAD
-    return CAUTION if counts is not None and counts.warnings else "dim"
 
 
 def heading_text(title: str, event: str) -> Text:
@@ -151,15 +144,7 @@ def print_details(
     *,
     full: bool = False,
 ) -> None:
-    """Print what is known about a hook.
-
-    Args:
-        out: Where to print.
-        hook: The hook.
-        counts: Its counts; `None` if it did not run.
-        results: Its last results.
-        full: Whether there is room for the whole command.
-    """
+    """Print what is known about a hook; with `full`, there is room for the whole command."""
     if hook.is_recorder:
         _print_recorder(out, hook)
         return
@@ -175,8 +160,16 @@ def print_details(
     place = f"{hook.place}  {handler.layer} {printable(handler.origin or '')}".rstrip()
     table.add_row("place", Text(place))
     if hook.health is not None:
-        table.add_row("health", _health(hook.health, out.width, full=full))
-    table.add_row("runs", Text(_command(hook, out.width, full=full)))
+        why = printable(hook.health.evidence)
+        if hook.health.settle:
+            why += f"; to settle it: {printable(hook.health.settle)}"
+        room = max(out.width - HEALTH_WIDTH, 20)
+        if not full and len(why) > room:
+            why = f"{why[: room - 1]}…"
+        table.add_row("health", Text.assemble(health_text(hook.health), f"  {why}"))
+    command = handler.command or shlex.join(handler.argv or ()) or handler.label
+    command = printable(command.strip())
+    table.add_row("runs", Text(command if full else _cut(command, out.width)))
     table.add_row("on", _conditions(hook, out.width, full=full))
     if handler.description:
         about = printable(handler.description)
@@ -194,16 +187,6 @@ def print_details(
     out.print(table)
 
 
-def _health(health: HookHealth, width: int, *, full: bool) -> Text:
-    why = printable(health.evidence)
-    if health.settle:
-        why += f"; to settle it: {printable(health.settle)}"
-    room = max(width - HEALTH_WIDTH, 20)
-    if not full and len(why) > room:
-        why = f"{why[: room - 1]}…"
-    return Text.assemble(health_text(health), f"  {why}")
-
-
 def _print_recorder(out: Console, hook: PanelHook) -> None:
     """Print what the row of the recorder stands for, and the commands that switch it."""
     row = hook.row
@@ -217,13 +200,6 @@ def _print_recorder(out: Console, hook: PanelHook) -> None:
     table.add_row("status", Text("anyhook history record status"))
     table.add_row("off", Text(RECORD_OFF))
     out.print(table)
-
-
-def _command(hook: PanelHook, width: int, *, full: bool) -> str:
-    handler = hook.handler
-    text = handler.command or shlex.join(handler.argv or ()) or handler.label
-    text = printable(text.strip())
-    return text if full else _cut(text, width)
 
 
 def _cut(text: str, width: int) -> str:

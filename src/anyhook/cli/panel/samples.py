@@ -34,30 +34,22 @@ def sample_event(hook: PanelHook) -> EventOptions:
     with tempfile.TemporaryDirectory(prefix="anyhook-") as scratch:
         samples = subject_fields(engine.agent, hook.row.definition, spec)
         for number, fields in enumerate(samples):
-            options = _options(spec.wire, fields)
+            rest = dict(fields)
+            tool = rest.pop("tool", None)
+            value = rest.pop("input", rest or None)
+            text = None if value is None else _json(value)
+            options = EventOptions(spec.wire, tool, text, [])
             first = first or options
             if number >= MAX_SAMPLES:
                 break
-            if _reaches(engine, options, hook, Path(scratch)):
+            try:
+                event = build_event(engine, options, Path(scratch))
+            except AnyhookError:
+                continue
+            planned = [handler.identity for handler in engine.plan(event).handlers]
+            if hook.handler.identity in planned:
                 return options
     return first or EventOptions(spec.wire, None, None, [])
-
-
-def _options(event: str, fields: dict[str, Any]) -> EventOptions:
-    rest = dict(fields)
-    tool = rest.pop("tool", None)
-    value = rest.pop("input", rest or None)
-    text = None if value is None else _json(value)
-    return EventOptions(event, tool, text, [])
-
-
-def _reaches(engine: Engine, options: EventOptions, hook: PanelHook, directory: Path) -> bool:
-    try:
-        event = build_event(engine, options, directory)
-    except AnyhookError:
-        return False
-    planned = [handler.identity for handler in engine.plan(event).handlers]
-    return hook.handler.identity in planned
 
 
 def takes_tool(hook: PanelHook) -> bool:

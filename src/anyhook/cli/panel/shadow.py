@@ -38,19 +38,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ShadowPlan:
-    """What is going to change.
-
-    Attributes:
-        is_promotion: Whether a shadow is going to decide.
-        changes: The changes of settings files.
-        decisions: What the shadow would have decided.
-        is_recording: Whether its answers are recorded from now on.
-    """
+    """What is going to change."""
 
     is_promotion: bool
+    """Whether a shadow is going to decide."""
     changes: list[Change]
     decisions: ShadowDecisions
+    """What the shadow would have decided."""
     is_recording: bool
+    """Whether its answers are recorded from now on."""
 
 
 def plan_shadow(hook: PanelHook) -> ShadowPlan:
@@ -80,12 +76,7 @@ def plan_shadow(hook: PanelHook) -> ShadowPlan:
 
 
 class ShadowScreen(PanelScreen):
-    """What a shadow would have decided, and what becomes of the settings.
-
-    Args:
-        state: What the screens share.
-        hook: The hook.
-    """
+    """What a shadow would have decided, and what becomes of the settings."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "write", "write it"),
@@ -120,27 +111,22 @@ class ShadowScreen(PanelScreen):
         self._plan = plan
 
         def draw(out: Console) -> None:
-            self._print(out, plan)
+            if plan.is_promotion:
+                print_decisions(out, self.hook.row.label, plan.decisions)
+                out.print()
+            _print_changes(out, plan)
+            if not any(change.has_effect for change in plan.changes):
+                out.print("Its file says Hooks(shadow=True); remove that there, and it decides.")
+            elif plan.is_promotion:
+                out.print("\nLet it decide from now on? y writes this, Escape does not.")
+            else:
+                out.print("\nLet it run without deciding? y writes this, Escape does not.")
+                if not plan.is_recording:
+                    text = "Recording is off. To see later what it would decide:"
+                    out.print(f"{text} anyhook history record on")
 
         self.query_one("#shadow", ConsoleView).show(draw)
         self.refresh_bindings()
-
-    def _print(self, out: Console, plan: ShadowPlan) -> None:
-        label = self.hook.row.label
-        if plan.is_promotion:
-            print_decisions(out, label, plan.decisions)
-            out.print()
-        _print_changes(out, plan)
-        if not any(change.has_effect for change in plan.changes):
-            out.print("Its file says Hooks(shadow=True); remove that there, and it decides.")
-        elif plan.is_promotion:
-            out.print("\nLet it decide from now on? y writes this, Escape does not.")
-        else:
-            out.print("\nLet it run without deciding? y writes this, Escape does not.")
-            if not plan.is_recording:
-                out.print(
-                    "Recording is off. To see later what it would decide: anyhook history record on"
-                )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to write only if something changes."""

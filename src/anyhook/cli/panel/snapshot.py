@@ -12,7 +12,7 @@ from anyhook.cli.options import HERE
 from anyhook.cli.render import show_place
 from anyhook.manage.health import health_of
 from anyhook.manage.hooks import hook_rows, split_recorder
-from anyhook.manage.problems import find_problems
+from anyhook.manage.problems import find_problems, worst_first
 from anyhook.manage.scope import scope_of
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable
@@ -27,25 +27,19 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
 
 HookKey = tuple[str, ...]
-SEVERITIES = list(Severity)
-"""The worst first."""
 
 
 @dataclass(frozen=True, slots=True)
 class PanelHook:
-    """A hook of the list.
-
-    Attributes:
-        engine: The hooks of its agent.
-        row: Its row in `anyhook list`.
-        key: What it is found by after its file was edited.
-        health: Whether it does its work; `None` of the recorder.
-    """
+    """A hook of the list."""
 
     engine: Engine
+    """The hooks of its agent."""
     row: HookRow
     key: HookKey
+    """What it is found by after its file was edited."""
     health: HookHealth | None = None
+    """`None` of the recorder."""
 
     @property
     def handler(self) -> HandlerSpec:
@@ -121,19 +115,14 @@ class PanelHook:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The hooks of a project and their problems at one time.
-
-    Attributes:
-        scope: The project and its agents.
-        engines: One engine for each agent.
-        hooks: The hooks by agent, event and layer; the recorder of an agent is its last one.
-        findings: What `anyhook check` reports, the worst first.
-    """
+    """The hooks of a project and their problems at one time."""
 
     scope: CommandScope
     engines: tuple[Engine, ...]
     hooks: tuple[PanelHook, ...]
+    """The hooks by agent, event and layer; the recorder of an agent is its last one."""
     findings: tuple[Finding, ...]
+    """What `anyhook check` reports, the worst first."""
 
     @property
     def project(self) -> Path:
@@ -160,15 +149,10 @@ class Snapshot:
 
 
 def take_snapshot(project: Path, agent: str | None) -> Snapshot:
-    """Read the settings, the trust store and the scripts of the hooks; no hook is run.
-
-    Args:
-        project: The option `--project`.
-        agent: The option `--agent`; `None` for every agent with hooks here.
-    """
+    """Read the settings, the trust store and the scripts of the hooks; no hook is run."""
     scope = scope_of(project, agent)
     engines = tuple(scope.engines(default=True))
-    findings = sorted(find_problems(engines), key=_severity_order)
+    findings = worst_first(find_problems(engines))
     hooks: list[PanelHook] = []
     numbers: dict[HookKey, int] = {}
     for engine in engines:
@@ -193,17 +177,8 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
     return Snapshot(scope, engines, tuple(hooks), tuple(findings))
 
 
-def _severity_order(finding: Finding) -> int:
-    return SEVERITIES.index(finding.diagnostic.severity)
-
-
 def command_line(project: Path, *words: str) -> str:
-    """Return a command line of anyhook for a project, which is named if it is not the current one.
-
-    Args:
-        project: Directory of the project.
-        words: The command and its arguments, without quotes.
-    """
+    """Return a command line for a project, which is named if it is not the current one."""
     try:
         is_current = os.path.realpath(find_project(HERE)) == os.path.realpath(project)
     except OSError:  # the current directory is gone

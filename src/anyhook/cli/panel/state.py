@@ -11,10 +11,12 @@ from textual.app import SuspendNotSupported
 from textual.binding import Binding
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Footer, OptionList, Static
 
 from anyhook.cli.colors import ACCENT, BAD, CAUTION, GOOD
 from anyhook.cli.panel.actions import editor_command
+from anyhook.cli.panel.choice_list import ChoiceList
+from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.past_results import PastResults
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
@@ -38,21 +40,14 @@ MIN_PATH_WIDTH = 8
 
 @dataclass(slots=True)
 class PanelState:
-    """What is shown, as it was last read.
-
-    Attributes:
-        project: The option `--project`.
-        agent: The option `--agent`.
-        snapshot: The hooks and the problems.
-        past: The counts of the history.
-        problem: Why the settings could not be read again; empty if they could.
-    """
+    """What is shown, as it was last read; the project and the agent are those of the options."""
 
     project: Path
     agent: str | None
     snapshot: Snapshot
     past: PastResults = field(default_factory=PastResults)
     problem: str = ""
+    """Why the settings could not be read again; empty if they could."""
 
 
 class FilesChanged(Message):
@@ -60,11 +55,7 @@ class FilesChanged(Message):
 
 
 class PanelScreen(Screen[None]):
-    """A screen with a title, a part of its own, a line for results, and the keys.
-
-    Args:
-        state: What the screens share.
-    """
+    """A screen with a title, a part of its own, a line for results, and the keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", "back"),
@@ -148,6 +139,24 @@ class PanelScreen(Screen[None]):
         else:
             self.report_text(f"edited {show_path(place.file, self.state.snapshot.project)}")
         self.post_message(FilesChanged())
+
+
+class ListScreen(PanelScreen):
+    """A screen with a list of lines, and the details of the selected one."""
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Return the list and the details."""
+        yield ChoiceList(id="problems", compact=True)
+        yield ConsoleView(id="details")
+
+    def on_mount(self) -> None:
+        """Give the list the focus; textual calls the method of a class derived from this, too."""
+        self.query_one("#details").can_focus = False
+        self.query_one("#problems").focus()
+
+    def selected_index(self) -> int | None:
+        """Return the index of the selected line; `None` if there is none."""
+        return self.query_one("#problems", OptionList).highlighted
 
 
 def _run_editor(words: list[str]) -> str:

@@ -66,22 +66,18 @@ class TrustScreen(PanelScreen):
         self._review = review
 
         def draw(out: Console) -> None:
-            self._print(out, review)
+            if not review.subjects:
+                out.print("This project has no hooks of its own; there is nothing to trust.")
+                return
+            print_review(out, project, review)
+            if review.changes:
+                question = "Trust these hooks and scripts as they are?"
+                out.print(f"\n{question} y trusts them, Escape does not.")
+            else:
+                print_note(out, "trusted:", count_of(len(review.subjects), "hook"), GOOD)
 
         self.query_one("#review", ConsoleView).show(draw)
         self.refresh_bindings()
-
-    def _print(self, out: Console, review: Review) -> None:
-        if not review.subjects:
-            out.print("This project has no hooks of its own; there is nothing to trust.")
-            return
-        print_review(out, self.state.snapshot.project, review)
-        if review.changes:
-            out.print(
-                "\nTrust these hooks and scripts as they are? y trusts them, Escape does not."
-            )
-        else:
-            print_note(out, "trusted:", count_of(len(review.subjects), "hook"), GOOD)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to trust only if something is not trusted."""

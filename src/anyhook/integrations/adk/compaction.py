@@ -20,11 +20,6 @@ class HookedSummarizer(BaseEventsSummarizer):
 
     ADK asks the summarizer of the app's configuration, which other apps may use, too: with plugins
     of their own, whose summarizers then wrap each other, or without hooks.
-
-    Args:
-        inner: Summarizes.
-        may_compress: Returns whether hooks let these events be summarized.
-        config: What gets this summarizer.
     """
 
     def __init__(

@@ -120,19 +120,29 @@ def _rebuild_content(
 
 
 def select_tools(request: LlmRequest, choice: ToolConfig) -> None:
-    """Leave the model only the chosen functions.
+    """Leave the model only the chosen functions, by the names that the agent has for them.
 
     Declarations are removed, too: only Gemini's models respect a mode. A function that is not
     declared to the model cannot run either, should the model call it all the same.
-
-    Args:
-        request: ADK's request, changed in place.
-        choice: Its names are those of the agent's functions.
     """
     mode = choice.get("mode", "AUTO")
     names = choice.get("allowedFunctionNames") or []
     if mode == "NONE" or names:
-        _remove_other_tools(request, choice)
+        tools: list[Any] = []
+        for tool in request.config.tools or ():
+            declarations = getattr(tool, "function_declarations", None)
+            if not isinstance(tool, types.Tool) or not declarations:
+                tools.append(tool)
+                continue
+            chosen = [item for item in declarations if is_tool_allowed(choice, str(item.name))]
+            # A tool may also hold what is not a function, like Google Search.
+            selected = tool.model_copy(update={"function_declarations": chosen or None})
+            if to_json(selected):
+                tools.append(selected)
+        request.config.tools = tools
+        request.tools_dict = {
+            name: tool for name, tool in request.tools_dict.items() if is_tool_allowed(choice, name)
+        }
     calling: dict[str, Any] = {"mode": mode}
     if mode == "ANY" and names:
         # The API refuses names with other modes.
@@ -141,30 +151,6 @@ def select_tools(request: LlmRequest, choice: ToolConfig) -> None:
     request.config.tool_config = config.model_copy(
         update={"function_calling_config": types.FunctionCallingConfig(**calling)}
     )
-
-
-def _remove_other_tools(request: LlmRequest, choice: ToolConfig) -> None:
-    tools = [_select_declarations(tool, choice) for tool in request.config.tools or ()]
-    request.config.tools = [tool for tool in tools if tool is not None]
-    request.tools_dict = {
-        name: tool for name, tool in request.tools_dict.items() if is_tool_allowed(choice, name)
-    }
-
-
-def _select_declarations(tool: Any, choice: ToolConfig) -> Any:
-    """Return a tool with the chosen functions; `None` if nothing of it is left."""
-    declarations = getattr(tool, "function_declarations", None)
-    if not isinstance(tool, types.Tool) or not declarations:
-        return tool
-    chosen = [
-        declaration
-        for declaration in declarations
-        if is_tool_allowed(choice, str(declaration.name))
-    ]
-    # A tool may also hold what is not a function, like Google Search.
-    selected = tool.model_copy(update={"function_declarations": chosen or None})
-    is_empty = not to_json(selected)
-    return None if is_empty else selected
 
 
 def content_text(content: types.Content | None) -> str:

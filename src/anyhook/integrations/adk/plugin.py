@@ -198,7 +198,15 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
             state.session.messages.send(
                 "in a live conversation hooks run only for tools, not for prompts and responses"
             )
-        self._watch_compaction(invocation_context)
+        config = invocation_context.events_compaction_config
+        if config is None:
+            return None
+        state.invocation_ids.add(invocation_context.invocation_id)
+        if id(config) in self._summarizers or not self._factory.listens("before_compress"):
+            return None
+        inner = config.summarizer or default_summarizer(invocation_context.agent)
+        if inner is not None:
+            self._summarizers[id(config)] = HookedSummarizer(inner, self.may_compress, config)
         return None
 
     @_unless_idle
@@ -251,18 +259,6 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
             state.session.messages.send(
                 f"the agent that answered last cannot continue: {end.next_prompt}"
             )
-
-    def _watch_compaction(self, context: InvocationContext) -> None:
-        """Wrap the summarizer of a run; where none is set, the one that ADK would make."""
-        config = context.events_compaction_config
-        if config is None:
-            return
-        self._state_of(context).invocation_ids.add(context.invocation_id)
-        if id(config) in self._summarizers or not self._factory.listens("before_compress"):
-            return
-        inner = config.summarizer or default_summarizer(context.agent)
-        if inner is not None:
-            self._summarizers[id(config)] = HookedSummarizer(inner, self.may_compress, config)
 
     async def may_compress(self, events: list[Event]) -> bool:
         """Return whether hooks let events be summarized."""

@@ -29,15 +29,12 @@ tool_session: ContextVar[SessionState | None] = ContextVar("anyhook_adk_session"
 
 @dataclass(slots=True)
 class ModelCallState:
-    """One call of a model.
-
-    Attributes:
-        request: What was sent; `None` if hooks do not listen to events of models.
-        must_buffer: Whether pieces of the response are held back until it is complete.
-    """
+    """One call of a model."""
 
     request: LLMRequest | None = None
+    """What was sent; `None` if hooks do not listen to events of models."""
     must_buffer: bool = False
+    """Whether pieces of the response are held back until it is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,44 +47,34 @@ class RunError:
 
 @dataclass(slots=True)
 class TurnState:
-    """One run.
-
-    Attributes:
-        agent: The agent that began it.
-        error: Why it ends without an answer.
-        is_denied: Whether hooks kept a request from the model, so that the run is forgotten.
-        is_finished: Whether the end of the turn was reported.
-        last_text: The text of the last event that may have been the turn's last.
-        model_calls: The calls of models under way.
-        continuations: The calls that keep the agent running, by identifier.
-    """
+    """One run."""
 
     agent: BaseNode | None = None
+    """The agent that began it."""
     error: RunError | None = None
+    """Why it ends without an answer."""
     is_denied: bool = False
+    """Whether hooks kept a request from the model, so that the run is forgotten."""
     is_finished: bool = False
+    """Whether the end of the turn was reported."""
     last_text: str | None = None
+    """The text of the last event that may have been the turn's last."""
     model_calls: dict[ModelKey, ModelCallState] = field(default_factory=dict)
     continuations: dict[str, TurnEnd] = field(default_factory=dict)
+    """The calls that keep the agent running, by identifier."""
 
 
 @dataclass(slots=True, eq=False)
 class SessionState:
-    """A session of ADK, from its first run to its end.
-
-    Attributes:
-        key: Application, user and identifier of the session.
-        session: The session of the hooks.
-        turn: The current run.
-        invocation_ids: The runs so far, where compaction needs them.
-        is_running: Whether a run has not ended, or has failed.
-    """
+    """A session of ADK, from its first run to its end."""
 
     key: SessionKey
     session: Session
     turn: TurnState = field(default_factory=TurnState)
     invocation_ids: set[str] = field(default_factory=set)
+    """The runs so far, where compaction needs them."""
     is_running: bool = False
+    """Whether a run has not ended, or has failed."""
 
     def is_nested(self, context: InvocationContext | Context) -> bool:
         """Return whether a context is that of an agent that runs inside a tool of the session."""

@@ -24,17 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _ToolResult:
-    """What a tool returned.
-
-    Attributes:
-        value: The answer for the model, with ADK's wrapping.
-        error: What went wrong; `None` if nothing did.
-        has_run: Whether the tool ran at all.
-    """
+    """What a tool returned: the answer for the model, with ADK's wrapping."""
 
     value: Any
     error: str | None = None
+    """What went wrong; `None` if nothing did."""
     has_run: bool = True
+    """Whether the tool ran at all."""
 
 
 class ToolCalls:
@@ -84,11 +80,7 @@ class ToolCalls:
         value: Any,
         error: str | None,
     ) -> dict[str, Any] | None:
-        """Report a result, and run the tail calls of hooks.
-
-        Returns:
-            What the model gets; `None` for the result as it is.
-        """
+        """Report a result and run the tail calls of hooks; return `None` if nothing changes."""
         result = _ToolResult(value, error)
         texts: list[str] = []
         is_changed = False
@@ -96,7 +88,10 @@ class ToolCalls:
         try:
             while True:
                 texts += self._context.pop(context, ())
-                output = unwrap_value(result.value) if result.error is None else result.error
+                output = result.value if result.error is None else result.error
+                # ADK wraps values that are not objects.
+                if isinstance(output, dict) and output.keys() == {"result"}:
+                    output = output["result"]
                 returned = await chain.after(chain.arguments, output, result.error)
                 texts += returned.context
                 if returned.replaced:
@@ -117,7 +112,9 @@ class ToolCalls:
         if not run.allowed:
             answer = add_context({"error": run.reason}, run.context)
             return _ToolResult(answer, run.reason, has_run=False)
-        tool = await _find_tool(context, name)
+        agent = context.get_invocation_context().agent
+        tools = await agent.canonical_tools(context) if isinstance(agent, LlmAgent) else []
+        tool = next((tool for tool in tools if tool.name == name), None)
         if tool is None:
             return _ToolResult({"error": f"this agent has no tool {name!r}"}, has_run=False)
         _replace_arguments(arguments, run.arguments)
@@ -137,23 +134,11 @@ def _replace_arguments(arguments: dict[str, Any], new_arguments: dict[str, Any])
     arguments.update(new_arguments)
 
 
-async def _find_tool(context: Context, name: str) -> BaseTool | None:
-    agent = context.get_invocation_context().agent
-    tools = await agent.canonical_tools(context) if isinstance(agent, LlmAgent) else []
-    return next((tool for tool in tools if tool.name == name), None)
-
-
 def is_waiting(tool: BaseTool, context: ToolContext, result: Any) -> bool:
     """Return whether a call has not returned yet: it waits for its user, or runs on."""
     actions = context.actions
     requests = {**actions.requested_tool_confirmations, **actions.requested_auth_configs}
     return context.function_call_id in requests or (tool.is_long_running and not result)
-
-
-def unwrap_value(result: Any) -> Any:
-    """Return what a tool returned, without the wrapping that ADK adds to values."""
-    is_wrapped = isinstance(result, dict) and result.keys() == {"result"}
-    return result["result"] if is_wrapped else result
 
 
 def error_of(result: Any) -> str | None:

@@ -42,15 +42,12 @@ from anyhook.model.tools import MCP_PREFIX, Tool
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
     from typing import Unpack
 
     from claude_agent_sdk import HookContext, HookInput, HookJSONOutput
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.engine.engine import Engine
-    from anyhook.integrations.host_tools import HostTool
-    from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
 
 log = logging.getLogger("anyhook.integrations")
@@ -128,48 +125,31 @@ def hooks_of(engine: Engine, **options: Unpack[HostOptions]) -> dict[HookEvent, 
             on a tool that `tools` does not name as the program does.
     """
     callback = _Callback(engine, options)
-    relevant = {
-        key: instead
-        for key, instead in CLAUDE_SDK.missing.items()
-        if _is_relevant(engine.agent, key)
-    }
+    relevant: dict[str, str] = {}
+    for key, instead in CLAUDE_SDK.missing.items():
+        event, _, ability = key.partition(".")
+        spec = engine.agent.by_canonical.get(event)
+        may_decide = can_be_requested(engine.agent, event, ability)
+        if ability == "hidden_failures":
+            may_decide = spec is not None and spec.denial is Denial.HIDES
+        if may_decide:
+            relevant[key] = instead
     engine.report_problems(callback.messages)
     missing = missing_for(CLAUDE_SDK.replace(missing=relevant), engine)
     for text in (*missing, *broken_hooks(engine)):
         callback.messages.send(text)
     require_events(CLAUDE_SDK, engine)
     matcher = HookMatcher(hooks=[callback.answer], timeout=TIMEOUT)
-    names = cast("Iterator[HookEvent]", _event_names(engine))
-    return {name: [matcher] for name in names}
-
-
-def _event_names(engine: Engine) -> Iterator[str]:
-    """Yield the program's names of the events that an engine's hooks may decide."""
     sdk_events: set[str] = set()
     for literal in get_args(HookEvent):
         sdk_events.update(get_args(literal) or (literal,))
     configured = {definition.event for definition in engine.definitions}
-    for spec in CLAUDE.events:
-        events = counterparts(CLAUDE, spec.canonical, engine.agent)
-        if events and (spec.wire in sdk_events or not configured.isdisjoint(events)):
-            yield spec.wire
-
-
-def _is_relevant(agent: AgentSpec, key: str) -> bool:
-    """Return whether hooks of an agent may decide what a key of `Framework.missing` names."""
-    event, _, ability = key.partition(".")
-    spec = agent.by_canonical.get(event)
-    if ability == "hidden_failures":
-        return spec is not None and spec.denial is Denial.HIDES
-    return can_be_requested(agent, event, ability)
-
-
-def _host_with_tool(name: str, tool: HostTool) -> AgentSpec:
-    """Return Claude Code as an agent in which a tool of that name is the canonical one."""
-    keys = {canonical: own for own, canonical in tool.arguments.items()}
-    vocabulary = CLAUDE.vocabulary
-    tools = {**vocabulary.tools, tool.tool: Tool((name,), keys)}
-    return CLAUDE.replace(vocabulary=vocabulary.replace(tools=tools))
+    hooks: dict[HookEvent, list[HookMatcher]] = {}
+    for asked in CLAUDE.events:
+        events = counterparts(CLAUDE, asked.canonical, engine.agent)
+        if events and (asked.wire in sdk_events or not configured.isdisjoint(events)):
+            hooks[cast("HookEvent", asked.wire)] = [matcher]
+    return hooks
 
 
 class _Callback:
@@ -186,8 +166,13 @@ class _Callback:
         self._on_decision = options.get("on_decision")
         tools = HostTools(engine.agent, options.get("tools"))
         self._tool_checks = ToolChecks(engine, tools, CLAUDE.tools, self.messages)
-        self._hosts = {name: _host_with_tool(name, tool) for name, tool in tools.declared.items()}
-        for name in tools.declared:
+        self._hosts: dict[str, AgentSpec] = {}
+        for name, tool in tools.declared.items():
+            # Claude Code as an agent in which a tool of that name is the canonical one.
+            keys = {canonical: own for own, canonical in tool.arguments.items()}
+            vocabulary = CLAUDE.vocabulary
+            rows = {**vocabulary.tools, tool.tool: Tool((name,), keys)}
+            self._hosts[name] = CLAUDE.replace(vocabulary=vocabulary.replace(tools=rows))
             if not name.startswith(MCP_PREFIX) and name not in CLAUDE.tools:
                 text = f"tools= names {name!r}, which the program calls 'mcp__SERVER__{name}'"
                 engine.unmatched_tools.report_slip(text, tools.shown_name(name), self.messages)
@@ -201,10 +186,16 @@ class _Callback:
         host = self._hosts.get(str(members.get("tool_name")), CLAUDE)
         asked, _ = decode_event(host, members)
         try:
-            reply = _make_sendable(await self._decide(host, asked))
+            reply = await self._decide(host, asked)
         except Exception as error:
             log.exception("%s could not be decided", asked.wire_name)
-            reply = _denial(asked, error)
+            reply = {}
+            spec = CLAUDE.by_canonical.get(asked.name)
+            if spec is not None and spec.can_fail_closed:
+                # An exception would be an allowance.
+                reason = f"hooks could not decide: {error or type(error).__name__}"
+                denial = Answer(outcome=Outcome.DENY, reason=reason)
+                reply = encode_answer(CLAUDE, spec, denial)
         python_reply = {PYTHON_KEYS.get(key, key): value for key, value in reply.items()}
         return cast("HookJSONOutput", python_reply)
 
@@ -216,39 +207,32 @@ class _Callback:
         if isinstance(asked, ToolEvent):
             self._tool_checks.check(asked.tool_name, asked.tool_input)
         decision = await self._engine.decide(shown)
-        self._report_problems(shown, decision)
-        if self._on_decision is not None:
-            self._on_decision(self._engine.complete(shown), decision)
-        answer = self._without_question(asked, shown, decision)
-        answer = self._without_message(asked, answer)
-        if shown is not asked:
-            answer = self._translate_answer(host, asked, shown, answer)
-        return encode_answer(CLAUDE, spec, answer)
-
-    def _report_problems(self, shown: Event, decision: Decision) -> None:
+        shown_spec = self._engine.rules.by_canonical[shown.name]
         self.messages.report(decision.diagnostics)
         if decision.outcome is Outcome.DENY:
-            spec = self._engine.rules.by_canonical[shown.name]
-            self.messages.report(denials_without_effect(spec, decision))
-
-    def _without_question(self, asked: Event, shown: Event, decision: Decision) -> Answer:
-        """Return the answer; a question that the program cannot ask becomes a denial."""
+            self.messages.report(denials_without_effect(shown_spec, decision))
+        if self._on_decision is not None:
+            self._on_decision(self._engine.complete(shown), decision)
         answer = answer_of(decision)
         can_ask = support(CLAUDE, asked.name, "ask") is not Support.NO or asked.name in ASK_ANYWAY
-        if answer.outcome is not Outcome.ASK or can_ask:
-            return answer
-        spec = self._engine.rules.by_canonical[shown.name]
-        self.messages.report(questions_without_user(spec, decision))
-        reason = f"{answer.reason or 'a hook wants this confirmed'} ({CANNOT_ASK})"
-        self.messages.send(f"{asked.wire_name} was denied: {reason}")
-        return answer.replace(outcome=Outcome.DENY, reason=reason)
-
-    def _without_message(self, asked: Event, answer: Answer) -> Answer:
-        """Deliver a message for the user that the program would drop."""
-        if not answer.system_message or support(CLAUDE, asked.name, "message") is not Support.NO:
-            return answer
-        self.messages.send(answer.system_message)
-        return answer.replace(system_message=None)
+        if answer.outcome is Outcome.ASK and not can_ask:
+            self.messages.report(questions_without_user(shown_spec, decision))
+            reason = f"{answer.reason or 'a hook wants this confirmed'} ({CANNOT_ASK})"
+            self.messages.send(f"{asked.wire_name} was denied: {reason}")
+            answer = answer.replace(outcome=Outcome.DENY, reason=reason)
+        # A message for the user that the program would drop.
+        if answer.system_message and support(CLAUDE, asked.name, "message") is Support.NO:
+            self.messages.send(answer.system_message)
+            answer = answer.replace(system_message=None)
+        if shown is not asked:
+            answer = self._translate_answer(host, asked, shown, answer)
+        reply = encode_answer(CLAUDE, spec, answer)
+        try:
+            json.dumps(reply, allow_nan=False)
+        except (TypeError, ValueError, RecursionError):
+            # A reply that cannot be sent is an allowance, too.
+            return cast("dict[str, Any]", repair(reply))
+        return reply
 
     def _translate_event(self, host: AgentSpec, asked: Event) -> Event:
         """Translate an event for the engine's hooks."""
@@ -275,37 +259,18 @@ class _Callback:
             reason = f"{answer.reason or 'denied by a hook'}\n\n{tag_context(answer.context)}"
             answer = answer.replace(reason=reason, context=None)
         answer, notes = translate_answer(answer, shown, asked, self._engine.agent, host)
-        if host is not CLAUDE and answer.tool_output is not None:
-            answer = _with_content_blocks(host, asked, answer)
+        output = answer.tool_output
+        is_text = output is not None and not isinstance(output, list)
+        # Tools of MCP servers return blocks.
+        if (
+            is_text
+            and host is not CLAUDE
+            and isinstance(asked, ToolEvent)
+            and asked.tool_name.startswith(MCP_PREFIX)
+        ):
+            result = read_tool_result(host, call_of(asked, host), output)
+            answer = answer.replace(tool_output=[{"type": "text", "text": result.text}])
         answer, more_notes = fit(host, asked, answer)
         for note in (*notes, *more_notes):
             self.messages.send(note)
         return answer
-
-
-def _with_content_blocks(host: AgentSpec, asked: Event, answer: Answer) -> Answer:
-    """Return an answer with the result in the form of tools of MCP servers."""
-    if isinstance(answer.tool_output, list) or not isinstance(asked, ToolEvent):
-        return answer
-    if not asked.tool_name.startswith(MCP_PREFIX):
-        return answer
-    result = read_tool_result(host, call_of(asked, host), answer.tool_output)
-    return answer.replace(tool_output=[{"type": "text", "text": result.text}])
-
-
-def _denial(asked: Event, error: Exception) -> dict[str, Any]:
-    """Return the denial of an event that was not decided: an exception would be an allowance."""
-    spec = CLAUDE.by_canonical.get(asked.name)
-    if spec is None or not spec.can_fail_closed:
-        return {}
-    reason = f"hooks could not decide: {error or type(error).__name__}"
-    return encode_answer(CLAUDE, spec, Answer(outcome=Outcome.DENY, reason=reason))
-
-
-def _make_sendable(reply: dict[str, Any]) -> dict[str, Any]:
-    """Repair what JSON does not have: a reply that cannot be sent is an allowance, too."""
-    try:
-        json.dumps(reply, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return cast("dict[str, Any]", repair(reply))
-    return reply

@@ -137,20 +137,23 @@ async def _decide_response(
         return response
     changed = changed_response(messages[0], shown.changes(reply.response))
     result = _replace_message(response.result, messages[0], changed)
-    structured = _structured_response(request, response, changed)
+    structured = response.structured_response
+    form: Any = request.response_format
+    if structured is not None and form is not None and not changed.tool_calls:
+        # It was parsed from a text that hooks changed.
+        schema = form.schema if isinstance(form, AutoStrategy | ProviderStrategy) else form
+        spec = ProviderStrategy(schema=schema).schema_spec
+        structured = ProviderStrategyBinding.from_schema_spec(spec).parse(changed)
     return replace(response, result=result, structured_response=structured)
 
 
 @contextmanager
 def _without_streaming(model: BaseChatModel) -> Iterator[BaseChatModel]:
-    """Hide the output of the model from all streams until the block ends.
+    """Yield the model to call, whose output is hidden from all streams until the block ends.
 
     LangGraph and LangChain stream through callback handlers of the run. The ones that stream can
     tap an output; they are removed from the model's run, and the tag excludes others. A model that
     was configured to stream is copied with streaming disabled.
-
-    Yields:
-        The model to call.
     """
     config = dict(var_child_runnable_config.get() or {})
     callbacks = config.get("callbacks")
@@ -169,31 +172,16 @@ def _without_streaming(model: BaseChatModel) -> Iterator[BaseChatModel]:
         var_child_runnable_config.reset(token)
 
 
-def _structured_response(
-    request: ModelRequest[Any], response: ModelResponse[Any], message: AIMessage
-) -> Any:
-    """Parse structured output again if it is parsed from a text that hooks changed."""
-    form: Any = request.response_format
-    if response.structured_response is None or message.tool_calls or form is None:
-        return response.structured_response
-    schema = form.schema if isinstance(form, AutoStrategy | ProviderStrategy) else form
-    spec = ProviderStrategy(schema=schema).schema_spec
-    return ProviderStrategyBinding.from_schema_spec(spec).parse(message)
-
-
 @dataclass(frozen=True, slots=True)
 class _ToolResult:
-    """What a tool returned or raised.
-
-    Attributes:
-        value: A message, a command, or a list of these.
-        message: The message in it that answers the call.
-        exception: What the tool raised.
-    """
+    """What a tool returned or raised."""
 
     value: Any
+    """A message, a command, or a list of these."""
     message: ToolMessage | None
+    """The message in it that answers the call."""
     exception: Exception | None = None
+    """What the tool raised."""
 
     @property
     def output(self) -> Any:
@@ -231,6 +219,7 @@ async def _call_tool(
     session: Session, request: ToolCallRequest, handler: ToolHandler, wait: Wait[Any]
 ) -> Any:
     asked = request.tool_call["name"]
+    call: Any
     chain = ToolChain(session, asked, request.tool_call["args"], request.tool_call["id"])
     while True:
         run = await wait(chain.before())
@@ -238,13 +227,16 @@ async def _call_tool(
             message = _error_message(request, asked, run.reason)
             return append_texts(message, map(tag_context, run.context))
         if run.arguments != chain.arguments:
-            call: Any = {**request.tool_call, "args": run.arguments}
+            call = {**request.tool_call, "args": run.arguments}
             request = request.override(tool_call=call)
         result = await _run_tool(handler, request)
         returned = await wait(chain.after(run.arguments, result.output, result.error))
         if not chain.go_on(returned):
             break
-        request = _tail_request(request, chain.name, chain.arguments)
+        # Without such a tool the handler answers with LangChain's own error message.
+        tool: Any = next((t for t in request.runtime.tools if t.name == chain.name), None)
+        call = {**request.tool_call, "name": chain.name, "args": chain.arguments}
+        request = request.override(tool_call=call, tool=tool)
     context = (*run.context, *returned.context)
     if result.exception is not None:
         if not (returned.replaced or context):
@@ -271,15 +263,6 @@ async def _run_tool(handler: ToolHandler, request: ToolCallRequest) -> _ToolResu
 def _error_message(request: ToolCallRequest, name: str, reason: str) -> ToolMessage:
     call_id = request.tool_call["id"]
     return ToolMessage(content=reason, name=name, tool_call_id=call_id, status="error")
-
-
-def _tail_request(
-    request: ToolCallRequest, name: str, arguments: dict[str, Any]
-) -> ToolCallRequest:
-    # Without such a tool the handler answers with LangChain's own error message.
-    tool = next((tool for tool in request.runtime.tools if tool.name == name), None)
-    call: Any = {**request.tool_call, "name": name, "args": arguments}
-    return request.override(tool_call=call, tool=tool)  # type: ignore[arg-type]
 
 
 def _messages_in(value: Any) -> list[Any]:

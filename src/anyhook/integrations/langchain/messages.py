@@ -204,7 +204,14 @@ def _rebuild_message(message: BaseMessage, parts: Sequence[Any]) -> BaseMessage:
     """Return the message that parts came from, with the changes of hooks to them."""
     if isinstance(message, ToolMessage):
         return _rebuild_tool_message(message, parts)
-    calls = _changed_calls(_tool_calls(message), parts)
+    arguments: dict[Any, Any] = {}
+    for part in parts:
+        call = _member(part, "functionCall")
+        if call is not None and _call_id(call) and isinstance(call.get("args"), dict):
+            arguments.setdefault(_call_id(call), call["args"])
+    calls = [
+        {**call, "args": arguments.get(call["id"], call["args"])} for call in _tool_calls(message)
+    ]
     content = _changed_content(message, parts, calls)
     update: dict[str, Any] = {"content": content}
     if isinstance(message, AIMessage):
@@ -212,16 +219,6 @@ def _rebuild_message(message: BaseMessage, parts: Sequence[Any]) -> BaseMessage:
     if _text_of_content(content) != _text_of_content(message.content):
         update["additional_kwargs"] = _without(message.additional_kwargs, REPEATING_MEMBERS)
     return message.model_copy(update=update)
-
-
-def _changed_calls(calls: list[Any], parts: Sequence[Any]) -> list[Any]:
-    """Return the calls of a message with the arguments that hooks gave them."""
-    arguments: dict[Any, Any] = {}
-    for part in parts:
-        call = _member(part, "functionCall")
-        if call is not None and _call_id(call) and isinstance(call.get("args"), dict):
-            arguments.setdefault(_call_id(call), call["args"])
-    return [{**call, "args": arguments.get(call["id"], call["args"])} for call in calls]
 
 
 def _changed_content(
@@ -291,23 +288,16 @@ def _rebuild_tool_message(message: ToolMessage, parts: Sequence[Any]) -> ToolMes
             texts.append(str(part["text"]))
         else:
             others.append(part)
-    texts.append(_result_text(message, response))
+    output: Any = response
+    shown = _tool_result_part(message)["functionResponse"]["response"]
+    if isinstance(response, dict) and response.keys() == shown.keys():
+        (output,) = response.values()
+    # Where hooks removed the result, that of the message stays.
+    texts.append(_text_of_content(message.content) if output is None else text_of(output))
     content: Any = "\n\n".join(texts)
     if others:
         content = [_text_block(content), *others]
     return message.model_copy(update={"content": content})
-
-
-def _result_text(message: ToolMessage, response: Any) -> str:
-    """Return the text of a result that hooks changed; of the message itself if they removed it."""
-    output = response
-    shown = _tool_result_part(message)["functionResponse"]["response"]
-    has_shown_form = isinstance(response, dict) and response.keys() == shown.keys()
-    if has_shown_form:
-        (output,) = response.values()
-    if output is None:
-        return _text_of_content(message.content)
-    return text_of(output)
 
 
 class _Translator:
@@ -327,9 +317,15 @@ class _Translator:
 
 def shown_request(request: ModelRequest[Any]) -> ShownRequest:
     """Return a request as hooks see it, without the agent's own instructions."""
-    settings = {**_sampling_of_model(request.model), **request.model_settings}
-    name = _model_name(request.model)
-    return ShownRequest(_Translator(), request.messages, name, sampling_config(settings))
+    settings: dict[str, Any] = {}
+    for name in SAMPLING.values():
+        value = getattr(request.model, name, None)
+        if isinstance(value, int | float):
+            settings[name] = value
+    settings |= request.model_settings
+    names = [getattr(request.model, field, None) for field in MODEL_NAME_FIELDS]
+    model = next((name for name in names if isinstance(name, str) and name), "")
+    return ShownRequest(_Translator(), request.messages, model, sampling_config(settings))
 
 
 def changed_request(request: ModelRequest[Any], changes: RequestChanges) -> ModelRequest[Any]:
@@ -346,24 +342,6 @@ def changed_request(request: ModelRequest[Any], changes: RequestChanges) -> Mode
     if changes.sampling:
         overrides["model_settings"] = {**request.model_settings, **changes.sampling}
     return request.override(**overrides) if overrides else request
-
-
-def _sampling_of_model(model: BaseChatModel) -> dict[str, float]:
-    """Return the sampling parameters that a model was created with."""
-    settings: dict[str, float] = {}
-    for name in SAMPLING.values():
-        value = getattr(model, name, None)
-        if isinstance(value, int | float):
-            settings[name] = value
-    return settings
-
-
-def _model_name(model: BaseChatModel) -> str:
-    for field in MODEL_NAME_FIELDS:
-        name = getattr(model, field, None)
-        if isinstance(name, str) and name:
-            return name
-    return ""
 
 
 def with_model_name(model: BaseChatModel, name: str) -> BaseChatModel | None:

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from anyhook.integrations.langchain.calls import ModelHandler, ToolHandler
     from anyhook.integrations.langchain.waiting import Wait
     from anyhook.integrations.options import SessionOptions
-    from anyhook.integrations.session import Session
 
 LANGCHAIN = Framework(
     title="LangChain",
@@ -163,24 +162,21 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any], LoadedHooks):
             return None
         state = await self._sessions.open(agent_state, runtime, wait)
         state.is_turn_denied = False
-        update = await self._report_prompt(state.session, agent_state, wait)
-        return {"anyhook_session": state.key, **update}
-
-    async def _report_prompt(
-        self, session: Session, agent_state: AnyhookState, wait: Wait[Any]
-    ) -> dict[str, Any]:
+        session = state.session
         await wait(session.start())
+        update: dict[str, Any] = {"anyhook_session": state.key}
         messages = unanswered_prompt(agent_state["messages"])
         if not messages:
-            return {}
+            return update
         prompt = await wait(session.prompt("\n\n".join(message.text for message in messages)))
         if prompt.denied is not None:
             session.messages.send(prompt.denied)
             removed = [RemoveMessage(id=str(message.id)) for message in messages]
-            return {"messages": [*removed, notice(prompt.denied)], "jump_to": "end"}
-        if prompt.context:
-            return {"messages": [append_texts(messages[-1], map(tag_context, prompt.context))]}
-        return {}
+            update |= {"messages": [*removed, notice(prompt.denied)], "jump_to": "end"}
+        elif prompt.context:
+            context = map(tag_context, prompt.context)
+            update["messages"] = [append_texts(messages[-1], context)]
+        return update
 
     @hook_config(can_jump_to=["model"])
     def after_agent(self, state: AnyhookState, runtime: Runtime[Any]) -> dict[str, Any] | None:

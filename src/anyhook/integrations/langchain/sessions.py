@@ -25,31 +25,23 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class SessionState:
-    """A session of a thread, or of one run.
-
-    Attributes:
-        key: `THREAD|NAMESPACE`, or a unique text for a run without a thread.
-        session: The session.
-        is_kept: Whether it stays open until the `with` block ends.
-        holds_portal: Whether it keeps the event loop of synchronous agents alive.
-        runs: The runs of the graph that use it; some may have ended.
-        is_turn_denied: Whether hooks kept the turn's request from the model.
-    """
+    """A session of a thread, or of one run."""
 
     key: str
+    """`THREAD|NAMESPACE`, or a unique text for a run without a thread."""
     session: Session
     is_kept: bool
+    """Whether it stays open until the `with` block ends."""
     holds_portal: bool
+    """Whether it keeps the event loop of synchronous agents alive."""
     runs: set[UUID] = field(default_factory=set)
+    """The runs of the graph that use it; some may have ended."""
     is_turn_denied: bool = False
+    """Whether hooks kept the turn's request from the model."""
 
 
 class Sessions:
-    """Opens, finds and closes the sessions of one middleware.
-
-    Args:
-        factory: Makes the sessions.
-    """
+    """Opens, finds and closes the sessions of one middleware."""
 
     def __init__(self, factory: SessionFactory) -> None:
         self._factory = factory

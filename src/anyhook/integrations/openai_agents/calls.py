@@ -39,17 +39,13 @@ _failures: ContextVar[list[str] | None] = ContextVar("anyhook_openai_agents_fail
 
 @dataclass
 class FunctionResult:
-    """What a tool returned.
-
-    Attributes:
-        output: Its output.
-        error: What went wrong; `None` if nothing did.
-        exception: What the tool raised, if that ends the run.
-    """
+    """What a tool returned."""
 
     output: Any
     error: str | None = None
+    """What went wrong; `None` if nothing did."""
     exception: Exception | None = None
+    """What the tool raised, if that ends the run."""
 
 
 Invoke = Callable[[dict[str, Any]], Awaitable[FunctionResult]]
@@ -58,17 +54,14 @@ Invoke = Callable[[dict[str, Any]], Awaitable[FunctionResult]]
 
 @dataclass
 class CallOutput:
-    """What the model gets for a tool call.
-
-    Attributes:
-        output: The tool's own output, or a text that replaces it.
-        texts: What hooks add.
-        replaced: Whether `output` is not the tool's own.
-    """
+    """What the model gets for a tool call."""
 
     output: Any
+    """The tool's own output, or a text that replaces it."""
     texts: tuple[str, ...] = ()
+    """What hooks add."""
     replaced: bool = False
+    """Whether `output` is not the tool's own."""
 
     @property
     def full_output(self) -> Any:
@@ -90,16 +83,7 @@ async def call_tool(
     *,
     name: str | None = None,
 ) -> CallOutput:
-    """Call a tool, and the tail calls of hooks.
-
-    Args:
-        tool: The tool.
-        arguments: Its arguments.
-        invoke: Runs it.
-        call_id: The SDK's identifier of the call.
-        context: The SDK's context of the call.
-        name: The name for hooks; by default that of the tool.
-    """
+    """Call a tool, by default under its name for hooks, and the tail calls of hooks."""
     state = current_session.get()
     # A saved state of a run holds hooked tools; the program continued it without hooks.
     if state is None:

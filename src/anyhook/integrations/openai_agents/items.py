@@ -83,23 +83,26 @@ class ItemTranslator:
         old_content = _content_of(item) if _is_message(item) else []
         originals = OriginalParts(map(_part_from_content, old_content), old_content)
         for part in parts:
-            if _represents_item(part):
-                items.append(_item_from_part(item, part))
-            else:
+            if "text" in part or part.get("type") in PART_TYPES:
                 content.append(originals.take(part) or part)
-        if content:
-            items.insert(0, _message_of(item, role, content))
-        return items
+            else:
+                items.append(_item_from_part(item, part))
+        if not content:
+            return items
+        # The other members of the message stay.
+        old = item if _is_message(item) else {"role": SDK_ROLES.get(role, role)}
+        is_text = all("text" in part for part in content)
+        if is_text and not isinstance(old.get("content"), list):
+            return [{**old, "content": "".join(part["text"] for part in content)}, *items]
+        members: dict[str, Any] = {"type": "input_text"}
+        if old["role"] == "assistant":
+            members = {"type": "output_text", "annotations": []}
+        content = [part if "type" in part else members | part for part in content]
+        return [{**old, "content": content}, *items]
 
 
 def shown_request(items: InputItems, settings: ModelSettings, model: str = "") -> ShownRequest:
-    """Return a request as hooks see it.
-
-    Args:
-        items: The input; the agent's instructions are not part of it.
-        settings: The model's settings.
-        model: Its name.
-    """
+    """Return a request as hooks see it; the agent's instructions are not part of its input."""
     values = {key: getattr(settings, name, None) for key, name in SAMPLING.items()}
     config: dict[str, Any] = {key: value for key, value in values.items() if value is not None}
     choice = settings.tool_choice
@@ -179,11 +182,6 @@ def _part_from_content(part: Mapping[str, Any]) -> dict[str, Any]:
     return {"text": part["text"]} if _is_text(part) else dict(part)
 
 
-def _represents_item(part: Any) -> bool:
-    """Return whether a part of a turn stands for an item that is not a message."""
-    return "text" not in part and part.get("type") not in PART_TYPES
-
-
 def _item_from_part(item: Any, part: Mapping[str, Any]) -> Any:
     """Return the item of a part that hooks changed or wrote."""
     old = item if isinstance(item, Mapping) and not _is_message(item) else {}
@@ -200,17 +198,6 @@ def _item_from_part(item: Any, part: Mapping[str, Any]) -> Any:
         new = {"call_id": result.get("id"), "output": output}
         return {**old, "type": "function_call_output", **new}
     return dict(part)
-
-
-def _message_of(item: Any, role: str, content: list[Any]) -> Any:
-    """Return a message with some content; the members of the original stay."""
-    old = item if _is_message(item) else {"role": SDK_ROLES.get(role, role)}
-    is_text = all("text" in part for part in content)
-    if is_text and not isinstance(old.get("content"), list):
-        return {**old, "content": "".join(part["text"] for part in content)}
-    is_models = old["role"] == "assistant"
-    members = {"type": "output_text", "annotations": []} if is_models else {"type": "input_text"}
-    return {**old, "content": [part if "type" in part else members | part for part in content]}
 
 
 def shown_response(
@@ -238,17 +225,25 @@ def changed_output(
     places = [
         place for index, item in enumerate(output) for place, _text in _texts_of_item(item, index)
     ]
-    if not places:
-        result = _insert_message(output, changes.text) if changes.text else list(output)
-    else:
+    result = list(output)
+    if places:
         texts = dict.fromkeys(places, "")
         for part in changes.parts:
             if "text" in part:
                 texts[part.get("place", places[0])] += part["text"]
         result = [_change_texts(item, index, texts) for index, item in enumerate(output)]
+    elif changes.text:
+        # Behind the reasoning that leads to it, before calls of tools.
+        index = 0
+        while index < len(result) and result[index].type == "reasoning":
+            index += 1
+        result.insert(index, message_item(changes.text))
     if result == output:
         return result
-    return [_without_readable_reasoning(item) for item in result]
+    for index, item in enumerate(result):
+        if item.type == "reasoning" and (item.summary or item.content):
+            result[index] = item.model_copy(update={"summary": [], "content": None})
+    return result
 
 
 def _texts_of_item(item: Any, index: int) -> list[tuple[tuple[int, int], str]]:
@@ -262,20 +257,10 @@ def _texts_of_item(item: Any, index: int) -> list[tuple[tuple[int, int], str]]:
     ]
 
 
-def _insert_message(output: Sequence[TResponseOutputItem], text: str) -> list[TResponseOutputItem]:
-    """Put a message behind the reasoning that leads to it, before calls of tools."""
-    index = 0
-    while index < len(output) and output[index].type == "reasoning":
-        index += 1
-    return [*output[:index], message_item(text), *output[index:]]
-
-
 def new_response(response: LLMResponse, response_id: str | None = None) -> ModelResponse:
     """Return the SDK's response for one that a hook wrote.
 
-    Args:
-        response: The response in the stable form.
-        response_id: What the next request continues, where the server keeps the conversation.
+    The next request continues from its identifier, where the server keeps the conversation.
     """
     item = message_item(ShownResponse([]).changes(response).text)
     return ModelResponse(output=[item], usage=Usage(), response_id=response_id)
@@ -302,27 +287,16 @@ def _change_texts(item: Any, index: int, texts: Mapping[tuple[int, int], str]) -
     """Return an item with new texts, by the numbers of item and part."""
     if item.type != "message":
         return item
-    parts = [
-        _change_text(part, texts.get((index, number))) for number, part in enumerate(item.content)
-    ]
+    parts: list[Any] = []
+    for number, part in enumerate(item.content):
+        text = texts.get((index, number))
+        if text is None or getattr(part, TEXT_MEMBERS[part.type]) == text:
+            parts.append(part)
+            continue
+        update: dict[str, Any] = {TEXT_MEMBERS[part.type]: text}
+        # Annotations hold positions in the old text, and log probabilities repeat it.
+        if part.type == "output_text":
+            update |= {"annotations": [], "logprobs": None}
+        parts.append(part.model_copy(update=update))
     is_same = all(new is old for new, old in zip(parts, item.content, strict=True))
-    if is_same:
-        return item
-    return item.model_copy(update={"content": parts})
-
-
-def _change_text(part: Any, text: str | None) -> Any:
-    if text is None or getattr(part, TEXT_MEMBERS[part.type]) == text:
-        return part
-    update: dict[str, Any] = {TEXT_MEMBERS[part.type]: text}
-    # Annotations hold positions in the old text, and log probabilities repeat it.
-    if part.type == "output_text":
-        update |= {"annotations": [], "logprobs": None}
-    return part.model_copy(update=update)
-
-
-def _without_readable_reasoning(item: Any) -> Any:
-    is_readable = item.type == "reasoning" and (item.summary or item.content)
-    if not is_readable:
-        return item
-    return item.model_copy(update={"summary": [], "content": None})
+    return item if is_same else item.model_copy(update={"content": parts})

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from anyhook.integrations.model_api import ShownRequest
     from anyhook.integrations.openai_agents.state import SessionState
     from anyhook.integrations.results import ModelCall
-    from anyhook.model.llm import LLMRequest, ToolConfig
+    from anyhook.model.llm import LLMRequest
 
 POSITIONAL_ARGUMENTS = (
     "system_instructions",
@@ -80,19 +80,13 @@ class _HookedProvider(ModelProvider):
 
 @dataclass
 class _HookedRequest:
-    """A request after the decision of hooks.
-
-    Attributes:
-        stable: The request in the stable form.
-        arguments: The arguments of the model.
-        model: The model to ask.
-        response: The response to use in place of the model's.
-    """
+    """A request after the decision of hooks: its stable form, the model and the arguments."""
 
     stable: LLMRequest
     arguments: dict[str, Any]
     model: Model
     response: ModelResponse | None = None
+    """The response to use in place of the model's."""
 
 
 class _HookedModel(Model):
@@ -234,32 +228,30 @@ def _change_request(
             state.session.messages.send("the OpenAI Agents SDK has no topK; a hook's was ignored")
         settings = arguments["model_settings"]
         arguments["model_settings"] = dataclasses.replace(settings, **sampling)
-        if changes.model is not None:
-            request.model = _model_named(state, changes.model, model)
-    request.arguments = arguments if call.tools is None else _select(state, arguments, call.tools)
-
-
-def _model_named(state: SessionState, name: str, model: _HookedModel) -> Model:
-    if model.provider is not None:
-        return model.provider.get_model(name)
-    state.session.messages.send(
-        f"the agent has a model object; the model {name} of a hook was ignored"
-    )
-    return model.inner
-
-
-def _select(state: SessionState, arguments: dict[str, Any], config: ToolConfig) -> dict[str, Any]:
-    """Leave the model the tools and handoffs that hooks allow."""
-    tools = [
-        tool for tool in arguments["tools"] if is_tool_allowed(config, *state.known_names(tool))
-    ]
-    handoffs = [
-        handoff for handoff in arguments["handoffs"] if is_tool_allowed(config, handoff.tool_name)
-    ]
-    settings = with_tool_mode(
-        arguments["model_settings"], config, has_tools=bool(tools or handoffs)
-    )
-    return {**arguments, "tools": tools, "handoffs": handoffs, "model_settings": settings}
+        if changes.model is not None and model.provider is not None:
+            request.model = model.provider.get_model(changes.model)
+        elif changes.model is not None:
+            state.session.messages.send(
+                f"the agent has a model object; the model {changes.model} of a hook was ignored"
+            )
+    if call.tools is not None:
+        # The tools and handoffs that hooks allow.
+        tools = [
+            tool
+            for tool in arguments["tools"]
+            if is_tool_allowed(call.tools, *state.known_names(tool))
+        ]
+        handoffs = [
+            handoff
+            for handoff in arguments["handoffs"]
+            if is_tool_allowed(call.tools, handoff.tool_name)
+        ]
+        settings = with_tool_mode(
+            arguments["model_settings"], call.tools, has_tools=bool(tools or handoffs)
+        )
+        offer = {"tools": tools, "handoffs": handoffs, "model_settings": settings}
+        arguments = {**arguments, **offer}
+    request.arguments = arguments
 
 
 async def _stream(

@@ -15,7 +15,7 @@ from anyhook.integrations.openai_agents.state import WITHOUT_HOSTED_TOOLS, Sessi
 from anyhook.integrations.openai_agents.turn import Turn, has_history, turn_block
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
     from types import TracebackType
@@ -146,8 +146,10 @@ class AnyhookRunner(LoadedHooks):
         return HookedStream(self._turn(starting_agent, input, dict(options)))
 
     @asynccontextmanager
-    async def _session(self, run_input: Any, options: Mapping[str, Any]) -> AsyncIterator[Session]:
-        """Yield a started session: the block's for this memory, or one for a single run."""
+    async def _turn(
+        self, agent: Agent[Any], run_input: Any, options: dict[str, Any]
+    ) -> AsyncIterator[Turn]:
+        """Yield a turn of a started session: the block's for this memory, or that of one run."""
         memory_id = getattr(options.get("session"), "session_id", None)
         memory_id = memory_id if isinstance(memory_id, str) else None
         source = self._source or "startup"
@@ -166,13 +168,6 @@ class AnyhookRunner(LoadedHooks):
             self._kept[memory_id] = kept
         single = partial(new_session, session_id if kept is None else None)
         async with session_of_run(kept, single) as session:
-            yield session
-
-    @asynccontextmanager
-    async def _turn(
-        self, agent: Agent[Any], run_input: Any, options: dict[str, Any]
-    ) -> AsyncIterator[Turn]:
-        async with self._session(run_input, options) as session:
             state = SessionState(session, self._factory, self._named_tools)
             turn = Turn(state, agent, run_input, options)
             with turn_block(session, is_idle=state.is_idle):

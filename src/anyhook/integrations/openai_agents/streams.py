@@ -22,12 +22,9 @@ def replay_events(
     original: Sequence[TResponseOutputItem],
     buffer: Sequence[TResponseStreamEvent],
 ) -> Iterator[TResponseStreamEvent]:
-    """Yield the events of a response as if it had been streamed like this.
+    """Yield the events of a response as if it had been streamed with this output.
 
-    Args:
-        output: Its items.
-        original: The items of the response that was streamed.
-        buffer: The events of that stream; those of items that did not change are repeated.
+    The buffered events of original items that did not change are repeated.
     """
     original_indices = {id(item): index for index, item in enumerate(original)}
     for index, item in enumerate(output):
@@ -38,18 +35,16 @@ def replay_events(
         if events:
             for event in events:
                 yield event.model_copy(update={"output_index": index})
-        else:
-            yield from _item_events(index, item)
-
-
-def _item_events(index: int, item: Any) -> Iterator[TResponseStreamEvent]:
-    place: dict[str, Any] = {"output_index": index, "sequence_number": 0}
-    is_message = item.type == "message"
-    added = item.model_copy(update={"content": []}) if is_message else item
-    yield api.ResponseOutputItemAddedEvent(type="response.output_item.added", item=added, **place)
-    for number, part in enumerate(item.content if is_message else ()):
-        yield from _part_events({**place, "item_id": item.id, "content_index": number}, part)
-    yield api.ResponseOutputItemDoneEvent(type="response.output_item.done", item=item, **place)
+            continue
+        place: dict[str, Any] = {"output_index": index, "sequence_number": 0}
+        content = item.content if item.type == "message" else []
+        added = item.model_copy(update={"content": []}) if item.type == "message" else item
+        yield api.ResponseOutputItemAddedEvent(
+            type="response.output_item.added", item=added, **place
+        )
+        for number, part in enumerate(content):
+            yield from _part_events({**place, "item_id": item.id, "content_index": number}, part)
+        yield api.ResponseOutputItemDoneEvent(type="response.output_item.done", item=item, **place)
 
 
 def _part_events(place: dict[str, Any], part: Any) -> Iterator[TResponseStreamEvent]:
@@ -76,12 +71,7 @@ def _part_events(place: dict[str, Any], part: Any) -> Iterator[TResponseStreamEv
 def completed_event(
     response: ModelResponse, template: api.Response | None = None
 ) -> api.ResponseCompletedEvent:
-    """Return the last event of a stream.
-
-    Args:
-        response: The streamed response.
-        template: The response of the API that it replaces.
-    """
+    """Return the last event of a stream, made from the API's response that it replaces, if any."""
     if template is not None:
         complete = template.model_copy(update={"output": response.output})
     else:

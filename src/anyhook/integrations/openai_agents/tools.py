@@ -67,23 +67,19 @@ def hook_tool(state: SessionState, tool: Any) -> Any:
     """Return a tool that lets hooks decide; one that runs elsewhere stays as it is."""
     if state.is_idle or getattr(tool, "_is_hooked", False):
         return tool
-    if id(tool) not in state.hooked_tools:
-        state.hooked_tools[id(tool)] = (tool, _make_hooked(state, tool))
-    return state.hooked_tools[id(tool)][1]
-
-
-def _make_hooked(state: SessionState, tool: Any) -> Any:
+    if id(tool) in state.hooked_tools:
+        return state.hooked_tools[id(tool)][1]
     if isinstance(tool, FunctionTool):
         state.function_tools[tool.name] = tool
         state.function_tools[state.host_name(tool)] = tool
-    if _is_hosted(tool):
-        return tool
+    hooked = tool
     for kind, hook in TOOL_KINDS.items():
-        if isinstance(tool, kind):
+        if isinstance(tool, kind) and not _is_hosted(tool):
             hooked = hook(tool)
             hooked._is_hooked = True  # noqa: SLF001 - our own copy
-            return hooked
-    return tool
+            break
+    state.hooked_tools[id(tool)] = (tool, hooked)
+    return hooked
 
 
 def report_hosted_tools(state: SessionState, tools: Iterable[Any]) -> None:
@@ -284,12 +280,25 @@ class _HookedEditor:
     async def _edit(self, operation: ApplyPatchOperation) -> Any:
         edit = getattr(self.inner, operation.type)
         name, text_argument = PATCH_TOOLS[operation.type]
+        # Of a new file hooks see its content, without the marks of a diff.
+        is_new = operation.type == "create_file"
         shown = {"file_path": operation.path}
         if operation.diff is not None:
-            shown[text_argument] = _shown_text(operation)
+            shown[text_argument] = operation.diff
+            if is_new:
+                lines = operation.diff.split("\n")
+                shown[text_argument] = "\n".join(line.removeprefix("+") for line in lines)
 
         async def run(arguments: dict[str, Any]) -> FunctionResult:
-            return await _run(edit, _changed_operation(operation, text_argument, shown, arguments))
+            if arguments == shown:
+                return await _run(edit, operation)
+            diff = operation.diff
+            if arguments.get(text_argument) != shown.get(text_argument):
+                diff = str(arguments.get(text_argument, ""))
+                if is_new:
+                    diff = "\n".join(f"+{line}" for line in diff.split("\n"))
+            path = str(arguments["file_path"])
+            return await _run(edit, dataclasses.replace(operation, path=path, diff=diff))
 
         # The SDK does not pass the identifier of the call.
         call_id = f"apply_patch:{id(operation)}"
@@ -298,30 +307,6 @@ class _HookedEditor:
             return output.output
         text = "\n\n".join((text_of(to_json(output.output)), *output.texts))
         return ApplyPatchResult(output=text)
-
-
-def _shown_text(operation: ApplyPatchOperation) -> str:
-    """Return the text of an operation: of a new file its content, without the marks of a diff."""
-    text = operation.diff or ""
-    if operation.type != "create_file":
-        return text
-    return "\n".join(line.removeprefix("+") for line in text.split("\n"))
-
-
-def _changed_operation(
-    operation: ApplyPatchOperation,
-    text_argument: str,
-    shown: dict[str, Any],
-    arguments: dict[str, Any],
-) -> ApplyPatchOperation:
-    if arguments == shown:
-        return operation
-    diff = operation.diff
-    if arguments.get(text_argument) != shown.get(text_argument):
-        diff = str(arguments.get(text_argument, ""))
-        if operation.type == "create_file":
-            diff = "\n".join(f"+{line}" for line in diff.split("\n"))
-    return dataclasses.replace(operation, path=str(arguments["file_path"]), diff=diff)
 
 
 def _hook_apply_patch(tool: ApplyPatchTool) -> ApplyPatchTool:

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from anyhook.integrations.session import Session
 
 
+SERVER_OPTIONS = ("conversation_id", "previous_response_id", "auto_previous_response_id")
+"""Options of runs whose conversation the server keeps."""
+
+
 class PromptDeniedError(InputGuardrailTripwireTriggered):
     """A hook denied the prompt; the model was not asked.
 
@@ -51,14 +55,7 @@ class PromptDeniedError(InputGuardrailTripwireTriggered):
 
 
 class Turn:
-    """One prompt, and the runs of the SDK that it takes.
-
-    Args:
-        state: The session.
-        agent: The agent to run.
-        run_input: What the program passes to `Runner.run` as the input.
-        options: The further arguments of `Runner.run`.
-    """
+    """One prompt, and the runs of the SDK that it takes, with the arguments of `Runner.run`."""
 
     def __init__(
         self, state: SessionState, agent: Agent[Any], run_input: Any, options: dict[str, Any]
@@ -132,57 +129,47 @@ class Turn:
         was_cancelled = getattr(result, "_cancel_mode", "none") != "none"
         if result.interruptions or was_cancelled:
             return False
-        end = await self._session.finish(_output_text(result.final_output))
+        output = result.final_output
+        if isinstance(output, BaseModel):
+            output = output.model_dump_json()
+        end = await self._session.finish("" if output is None else text_of(output))
         if end.next_prompt is None:
             return False
         self._input = end.next_prompt
         self._options["context"] = result.context_wrapper  # keeps its usage and approvals
+        memory = self._options.get("session")
         if end.clear_context:
             self._agent = self._first_agent
-            await self._forget_conversation()
+            if memory is not None:
+                await memory.clear_session()
+            if self._options.pop("conversation_id", None):
+                self._session.messages.send(
+                    "the conversation that OpenAI keeps cannot be cleared; this turn leaves it"
+                )
+            self._options["previous_response_id"] = None
             return True
         self._agent = result.last_agent
-        if _is_kept_by_server(self._options):
+        if any(self._options.get(key) for key in SERVER_OPTIONS):
             if not self._options.get("conversation_id"):
                 self._options["previous_response_id"] = result.last_response_id
-        elif self._options.get("session") is None:
+        elif memory is None:
             prompt: Any = {"role": "user", "content": end.next_prompt}
             self._input = [*result.to_input_list(), prompt]
         return True
 
-    async def _forget_conversation(self) -> None:
-        memory = self._options.get("session")
-        if memory is not None:
-            await memory.clear_session()
-        if self._options.pop("conversation_id", None):
-            self._session.messages.send(
-                "the conversation that OpenAI keeps cannot be cleared; this turn leaves it"
-            )
-        self._options["previous_response_id"] = None
-
-    async def _forget_turn(self) -> None:
-        """Remove a denied turn from the SDK's session: each later request would hold it."""
-        memory = self._options.get("session")
-        if memory is None:
-            return
-        for _ in range(len(await memory.get_items()) - self._remembered):
-            await memory.pop_item()
-
     async def close(self) -> None:
         """Forget a turn that was denied, and close what the SDK's runner would have closed."""
-        if self._state.is_turn_denied:
-            await self._forget_turn()
+        memory = self._options.get("session")
+        if self._state.is_turn_denied and memory is not None:
+            # Each later request would hold the turn.
+            for _ in range(len(await memory.get_items()) - self._remembered):
+                await memory.pop_item()
         if self._provider is not None:
             await self._provider.aclose()
 
 
 async def has_history(run_input: Any, options: Mapping[str, Any]) -> bool:
-    """Return whether a run continues a conversation.
-
-    Args:
-        run_input: The input of the run.
-        options: The further arguments of `Runner.run`.
-    """
+    """Return whether a run continues a conversation."""
     is_kept = any(options.get(key) for key in ("conversation_id", "previous_response_id"))
     if is_kept or isinstance(run_input, RunState):
         return True
@@ -192,17 +179,6 @@ async def has_history(run_input: Any, options: Mapping[str, Any]) -> bool:
         return True
     memory = options.get("session")
     return memory is not None and bool(await memory.get_items(1))
-
-
-def _is_kept_by_server(options: Mapping[str, Any]) -> bool:
-    keys = ("conversation_id", "previous_response_id", "auto_previous_response_id")
-    return any(options.get(key) for key in keys)
-
-
-def _output_text(output: Any) -> str:
-    if isinstance(output, BaseModel):
-        return output.model_dump_json()
-    return "" if output is None else text_of(output)
 
 
 @contextmanager

@@ -126,7 +126,8 @@ class _HookedRun(AbstractCapability[Any]):
     async def wrap_run(
         self, ctx: RunContext[Any], *, handler: Callable[[], Awaitable[AgentRunResult[Any]]]
     ) -> AgentRunResult[Any]:
-        kept = self._kept_session()
+        own = [kept for hooks, kept in _kept_sessions.get() if hooks is self._hooks]
+        kept = own[-1] if own else None
 
         def new_session() -> Session:
             # Next to a kept session this is a run inside of another one.
@@ -136,12 +137,6 @@ class _HookedRun(AbstractCapability[Any]):
 
         async with session_of_run(kept, new_session) as self._run.session:
             return await handler()
-
-    def _kept_session(self) -> KeptSession | None:
-        for hooks, kept in reversed(_kept_sessions.get()):
-            if hooks is self._hooks:
-                return kept
-        return None
 
     async def before_node_run(self, ctx: RunContext[Any], *, node: Any) -> Any:
         if not isinstance(node, UserPromptNode) or node.deferred_tool_results is not None:
@@ -154,7 +149,12 @@ class _HookedRun(AbstractCapability[Any]):
 
     async def _prompt(self, content: Any) -> Any:
         """Return a prompt with what hooks add; the very prompt if they add nothing."""
-        prompt = await self._run.session.prompt(_prompt_text(content))
+        texts: list[str] = []
+        for item in [content] if isinstance(content, str) else content:
+            text = item.content if isinstance(item, m.TextContent) else item
+            if isinstance(text, str):
+                texts.append(text)
+        prompt = await self._run.session.prompt("\n".join(texts))
         if prompt.denied is not None:
             self._run.end_turn(prompt.denied)
         if not prompt.context:
@@ -190,10 +190,12 @@ class _HookedRun(AbstractCapability[Any]):
                 f"an agent whose answer was streamed cannot continue: {end.next_prompt}"
             )
             return result
-        parts: list[m.ModelRequestPart] = [m.UserPromptPart(end.next_prompt)]
+        parts: list[m.ModelRequestPart] = []
         if end.clear_context:
-            parts = [*_system_prompts(ctx.messages), *parts]
+            for message in ctx.messages:
+                parts += [part for part in message.parts if isinstance(part, m.SystemPromptPart)]
             ctx.messages.clear()
+        parts.append(m.UserPromptPart(end.next_prompt))
         return ModelRequestNode(m.ModelRequest(parts=parts))
 
     def get_wrapper_model(self, model: Model) -> Model | None:
@@ -244,17 +246,3 @@ class _HookedRun(AbstractCapability[Any]):
                 self._run.pending[call_id, name] = run
                 approvals[call_id] = ToolApproved(override_args=run.arguments)
         return DeferredToolResults(approvals=approvals) if approvals else None
-
-
-def _prompt_text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    texts = [item.content if isinstance(item, m.TextContent) else item for item in content]
-    return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def _system_prompts(messages: list[m.ModelMessage]) -> list[m.ModelRequestPart]:
-    prompts: list[m.ModelRequestPart] = []
-    for message in messages:
-        prompts += [part for part in message.parts if isinstance(part, m.SystemPromptPart)]
-    return prompts

@@ -62,14 +62,7 @@ def to_json(value: object) -> Any:
 
 @dataclass(frozen=True)
 class Request:
-    """The arguments of `Model.request`.
-
-    Attributes:
-        messages: The conversation.
-        settings: Sampling parameters and the like.
-        parameters: Tools, output and instructions.
-        model: Name of the model.
-    """
+    """The arguments of `Model.request`."""
 
     messages: list[m.ModelMessage]
     settings: ModelSettings | None
@@ -80,43 +73,50 @@ class Request:
     def shown(self) -> ShownRequest:
         """The request as hooks see it."""
         settings = cast("Mapping[str, Any]", self.settings or {})
-        turns = [turn for message in self.messages for turn in _turns_of(message)]
+        turns: list[_Turn] = []
+        for message in self.messages:
+            is_first = True
+            for part in message.parts:
+                role = "system" if isinstance(part, m.SystemPromptPart) else "user"
+                if isinstance(message, m.ModelResponse):
+                    role = "model"
+                if is_first or turns[-1].role != role:
+                    turns.append(_Turn(message, role, []))
+                turns[-1].pieces.extend(_pieces_of(part))
+                is_first = False
         return ShownRequest(_Translator(), turns, self.model, sampling_config(settings))
 
     def changed(self, request: LLMRequest, tools: ToolConfig | None = None) -> Request:
-        """Apply the changes of hooks.
+        """Apply the changes of hooks; return this very request if nothing changes.
 
-        Args:
-            request: The complete request that hooks want, in the stable form.
-            tools: The tools that the model may call, in the framework's names; `None` for all.
-
-        Returns:
-            This very request if nothing changes; otherwise one in which every message and part
-            that no hook changed is still the original object.
+        Every message and part that no hook changed is still the original object. The tools that the
+        model may call are in the framework's names; `None` stands for all.
         """
-        result = self if tools is None else self._with_tools(tools)
+        settings, parameters = self.settings, self.parameters
+        if tools is not None:
+            allowed = [t for t in parameters.function_tools if is_tool_allowed(tools, t.name)]
+            if tools.get("mode") == "ANY" and allowed:
+                settings = _merge_settings(settings, {"tool_choice": "required"})
+            parameters = replace(parameters, function_tools=allowed)
         changes = self.shown.changes(request)
+        if changes is None and tools is None:
+            return self
         if changes is None:
-            return result
+            return replace(self, settings=settings, parameters=parameters)
         messages = self.messages
         if changes.messages is not None:
             messages = _messages_from_turns(changes.messages, messages)
+        if changes.instructions:
+            added = [m.InstructionPart(text, dynamic=True) for text in changes.instructions]
+            instructions = [*(parameters.instruction_parts or []), *added]
+            parameters = replace(parameters, instruction_parts=instructions)
         return replace(
-            result,
+            self,
             messages=messages,
-            settings=_merge_settings(result.settings, changes.sampling),
-            parameters=_add_instructions(result.parameters, changes.instructions),
+            settings=_merge_settings(settings, changes.sampling),
+            parameters=parameters,
             model=changes.model or self.model,
         )
-
-    def _with_tools(self, config: ToolConfig) -> Request:
-        all_tools = self.parameters.function_tools
-        tools = [tool for tool in all_tools if is_tool_allowed(config, tool.name)]
-        settings = self.settings
-        if config.get("mode") == "ANY" and tools:
-            settings = _merge_settings(settings, {"tool_choice": "required"})
-        parameters = replace(self.parameters, function_tools=tools)
-        return replace(self, settings=settings, parameters=parameters)
 
 
 def _merge_settings(
@@ -125,15 +125,6 @@ def _merge_settings(
     """Return settings with changes; `None` if none are left, as the framework writes it."""
     merged = {**(settings or {}), **changes}
     return cast("ModelSettings", merged) if merged else None
-
-
-def _add_instructions(
-    parameters: ModelRequestParameters, instructions: list[str]
-) -> ModelRequestParameters:
-    if not instructions:
-        return parameters
-    added = [m.InstructionPart(text, dynamic=True) for text in instructions]
-    return replace(parameters, instruction_parts=[*(parameters.instruction_parts or []), *added])
 
 
 def shown_response(response: m.ModelResponse) -> ShownResponse:
@@ -185,30 +176,21 @@ def _changed_part(
 
 @dataclass(frozen=True)
 class _Piece:
-    """One part of a turn of the Gemini API, and what it was made from.
-
-    Attributes:
-        api: The part.
-        part: The framework's part; `None` for a new text of a hook.
-        item: The item of a prompt, if `part` is a prompt.
-    """
+    """One part of a turn of the Gemini API, and what it was made from."""
 
     api: dict[str, Any]
     part: Any
+    """The framework's part; `None` for a new text of a hook."""
     item: Any = None
+    """The item of a prompt, if `part` is a prompt."""
 
 
 @dataclass(frozen=True)
 class _Turn:
-    """A run of parts of a message with the same role.
-
-    Attributes:
-        message: The message; `None` for a turn that a hook wrote.
-        role: The role.
-        pieces: What the parts show, in order.
-    """
+    """A run of parts of a message with the same role."""
 
     message: m.ModelMessage | None
+    """The message; `None` for a turn that a hook wrote."""
     role: str
     pieces: list[_Piece]
 
@@ -225,25 +207,17 @@ class _Translator:
     def rebuild(self, turn: _Turn | None, role: str, parts: list[Any]) -> list[_Turn]:
         originals = [] if turn is None else turn.pieces
         message = None if turn is None else turn.message
-        return [_Turn(message, role, _find_pieces(parts, originals))]
-
-
-def _turns_of(message: m.ModelMessage) -> list[_Turn]:
-    turns: list[_Turn] = []
-    for part in message.parts:
-        role = _role_of(message, part)
-        if not turns or turns[-1].role != role:
-            turns.append(_Turn(message, role, []))
-        turns[-1].pieces.extend(_pieces_of(part))
-    return turns
-
-
-def _role_of(message: m.ModelMessage, part: object) -> str:
-    if isinstance(message, m.ModelResponse):
-        return "model"
-    if isinstance(part, m.SystemPromptPart):
-        return "system"
-    return "user"
+        remaining = OriginalParts([piece.api for piece in originals], originals)
+        pieces: list[_Piece] = []
+        for api in parts:
+            original = remaining.take(api)
+            if original is not None:
+                pieces.append(original)
+            elif isinstance(api, dict) and isinstance(api.get("text"), str):
+                pieces.append(_Piece(api, None, api["text"]))
+            else:
+                log.warning("a new part of a hook is not text and was left out of the request")
+        return [_Turn(message, role, pieces)]
 
 
 def _pieces_of(part: Any) -> list[_Piece]:
@@ -301,7 +275,13 @@ def _messages_from_turns(
             parts = []
         if not parts:
             original, role = turn.message, turn.role
-        parts += _parts_of_turn(turn)
+        # The framework's parts; those that hooks left alone are the originals.
+        if turn.role == "user":
+            parts += _user_parts(turn.pieces)
+            continue
+        text_part = m.TextPart if turn.role == "model" else m.SystemPromptPart
+        for piece in turn.pieces:
+            parts.append(text_part(piece.api["text"]) if piece.part is None else piece.part)
     if parts:
         messages.append(_message_of(original, role, parts))
     # A message without parts is not shown as a turn, so hooks cannot have removed it.
@@ -323,29 +303,6 @@ def _are_same_objects(values: Sequence[object], others: Sequence[object]) -> boo
     return list(map(id, values)) == list(map(id, others))
 
 
-def _parts_of_turn(turn: _Turn) -> list[Any]:
-    """Return the framework's parts of a turn; those that hooks left alone are the originals."""
-    if turn.role == "user":
-        return _user_parts(turn.pieces)
-    text = m.TextPart if turn.role == "model" else m.SystemPromptPart
-    return [text(piece.api["text"]) if piece.part is None else piece.part for piece in turn.pieces]
-
-
-def _find_pieces(parts: list[Any], originals: Sequence[_Piece]) -> list[_Piece]:
-    """Find the piece of each part by its content; a text that has none is a new piece."""
-    remaining = OriginalParts([piece.api for piece in originals], originals)
-    pieces: list[_Piece] = []
-    for api in parts:
-        original = remaining.take(api)
-        if original is not None:
-            pieces.append(original)
-        elif isinstance(api, dict) and isinstance(api.get("text"), str):
-            pieces.append(_Piece(api, None, api["text"]))
-        else:
-            log.warning("a new part of a hook is not text and was left out of the request")
-    return pieces
-
-
 def _user_parts(pieces: list[_Piece]) -> list[Any]:
     """Join the items of each prompt again, with the new texts among them."""
     parts: list[Any] = []
@@ -353,7 +310,10 @@ def _user_parts(pieces: list[_Piece]) -> list[Any]:
     for piece in pieces:
         is_new_text = piece.part is None
         is_prompt = is_new_text or isinstance(piece.part, m.UserPromptPart)
-        if prompt and (not is_prompt or not _belongs_to(piece, prompt)):
+        # A new text continues a prompt, and so does an item of the same one.
+        owners = [other.part for other in prompt if other.part is not None]
+        continues = is_new_text or all(owner is piece.part for owner in owners)
+        if prompt and not (is_prompt and continues):
             parts.append(_prompt_part(prompt))
             prompt = []
         if is_prompt:
@@ -363,13 +323,6 @@ def _user_parts(pieces: list[_Piece]) -> list[Any]:
     if prompt:
         parts.append(_prompt_part(prompt))
     return parts
-
-
-def _belongs_to(piece: _Piece, prompt: Sequence[_Piece]) -> bool:
-    """Return whether a piece continues a prompt: a new text does, and an item of the same one."""
-    if piece.part is None:
-        return True
-    return all(other.part is None or other.part is piece.part for other in prompt)
 
 
 def _prompt_part(pieces: list[_Piece]) -> m.UserPromptPart:

@@ -33,12 +33,7 @@ async def call_output_function(
 ) -> Any:
     """Call an output function, unless hooks deny it, as a tool of its name.
 
-    Args:
-        run: The run.
-        ctx: The framework's context of the run.
-        context: What is called.
-        output: What the model gave: a dictionary of arguments, the only argument, or a text.
-        handler: Calls the function.
+    The output of the model is a dictionary of arguments, the only argument, or a text.
 
     Raises:
         ModelRetry: If hooks deny it: the model gets the reason, as it does when the function

@@ -97,18 +97,19 @@ class _HookedCall:
             self._context += returned.context
             if not chain.go_on(returned):
                 break
-            tool = await self._find_tool(chain.name)
+            tail_tool = (await self._toolset.get_tools(self._ctx)).get(chain.name)
+            if tail_tool is None:
+                text = f"a hook called {chain.name!r}, which is not a tool of this agent"
+                raise ToolFailed(self._with_context(text))
+            tool = tail_tool
             arguments = await self._validate(chain.name, chain.arguments, tool)
         if failure is not None:
-            raise self._failure(failure, returned)
+            # A failure that the model sees gets what hooks add.
+            is_changed = returned.replaced or bool(self._context)
+            if is_changed and isinstance(failure, ModelRetry | ToolFailed):
+                raise type(failure)(self._with_context(text_of(returned.output)))
+            raise failure
         return self._result(result, returned)
-
-    async def _find_tool(self, name: str) -> ToolsetTool[Any]:
-        tool = (await self._toolset.get_tools(self._ctx)).get(name)
-        if tool is None:
-            text = f"a hook called {name!r}, which is not a tool of this agent"
-            raise ToolFailed(self._with_context(text))
-        return tool
 
     async def _validate(
         self, name: str, arguments: dict[str, Any], tool: ToolsetTool[Any]
@@ -128,13 +129,6 @@ class _HookedCall:
 
     def _with_context(self, text: str) -> str:
         return join_context(text, self._context)
-
-    def _failure(self, failure: Exception, returned: HookedReturn) -> Exception:
-        """Return the failure to raise; one that the model sees gets what hooks add."""
-        is_changed = returned.replaced or bool(self._context)
-        if not is_changed or not isinstance(failure, ModelRetry | ToolFailed):
-            return failure
-        return type(failure)(self._with_context(text_of(returned.output)))
 
     def _result(self, result: Any, returned: HookedReturn) -> Any:
         """Return the result with what hooks replace and add."""

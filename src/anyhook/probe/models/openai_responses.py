@@ -34,7 +34,27 @@ class ResponsesModel(ScriptedModel):
 
     def say(self, turn: ModelTurn, number: str, request: Body) -> ScriptedReply:  # noqa: ARG002
         """Return a turn as this API sends it."""
-        stream = event_stream([*_events(_items(turn, number), number)], named=True)
+        items: list[Body] = []
+        if turn.text:
+            content = {"type": "output_text", "text": turn.text, "annotations": []}
+            item = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
+            items.append({**item, "status": "completed", "content": [content]})
+        for index, (name, arguments) in enumerate(turn.tools):
+            namespace, _, own_name = name.rpartition(".")
+            call: Body = {
+                "call_id": f"call_{number}_{index}",
+                "name": own_name,
+                "status": "completed",
+            }
+            if namespace:
+                call["namespace"] = namespace
+            if isinstance(arguments, str):
+                items.append({**call, "type": "custom_tool_call", "input": arguments})
+            else:
+                items.append({**call, "type": "function_call", "arguments": json.dumps(arguments)})
+        for index, item in enumerate(items):
+            item.setdefault("id", f"item_{number}_{index}")
+        stream = event_stream([*_events(items, number)], named=True)
         return ScriptedReply(stream, "text/event-stream")
 
     def small_talk(self, question: ModelQuestion) -> ScriptedReply:
@@ -75,26 +95,6 @@ class ResponsesModel(ScriptedModel):
 def _input(request: Body) -> list[Body]:
     items = request.get("input") or []
     return [{"role": "user", "content": items}] if isinstance(items, str) else items
-
-
-def _items(turn: ModelTurn, number: str) -> list[Body]:
-    items: list[Body] = []
-    if turn.text:
-        content = {"type": "output_text", "text": turn.text, "annotations": []}
-        item = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
-        items.append({**item, "status": "completed", "content": [content]})
-    for index, (name, arguments) in enumerate(turn.tools):
-        namespace, _, own_name = name.rpartition(".")
-        call: Body = {"call_id": f"call_{number}_{index}", "name": own_name, "status": "completed"}
-        if namespace:
-            call["namespace"] = namespace
-        if isinstance(arguments, str):
-            items.append({**call, "type": "custom_tool_call", "input": arguments})
-        else:
-            items.append({**call, "type": "function_call", "arguments": json.dumps(arguments)})
-    for index, item in enumerate(items):
-        item.setdefault("id", f"item_{number}_{index}")
-    return items
 
 
 def _events(items: Sequence[Body], number: str) -> Iterator[Body]:
