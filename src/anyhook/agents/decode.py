@@ -98,7 +98,7 @@ def read_strict_reply(context: OutputContext, reply: Mapping[str, Any]) -> Stric
         )
         return StrictReply(NO_OPINION, is_valid=False)
     for fault in rules.reply_faults.get(context.spec.canonical, ()):
-        if all(_is_so(reply, path, state) for path, state in fault.members.items()):
+        if all(_has_state(reply, path, state) for path, state in fault.members.items()):
             problem = f"{context.agent.title} drops this reply: {fault.problem}"
             context.report("reply-dropped", problem)
             kept = NO_OPINION
@@ -110,8 +110,8 @@ def read_strict_reply(context: OutputContext, reply: Mapping[str, Any]) -> Stric
     return StrictReply(answer)
 
 
-def _is_so(reply: Mapping[str, Any], path: str, state: str) -> bool:
-    """Return whether a member is what `InvalidReply.members` says."""
+def _has_state(reply: Mapping[str, Any], path: str, state: str) -> bool:
+    """Return whether a member is in a state: one of `states`, `=WORD` or `!=WORD`."""
     value = _lookup(reply, tuple(path.split(".")))
     if value is _MISSING:
         value = None

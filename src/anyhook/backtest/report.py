@@ -239,30 +239,30 @@ def change_json(change: DecisionChange) -> dict[str, Any]:
     }
 
 
-def decided_json(found: Decided) -> dict[str, Any]:
+def decided_json(event: Decided) -> dict[str, Any]:
     """Return a decided event for programs."""
     return {
-        "ref": found.ref,
-        "session": found.session,
-        "event": found.event,
-        "tool": found.tool,
-        "text": found.text,
-        "outcome": found.outcome,
-        "decision": dict(found.decision),
-        "hooks": list(found.hooks),
-        "reconstructed": list(found.reconstructed),
-        "crash": found.crash,
+        "ref": event.ref,
+        "session": event.session,
+        "event": event.event,
+        "tool": event.tool,
+        "text": event.text,
+        "outcome": event.outcome,
+        "decision": dict(event.decision),
+        "hooks": list(event.hooks),
+        "reconstructed": list(event.reconstructed),
+        "crash": event.crash,
     }
 
 
 def examples(decided: Iterable[Decided], number: int) -> list[Decided]:
     """Return some decided events: denials first, and of different texts and sessions."""
-    found: dict[tuple[str, str], Decided] = {}
+    denials: dict[tuple[str, str], Decided] = {}
     others: dict[tuple[str, str], Decided] = {}
-    for one in decided:  # there may be millions
-        chosen = found if one.outcome in STRICT else others
+    for event in decided:  # there may be millions
+        chosen = denials if event.outcome in STRICT else others
         if len(chosen) < number:
-            chosen.setdefault((one.outcome, one.text), one)
-        if len(found) >= number:
+            chosen.setdefault((event.outcome, event.text), event)
+        if len(denials) >= number:
             break
-    return [*found.values(), *others.values()][:number]
+    return [*denials.values(), *others.values()][:number]

@@ -163,7 +163,7 @@ class SessionRunner:
         each one. A decision depends on `secrets` if it is another one for the payloads as they are
         stored, with placeholders for secrets.
         """
-        found: list[_Dependencies] = [{} for _ in sessions]
+        dependencies: list[_Dependencies] = [{} for _ in sessions]
         questions: list[_Question] = []
         for number, (rows, result) in enumerate(zip(sessions, results, strict=True)):
             opinions = _complete(result)
@@ -177,14 +177,15 @@ class SessionRunner:
         for question, changed in self._ask(questions, sessions, results):
             session, names = question.session, question.names
             if len(names) == 1:
-                _add(found[session], names[0], changed, sessions[session])
+                _add_dependency(dependencies[session], names[0], changed, sessions[session])
             elif changed:
                 further += [
                     _Question(session, (name,), SessionCircumstances((name,))) for name in names
                 ]
         for question, changed in self._ask(further, sessions, results):
-            _add(found[question.session], question.names[0], changed, sessions[question.session])
-        return found
+            rows = sessions[question.session]
+            _add_dependency(dependencies[question.session], question.names[0], changed, rows)
+        return dependencies
 
     def _ask(
         self,
@@ -193,8 +194,8 @@ class SessionRunner:
         results: Sequence[SessionResult],
     ) -> Iterator[tuple[_Question, set[int]]]:
         """Decide sessions again, and yield the events that are decided differently."""
-        wanted = [(sessions[question.session], question.circumstances) for question in questions]
-        for question, again in zip(questions, self._run(wanted), strict=True):
+        reruns = [(sessions[question.session], question.circumstances) for question in questions]
+        for question, again in zip(questions, self._run(reruns), strict=True):
             opinions = _complete(results[question.session])
             yield (
                 question,
@@ -209,7 +210,7 @@ class SessionRunner:
 
     def _run(
         self,
-        wanted: Sequence[tuple[Sequence[EventRow], SessionCircumstances]],
+        reruns: Sequence[tuple[Sequence[EventRow], SessionCircumstances]],
         clock_shift: float = 0.0,
     ) -> list[SessionResult]:
         """Decide sessions, with hooks that are loaded once as long as nothing happens.
@@ -218,8 +219,8 @@ class SessionRunner:
             UsageError: If the hooks cannot be loaded.
         """
         results: dict[int, SessionResult] = {}
-        while missing := [number for number in range(len(wanted)) if number not in results]:
-            batch = [self._events(*wanted[number]) for number in missing]
+        while missing := [number for number in range(len(reruns)) if number not in results]:
+            batch = [self._events(*reruns[number]) for number in missing]
 
             def take(message: tuple[int, SessionResult], numbers: list[int] = missing) -> None:
                 results[numbers[message[0]]] = message[1]
@@ -229,10 +230,10 @@ class SessionRunner:
                 self._run_batch(Batch(batch, clock_shift), take)
             except RunEndedError as error:
                 number = next(number for number in missing if number not in results)
-                results[number] = self._run_again(*wanted[number], clock_shift, error)
+                results[number] = self._run_again(*reruns[number], clock_shift, error)
             if len(results) == count:
                 raise SandboxError(f"{self._subject.title} ends before it decides anything")
-        return [results[number] for number in range(len(wanted))]
+        return [results[number] for number in range(len(reruns))]
 
     def _run_again(
         self,
@@ -303,7 +304,9 @@ class SessionRunner:
         def receive(message: tuple[int, SessionResult]) -> None:
             number, result = message
             if number not in range(len(batch.sessions)) or not isinstance(result, SessionResult):
-                raise SandboxError("a hook has written what is not a result of a session")
+                raise SandboxError(
+                    "the sandbox returned something that is not the result of a session"
+                )
             # Without the files that hooks have made in the sandbox.
             paths = [self._sandbox.outside(name) for name in result.reads]
             result.reads = frozenset(
@@ -341,19 +344,29 @@ class _Question(NamedTuple):
 
 def _complete(session: SessionResult) -> dict[int, Opinion]:
     """Return the opinions of hooks that all returned."""
-    return {n: one for n, one in session.opinions.items() if one.has_returned and one.counts}
+    return {
+        number: opinion
+        for number, opinion in session.opinions.items()
+        if opinion.has_returned and opinion.counts
+    }
 
 
-def _add(found: _Dependencies, name: str, numbers: set[int], rows: Sequence[EventRow]) -> None:
+def _add_dependency(
+    dependencies: _Dependencies, name: str, numbers: set[int], rows: Sequence[EventRow]
+) -> None:
     for number in numbers:
         row = rows[number]
         if row.redacted if name == SECRETS else name in _reconstructed(row):
-            found.setdefault(number, []).append(name)
+            dependencies.setdefault(number, []).append(name)
 
 
 def _outcomes(opinions: Mapping[int, Opinion]) -> dict[int, object]:
     """Return what hooks made of the first events, in a form that can be compared."""
-    return {n: (o.decision, o.hooks, bool(o.crash)) for n, o in opinions.items() if n < SAMPLE}
+    return {
+        number: (opinion.decision, opinion.hooks, bool(opinion.crash))
+        for number, opinion in opinions.items()
+        if number < SAMPLE
+    }
 
 
 def _reconstructed(row: EventRow) -> list[str]:

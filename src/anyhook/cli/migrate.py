@@ -53,7 +53,7 @@ HELP = """Move an agent's hooks into another agent's settings.
 Reads all settings of the scope (for Claude Code settings.json and settings.local.json), translates
 them, and adds them to the other agent's settings. Commands keep the events and answers of the agent
 that they were written for: `anyhook shim` translates. Everything that is lost is reported. The
-difference is shown, and nothing is written before you agree; the former file is kept beside it.
+difference is shown, and nothing is written before you agree; the former file is kept next to it.
 
 With `--prove` the hooks of both sides first decide the same events, in copies of the project.
 

@@ -168,10 +168,13 @@ def _print(
 
 
 def _result_json(mutant: Mutant, noticed: Noticed | None, source: str, name: str) -> dict[str, Any]:
+    status = "not tried"
+    if noticed is not None:
+        status = "killed" if noticed.by else "survived"
     return {
         "operator": mutant.operator,
         "line": mutant.line,
-        "status": "not tried" if noticed is None else "killed" if noticed.by else "survived",
+        "status": status,
         "by": noticed.by or None if noticed else None,
         "diff": mutant.diff(source, name),
         "proposal": noticed.proposal or None if noticed else None,

@@ -139,7 +139,7 @@ def _set_fields(
         if field in void:
             for value in _values_of(results, field):
                 place, label = value.handler.place, value.handler.label
-                no_effect = f"{field} of {label!r} has no effect beside {draft.outcome}"
+                no_effect = f"{field} of {label!r} has no effect together with {draft.outcome}"
                 text = f"{draft.event_name}: {no_effect}"
                 draft.diagnostics.append(diagnose("output-no-effect", text, place, handler=label))
             continue

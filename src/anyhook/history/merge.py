@@ -141,21 +141,21 @@ def add_merged(history: History, events: Iterable[RecordedEvent]) -> int:
             version = (result.version.get("file") or "", hook_digest(result) or "")
             name = (result.hook, result.place)
             runs.append(_run(name, version, event.time, result.started, result.duration))
-        known = groups[key].take(event, runs)
-        if known is None:
-            known = _KnownEvent(len(new), is_stored=False, time=event.time)
-            known.add(runs)
-            groups[key].add(known)
+        earlier = groups[key].take(event, runs)
+        if earlier is None:
+            earlier = _KnownEvent(len(new), is_stored=False, time=event.time)
+            earlier.add(runs)
+            groups[key].add(earlier)
             new.append(event)
-        elif known.is_stored:
-            _add_to_stored(history, known, event)
+        elif earlier.is_stored:
+            _add_to_stored(history, earlier, event)
         else:
-            first = new[known.number]
-            known.time = min(first.time, event.time)
-            new[known.number] = first._replace(
+            first = new[earlier.number]
+            earlier.time = min(first.time, event.time)
+            new[earlier.number] = first._replace(
                 decision=combine(first.decision, event.decision),
-                results=(*_since(known.time, first), *_since(known.time, event)),
-                time=known.time,
+                results=(*_since(earlier.time, first), *_since(earlier.time, event)),
+                time=earlier.time,
             )
     history.insert(new, redact=False)
     return len(new)
@@ -231,7 +231,7 @@ def _since(time: float, event: RecordedEvent) -> tuple[RecordedResult, ...]:
     delay = max(0.0, round(event.time - time, 6))
     if not delay:
         return event.results
-    return tuple([replace(one, started=one.started + delay) for one in event.results])
+    return tuple([replace(result, started=result.started + delay) for result in event.results])
 
 
 def combine(
@@ -239,8 +239,8 @@ def combine(
 ) -> dict[str, Any] | None:
     """Return the decision of two answers: the stronger verdict with its reason, and all else."""
     if first is None or second is None:
-        found = first if second is None else second
-        return None if found is None else dict(found)
+        decision = first if second is None else second
+        return None if decision is None else dict(decision)
     weaker, stronger = first, second
     if _strength(first) >= _strength(second):
         weaker, stronger = second, first

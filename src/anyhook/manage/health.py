@@ -159,10 +159,9 @@ def health_of(
     except HistoryError as error:
         judge.problem = str(error)
         hooks = tuple([judge.health_of(row, None) for row in rows])
-    unreadable = [
-        one for one in reports if one.code in UNREADABLE and one.severity is Severity.ERROR
-    ]
-    changed = [one for one in reports if one.code == "guard-changed"]
+    errors = [report for report in reports if report.severity is Severity.ERROR]
+    unreadable = [error for error in errors if error.code in UNREADABLE]
+    changed = [report for report in reports if report.code == "guard-changed"]
     return Health(engine.agent.name, hooks, tuple(unreadable), tuple(changed))
 
 

@@ -75,7 +75,7 @@ def migrate_handler(move: HandlerMigration) -> tuple[dict[str, Any], bool]:
             move.record_loss(
                 "changed",
                 f"{name}: {handler.label}",
-                "it stands beside a command that is behind the shim already",
+                "it stands next to a command that is behind the shim already",
                 "give it to the shim instead",
                 ANYTHING,
             )
@@ -126,7 +126,7 @@ def _record_answer_losses(move: HandlerMigration) -> None:
         if other_exit.text is OutputAction.DENY_TEXT:
             move.record_loss(
                 "changed",
-                f"{label}: exit codes beside 0 and 2",
+                f"{label}: exit codes other than 0 and 2",
                 f"{source.title} itself denies then, though its reference says it only warns",
                 "exit with 2 to deny",
             )

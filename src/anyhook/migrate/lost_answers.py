@@ -33,7 +33,7 @@ PLAIN_TEXT_ABILITIES = {
 DENIALS = {
     Denial.PREVENTS: "a denial prevents it",
     Denial.HIDES: "the reason takes the place of the result",
-    Denial.INFORMS: "the reason stands beside the result",
+    Denial.INFORMS: "the reason stands next to the result",
     Denial.ENDS: "the agent ends its turn",
     Denial.EMPTIES: "the model is offered no tool",
     Denial.CONTINUES: "the agent continues with the reason as its next prompt",

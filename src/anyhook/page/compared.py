@@ -45,8 +45,8 @@ def shown_report(report: Mapping[str, Any]) -> dict[str, Any]:
 def examples(decided: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return some decided events of different texts, denials first."""
     examples: dict[tuple[str, str], dict[str, Any]] = {}
-    for one in sorted(decided, key=lambda one: one["outcome"] not in STRICT):
-        examples.setdefault((one["outcome"], one["text"]), one)
+    for event in sorted(decided, key=lambda event: event["outcome"] not in STRICT):
+        examples.setdefault((event["outcome"], event["text"]), event)
         if len(examples) >= EXAMPLES:
             break
     return list(examples.values())
@@ -69,8 +69,8 @@ def _result_of(report: Mapping[str, Any]) -> Result:
     """Return the decided events of a report."""
     names = ("ref", "session", "event", "tool", "text", "decision", "hooks", "reconstructed")
     result = Result()
-    for one in report["decided"]:
+    for event in report["decided"]:
         # Reports that an older release has kept do not name crashes.
-        values = [*[one[name] for name in names], one.get("crash", "")]
+        values = [*[event[name] for name in names], event.get("crash", "")]
         result.decided.append(Decided.from_json(values))
     return result

@@ -95,15 +95,17 @@ class PastViews:
         shown = events[:PAGE]
         same = {"agent": session.agent, "id": session.session}
         is_end = len(events) <= PAGE
+        following = ""
+        if not is_end:
+            last = _text_of((shown[-1].time, shown[-1].id))
+            following = urlencode({**same, "after": last})
         return self.page.show(
             "session.html",
             "/sessions",
             session=session,
             events=shown,
             is_end=is_end,
-            next=""
-            if is_end
-            else urlencode({**same, "after": _text_of((shown[-1].time, shown[-1].id))}),
+            next=following,
             previous=urlencode({**same, "after": _text_of(earlier)}) if after != START else "",
             query=urlencode(same),
             live=urlencode({**same, "after": max([event.id for event in shown], default=0)}),

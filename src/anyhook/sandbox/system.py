@@ -164,7 +164,11 @@ def allow_writes(paths: list[str]) -> None:
     rules = struct.pack(
         "=QQQ", writes, _ACCESS_TCP if version >= 4 else 0, _SCOPED if version >= 6 else 0
     )
-    size = 8 if version < 4 else 16 if version < 6 else 24
+    size = 24  # the structure grew with the releases of Landlock
+    if version < 4:
+        size = 8
+    elif version < 6:
+        size = 16
     libc = _libc()
     ruleset = libc.syscall(_LANDLOCK_CREATE, rules, ctypes.c_size_t(size), 0)
     _check(ruleset, "landlock_create_ruleset")

@@ -219,7 +219,7 @@ class _FileReader(Reporter):
                 continue
             has_events = isinstance(value, dict) and not value.keys().isdisjoint(self.events)
             if key in self.events:
-                message = f"{key} stands beside {name!r} and is ignored; move it into {name!r}"
+                message = f"{key} is next to {name!r}, where it is ignored; move it into {name!r}"
                 self.report("misplaced-hooks", message, (*parents, key))
             elif has_events and closest(key, (name,)):
                 message = f"{key!r} is ignored; did you mean {name!r}?"

@@ -1,7 +1,7 @@
 """The events of Claude Code.
 
-Sources: the schemas of the nine classic events (C), and where they are silent the hooks reference
-at code.claude.com as of 2026-10 (release 2.1.296).
+Sources: the schemas of the nine classic events, and where they are silent the hooks reference at
+code.claude.com as of 2026-10 (release 2.1.296).
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ EVENTS = (
         prompt_refusals=DENY_AND_STOP,
         outcomes=None,
         chained_fields=SEQUENCE["before_tool"],
-        stdout_audience=Audience.TRANSCRIPT,  # (C)
+        stdout_audience=Audience.TRANSCRIPT,  # by the schema
         **TOOL,
     ),
     _event(
@@ -190,7 +190,7 @@ EVENTS = (
         prompt_refusals=DENY_AND_STOP,
         field_policies={"tool_output": "checked_result"},
         result_members=RESULT_MEMBERS,
-        stdout_audience=Audience.TRANSCRIPT,  # (C)
+        stdout_audience=Audience.TRANSCRIPT,  # by the schema
         **TOOL,
     ),
     _event(
@@ -244,7 +244,7 @@ EVENTS = (
         prompt_refusals=DENY_ONLY,
         optional_fields=frozenset({"agent_type"}),
         payload_keys={"prompt_response": "last_assistant_message"},
-        stdout_audience=Audience.TRANSCRIPT,  # (C)
+        stdout_audience=Audience.TRANSCRIPT,  # by the schema
     ),
     _event(
         "task_created",
@@ -273,7 +273,7 @@ EVENTS = (
         prompt_refusals=DENY_ONLY,
         optional_fields=frozenset({"prompt_response"}),
         payload_keys={"prompt": None, "prompt_response": "last_assistant_message"},
-        stdout_audience=Audience.TRANSCRIPT,  # (C)
+        stdout_audience=Audience.TRANSCRIPT,  # by the schema
     ),
     _notice(
         "stop_failure",

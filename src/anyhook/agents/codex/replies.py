@@ -168,7 +168,9 @@ NOT_SUPPORTED = (
 REPLY_FAULTS = {
     "before_tool": (
         *NO_STOP,
-        InvalidReply({INPUT: "set", DECISION: "!=allow"}, 'updatedInput needs "allow" beside it'),
+        InvalidReply(
+            {INPUT: "set", DECISION: "!=allow"}, 'updatedInput needs "permissionDecision": "allow"'
+        ),
         InvalidReply(
             {DECISION: "=allow", INPUT: "unset"},
             "allow is only accepted with updatedInput; print nothing to let the call pass",

@@ -74,7 +74,7 @@ FOREIGN_MEMBERS = {
     ("updatedInput",): '"modifiedArgs", with all arguments',
     ("permission_decision",): '"permissionDecision"',
     ("continue",): '"decision": "block" with a "reason" where the event has it',
-    ("stopReason",): '"reason" beside the decision',
+    ("stopReason",): '"reason" next to the decision',
     ("systemMessage",): "the text to standard error, with exit code 2 on other events than calls",
 }
 

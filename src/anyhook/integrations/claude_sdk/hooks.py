@@ -72,7 +72,7 @@ CLAUDE_SDK = Framework(
         "before_tool_selection": _NO_MODEL_EVENTS,
         "after_model": _NO_MODEL_EVENTS,
         "after_tool.tail_call": "the tool's own result stands",
-        "after_tool.hidden_failures": "the error stays, and the reason stands beside it",
+        "after_tool.hidden_failures": "the error stays, and the reason stands next to it",
         "after_agent.clear_context": "the agent goes on with its conversation",
         "before_prompt.ask": "a question counts as a denial",
         "after_tool.ask": "a question counts as a denial",
