@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from anyhook.backtest.report import report_json
-from anyhook.backtest.results import MOST_CRASHES, Crash, Result
+from anyhook.backtest.results import MAX_CRASHES, Crash, Result
 from anyhook.cli.backtest_view import print_report
 from tests.backtest.test_backtest import GUARD, Recorded, before_check, shell
 from tests.backtest.test_projects import project
@@ -115,10 +115,10 @@ def test_a_hook_of_a_project_that_cannot_be_run_is_a_crash(recorded):
 def test_very_many_different_errors_are_counted_by_hook():
     result = Result()
 
-    for number in range(MOST_CRASHES + 5):
+    for number in range(MAX_CRASHES + 5):
         result.add_crash(Crash("guard", f"KeyError: {number}"))
 
-    assert len(result.crashes) == MOST_CRASHES + 1
+    assert len(result.crashes) == MAX_CRASHES + 1
     assert result.crashes[Crash("guard", "other errors")] == 5
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
-from anyhook.agents.session_reader import MOST_HELD_EVENTS
+from anyhook.agents.session_reader import MAX_HELD_EVENTS
 from anyhook.agents.transcripts import (
-    LONGEST_LINE,
+    MAX_LINE,
     get_transcripts,
     parse_time,
     read_records,
@@ -500,7 +500,7 @@ def test_the_end_of_a_background_command_is_a_prompt():
 
 
 def test_many_calls_without_a_result_are_all_read(tmp_path):
-    count = MOST_HELD_EVENTS + 10
+    count = MAX_HELD_EVENTS + 10
     path = write_claude(tmp_path, prompt("go"), *(bash(str(n)) for n in range(count)))
 
     calls = [e.payload["tool_use_id"] for e in read(path, "claude")[0][2:]]
@@ -774,7 +774,7 @@ def test_a_line_that_is_too_long_is_skipped_without_holding_it(tmp_path):
     path = tmp_path / "session.jsonl"
     with path.open("wb") as file:
         file.write(b'{"a": 1}\n')
-        file.seek(LONGEST_LINE * 2, os.SEEK_CUR)  # a hole, which takes no space
+        file.seek(MAX_LINE * 2, os.SEEK_CUR)  # a hole, which takes no space
         file.write(b'\n{"b": 2}\n')
     problems = []
 

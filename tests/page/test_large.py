@@ -102,7 +102,7 @@ def lower_limits(monkeypatch):
         (hook_history, "MAX_ROWS", 200),
         (denials, "MAX_DENIALS", 20),
         (session_history, "MAX_NEAR", 20),
-        (session_history, "FEW_SESSIONS", 3),
+        (session_history, "MAX_SORTED_SESSIONS", 3),
         (past_views, "PAGE", 4),
         (search_module, "MIN_PART", 16),
         (rows, "SPAN", 512),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-LARGEST_FILE = 1024 * 1024
+MAX_FILE_SIZE = 1024 * 1024
 """Bytes of a settings file that is read."""
 ScriptedCall = tuple[str, "Mapping[str, object] | str"]
 """A call of a tool, by the agent's own names; a tool without a schema takes a text."""
@@ -100,7 +100,7 @@ class AgentProgram:
 def read_settings(path: Path) -> dict[str, Any]:
     """Return the JSON object of a settings file; an empty one if it cannot be read."""
     try:
-        value = json.loads(read_user_file(path, LARGEST_FILE))
+        value = json.loads(read_user_file(path, MAX_FILE_SIZE))
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

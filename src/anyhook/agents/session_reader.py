@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.transcripts import HookReply, Problems, Refusal
 
-MOST_HELD_EVENTS = 10_000
+MAX_HELD_EVENTS = 10_000
 """Events that wait for the result of an earlier call, and calls that wait for a result."""
 
 
@@ -84,9 +84,9 @@ class EventQueue:
         self.close_call(call_id)  # an id may be used again
         self._calls[call_id] = draft
         self._open.append(draft)
-        if len(self._calls) > MOST_HELD_EVENTS:
+        if len(self._calls) > MAX_HELD_EVENTS:
             self.close_call(next(iter(self._calls)))
-        if len(self._open) > MOST_HELD_EVENTS:
+        if len(self._open) > MAX_HELD_EVENTS:
             self._open = [call for call in self._open if call.is_open]
 
     def find_call(self, call_id: str) -> Draft | None:
@@ -109,7 +109,7 @@ class EventQueue:
     def flush(self) -> Iterator[TranscriptEvent]:
         """Yield the events that need not wait, and remove them."""
         events = self._events
-        while events and (not events[0].is_open or len(events) > MOST_HELD_EVENTS):
+        while events and (not events[0].is_open or len(events) > MAX_HELD_EVENTS):
             yield events.popleft().finish()
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Problems = Callable[[str], None]
 """Takes what is wrong with a file, with its path and line."""
 
-LONGEST_LINE = 1 << 28
+MAX_LINE = 1 << 28
 """Bytes of a line that is read: 256 MiB. A longer one is skipped."""
 BUFFER_SIZE = 1 << 20
 
@@ -173,7 +173,7 @@ def read_records(
     with file:
         number = 0
         is_rest = False
-        lines = iter(partial(file.readline, LONGEST_LINE), b"")
+        lines = iter(partial(file.readline, MAX_LINE), b"")
         while True:
             try:
                 line = next(lines, None)
@@ -183,12 +183,12 @@ def read_records(
                 return
             if line is None:
                 return
-            was_rest, is_rest = is_rest, len(line) == LONGEST_LINE and not line.endswith(b"\n")
+            was_rest, is_rest = is_rest, len(line) == MAX_LINE and not line.endswith(b"\n")
             if was_rest:
                 continue
             number += 1
             if is_rest:
-                problems(f"{path}:{number}: is longer than {LONGEST_LINE >> 20} MiB; skipped")
+                problems(f"{path}:{number}: is longer than {MAX_LINE >> 20} MiB; skipped")
                 continue
             if is_needless is not None and is_needless(line):
                 continue

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from anyhook.backtest.sources import EventRow
 
-LONGEST_TEXT = 200
+MAX_TEXT = 200
 """Characters of an event that are shown in an example."""
 
 
@@ -36,13 +36,13 @@ def decided_of(
     """
     text = longest_text(row.read_stored_payload() if row.redacted else payload)
     if not row.is_redacted:
-        text = redact_start(text, LONGEST_TEXT)
+        text = redact_start(text, MAX_TEXT)
     if row.redacted or not row.is_redacted:
         decision_text = json.dumps(decision, default=str)
         redacted = _redact_decision(decision_text)
         if redacted != decision_text:
             decision = json.loads(redacted)
-    text = text[:LONGEST_TEXT]
+    text = text[:MAX_TEXT]
     return Decided(
         row.ref,
         row.session,
@@ -71,7 +71,7 @@ def crash_text(message: str) -> str:
 
 def shown_text(payload: Mapping[str, Any]) -> str:
     """Return what an event was about, cut for an example."""
-    return longest_text(payload)[:LONGEST_TEXT]
+    return longest_text(payload)[:MAX_TEXT]
 
 
 def longest_text(payload: Mapping[str, Any]) -> str:

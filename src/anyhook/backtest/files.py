@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents import AGENTS, get_agent
 from anyhook.agents.outline import outline_of
 from anyhook.agents.transcripts import (
-    LONGEST_LINE,
+    MAX_LINE,
     TranscriptEvent,
     describe_line,
     get_transcripts,
@@ -136,7 +136,7 @@ def _recognize_file(file: StoredFile) -> Recognized | None:
     with file.open_content() as stream:
         try:
             head = stream.read(HEAD)
-            while len(head) < LONGEST_LINE and b"\n" not in head:  # the first line is longer
+            while len(head) < MAX_LINE and b"\n" not in head:  # the first line is longer
                 more = stream.read(HEAD)
                 if not more:
                     break
@@ -148,7 +148,7 @@ def _recognize_file(file: StoredFile) -> Recognized | None:
                 kind = recognize_members(table.schema_arrow.names)
             return None if kind is None else Recognized(kind, is_parquet=True)
         found = recognize(head)
-        if found is None and len(head) < file.size <= LONGEST_LINE:  # a document
+        if found is None and len(head) < file.size <= MAX_LINE:  # a document
             found = recognize(head + stream.read(file.size))
     return found
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-MOST_FILES = 5000
+MAX_FILES = 5000
 """Files of one process that are noted."""
 VARIABLE = "$"
 """What the name of a variable begins with among the names of files."""
@@ -76,7 +76,7 @@ class Reads:
     def _note(self, path: str) -> None:
         is_code_cache = path.endswith(".pyc")  # its source is noted
         is_ignored = is_code_cache or path.startswith(self._ignored)
-        if len(self._files) < MOST_FILES and not is_ignored:
+        if len(self._files) < MAX_FILES and not is_ignored:
             self._files.add(path)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anyhook.backtest.run import BacktestRun
 
 PERCENTILES = (0.5, 0.95, 0.99)
-MOST_DECIDED = 10_000
+MAX_DECIDED = 10_000
 """Decided events in a report; `outcomes` counts all of them."""
 STRICT = ("deny", "stop")
 """Verdicts of which examples are shown first."""
@@ -72,7 +72,7 @@ def report_json(run: BacktestRun, comparison: BacktestComparison | None) -> dict
         },
         "problems": {"number": run.result.problem_count, "first": run.result.problems},
         "depends": dependencies_of(run.result).to_json(),
-        "decided": [decided_json(found) for found in islice(run.result.decided, MOST_DECIDED)],
+        "decided": [decided_json(found) for found in islice(run.result.decided, MAX_DECIDED)],
     }
     if comparison is not None:
         report["baseline"] = {"subject": comparison.title, **_result_json(comparison.result)}

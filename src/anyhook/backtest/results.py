@@ -18,9 +18,9 @@ STEPS = 8
 """Buckets of a histogram in which durations double: percentiles are exact to 9 %."""
 SHORTEST = 1e-7
 """Seconds of the first bucket."""
-MOST_PROBLEMS = 100
+MAX_PROBLEMS = 100
 """Problems that are kept; further ones are counted."""
-MOST_CRASHES = 100
+MAX_CRASHES = 100
 """Different crashes that are kept; further ones are counted by hook."""
 CHANCE, TIME, ORDER = "chance", "the time", "earlier events of the session"
 """On what decisions may depend, for people."""
@@ -161,7 +161,7 @@ class Result:
 
     def add_crash(self, crash: Crash, events: int = 1) -> None:
         """Count events on which a hook failed."""
-        is_kept = crash in self.crashes or len(self.crashes) < MOST_CRASHES
+        is_kept = crash in self.crashes or len(self.crashes) < MAX_CRASHES
         self.crashes[crash if is_kept else Crash(crash.hook, "other errors")] += events
 
     def add_timeouts(self, events: int, seconds: float) -> None:
@@ -200,7 +200,7 @@ class Result:
 
     def add_problems(self, first: list[str], count: int) -> None:
         """Add problems."""
-        self.problems += first[: MOST_PROBLEMS - len(self.problems)]
+        self.problems += first[: MAX_PROBLEMS - len(self.problems)]
         self.problem_count += count
 
     def seconds(self) -> float:

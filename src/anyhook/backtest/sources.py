@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from anyhook.backtest.example_secrets import insert_examples
-from anyhook.backtest.results import MOST_PROBLEMS
+from anyhook.backtest.results import MAX_PROBLEMS
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.history.replay import SessionRange, all_sessions, has_events
 from anyhook.history.rows import dump
@@ -101,7 +101,7 @@ class EventRows:
     def report(self, problem: str) -> None:
         """Add a problem."""
         self.problem_count += 1
-        if len(self.problems) < MOST_PROBLEMS:
+        if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(problem)
 
 

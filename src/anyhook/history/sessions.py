@@ -20,7 +20,7 @@ SHORT_NAME = 8
 """Characters of the name of a session that are shown at least."""
 MIN_SESSION_PREFIX = 4
 """Characters of the beginning of a session's identifier that may stand for it."""
-FEW_SESSIONS = 5000
+MAX_SORTED_SESSIONS = 5000
 """Sessions of an agent that are sorted; of an agent with more, the newest are found by time."""
 MAX_NEAR = 1000
 """Events before and after one that are compared with it."""
@@ -75,10 +75,10 @@ def sessions(
     if agent:
         (count,) = history.connection.execute(
             "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE agent = ? LIMIT ?)",
-            (agent, FEW_SESSIONS),
+            (agent, MAX_SORTED_SESSIONS),
         ).fetchone()
         # The plus sign keeps the index of agents away, whose rows would have to be sorted.
-        column = "agent" if count < FEW_SESSIONS else "+agent"
+        column = "agent" if count < MAX_SORTED_SESSIONS else "+agent"
         conditions.append(f"{column} = ?")
         values.append(agent)
     if project:

@@ -54,8 +54,8 @@ RECORDED = "ANYHOOK_RECORDED"
 """Environment variable of commands whose result another process records."""
 LESS_URGENT = 10
 """Added to the niceness of the process that records when the agent has its answer."""
-LARGEST_INPUT = 16 * 1024 * 1024
-LARGEST_OUTPUT = 1024 * 1024
+MAX_INPUT_SIZE = 16 * 1024 * 1024
+MAX_OUTPUT_SIZE = 1024 * 1024
 """Bytes of a stream that the history keeps."""
 BROKEN = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
@@ -390,9 +390,9 @@ class Sink:
 
     is_awaited = False
     """Whether the agent waits until it was recorded."""
-    largest_input = LARGEST_INPUT
+    largest_input = MAX_INPUT_SIZE
     """Bytes of standard input that are kept."""
-    largest_output = LARGEST_OUTPUT
+    largest_output = MAX_OUTPUT_SIZE
     """Bytes of each output that are kept."""
 
     def begin(self) -> None:

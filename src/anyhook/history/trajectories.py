@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.transcripts import (
-    LONGEST_LINE,
+    MAX_LINE,
     TranscriptEvent,
     join_text_blocks,
     object_in,
@@ -87,12 +87,12 @@ def _read_document(path: Path, problems: Problems) -> Iterator[tuple[int, dict[s
     """Yield the rows of a JSON document: a row, a list of rows, or a list of messages."""
     try:
         with path.open("rb") as file:
-            data = file.read(LONGEST_LINE + 1)
+            data = file.read(MAX_LINE + 1)
     except OSError as error:
         problems(f"{path}: cannot be read: {error.strerror}")
         return
-    if len(data) > LONGEST_LINE:
-        problems(f"{path}: is longer than {LONGEST_LINE >> 20} MiB; write one row per line")
+    if len(data) > MAX_LINE:
+        problems(f"{path}: is longer than {MAX_LINE >> 20} MiB; write one row per line")
         return
     try:
         document = parse_json(data.decode("utf-8-sig"))

@@ -23,7 +23,7 @@ _SEARCH_FIELDS = {"Grep": "glob", "Glob": "pattern", "LS": None}
 """Tools that look into a directory, and the argument that says for which files."""
 _ALTERNATIVES = re.compile(r"\{[^{},]*,[^{}]*\}")
 _DRIVE = re.compile(r"(?:[\\/]{2}[?.][\\/])?([A-Za-z]):(?=[\\/]|\Z)")
-_LONGEST_PATH = 32 * 1024
+_MAX_PATH = 32 * 1024
 """Characters; no system opens a longer path."""
 _NAME_PIECE = re.compile(r"\\(?P<escaped>.)|(?P<set>\[[!^]?\]?[^\]]*\])|\*+|.", re.DOTALL)
 
@@ -128,9 +128,9 @@ def _normalize_drive(path: str) -> str:
 def _resolve_links(path: str) -> str:
     """Resolve the links in a path, as far as that is possible."""
     # A path may be long only because of its `..`.
-    short = path if len(path) <= _LONGEST_PATH else os.path.normpath(path)
+    short = path if len(path) <= _MAX_PATH else os.path.normpath(path)
     try:
-        if os.path.isabs(short) and len(short) <= _LONGEST_PATH:  # noqa: PTH117 - text, as the rest
+        if os.path.isabs(short) and len(short) <= _MAX_PATH:  # noqa: PTH117 - text, as the rest
             path = os.path.realpath(short)
     except (OSError, ValueError, RecursionError):
         pass

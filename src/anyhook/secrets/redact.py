@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from anyhook.secrets.kind import SecretKind
 
-SHORTEST_VALUE = 8
+MIN_VALUE = 8
 """Characters. The value of a variable that is shorter may be a common word."""
 SEARCHED_BEYOND = 16 * 1024
 """Characters behind a cut that are searched: more than the longest tokens have."""
@@ -59,7 +59,7 @@ class Redactor:
 
         values: dict[str, str] = {}
         for name, value in (os.environ if environ is None else environ).items():
-            if len(value) < SHORTEST_VALUE or not has_secret_value(name):
+            if len(value) < MIN_VALUE or not has_secret_value(name):
                 continue
             # As it is, and as JSON holds it.
             form = value

@@ -37,15 +37,15 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _OPERATOR = re.compile(r"[();<>|&\n]+")
 _NUMBER_OR_OPTION = re.compile(r"-.*|[\d.]+[smhd]?")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
-LONGEST_COMMAND = 64 * 1024
+MAX_COMMAND = 64 * 1024
 """Characters; a longer command is labelled by its first word."""
 
 
 @lru_cache(maxsize=4096)
 def command_label(command: str) -> str:
     """Return a short name for a command line; see `words_label`."""
-    if len(command) > LONGEST_COMMAND:
-        return _first_name(command[:LONGEST_COMMAND].split())
+    if len(command) > MAX_COMMAND:
+        return _first_name(command[:MAX_COMMAND].split())
     return words_label(split_tokens(command))
 
 

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from anyhook.agents.program import LARGEST_FILE, AgentProgram, ScriptedCall, Workplace
+from anyhook.agents.program import MAX_FILE_SIZE, AgentProgram, ScriptedCall, Workplace
 from anyhook.files import read_user_file
 
 KEY_VARIABLE = "ANYHOOK_PROBE_KEY"
@@ -60,7 +60,7 @@ def _toml(value: object) -> str:
 def _is_trusted(place: Workplace) -> bool:
     """Return whether the user's settings trust the project; hooks of the user need no trust."""
     try:
-        text = read_user_file(place.home / ".codex" / "config.toml", LARGEST_FILE)
+        text = read_user_file(place.home / ".codex" / "config.toml", MAX_FILE_SIZE)
         projects = tomllib.loads(text.decode()).get("projects")
     except (OSError, ValueError):
         return False

@@ -44,7 +44,7 @@ ONLY_FROM_HOOKS = {
 }
 """Events that the file has only where hooks were configured for them."""
 
-LATEST_TIME = 1 << 53
+MAX_TIME = 1 << 53
 """Milliseconds since the epoch of which a float holds every one."""
 
 
@@ -101,7 +101,7 @@ class _Reader(SessionReader):
         kind = text_in(data, "hookType")
         given = object_in(data, "input")
         time = given.get("timestamp")
-        if not isinstance(time, int) or not 0 <= time <= LATEST_TIME:
+        if not isinstance(time, int) or not 0 <= time <= MAX_TIME:
             return
         self._cwd = text_in(given, "cwd") or self._cwd
         last = self.queue.last

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.session_reader import Draft, SessionReader
 from anyhook.agents.transcripts import (
-    LONGEST_LINE,
+    MAX_LINE,
     Refusal,
     TranscriptFormat,
     join_text_blocks,
@@ -86,7 +86,7 @@ class _Reader(SessionReader):
         if self.path.suffix != ".json":
             yield from super().records(problems)
             return
-        document = read_json_file(self.path, LONGEST_LINE)
+        document = read_json_file(self.path, MAX_LINE)
         yield 1, {key: value for key, value in document.items() if key != "messages"}
         yield from enumerate(objects_in(document, "messages"), 1)
 
