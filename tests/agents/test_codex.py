@@ -134,6 +134,7 @@ def observed_of(decision, event):
     return observed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", OBSERVED["events"], ids=lambda row: f"{row['id']}-{row['name']}")
 def test_the_engine_decides_as_was_observed(row, tmp_path):
     engine = load(tmp_path, {row["event"]: [definition(hook) for hook in row["hooks"]]})

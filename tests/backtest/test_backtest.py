@@ -226,6 +226,7 @@ def _command_line(pid):
         return ""
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_same_result(recorded):
     recorded.add(*[shell(n, "rm -rf /" if n % 3 else "ls", f"s{n % 7}") for n in range(9000)])
     subject = recorded.hook(GUARD)

@@ -47,6 +47,7 @@ def run_deadly(recorded, way, **options):
     return recorded.run(recorded.hook(text, "deadly.py"), **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "positions"),
     [
@@ -81,6 +82,7 @@ def test_a_hook_that_ends_its_process_changes_no_other_event(recorded, way, posi
     )
 
 
+@pytest.mark.slow
 def test_several_processes_name_the_same_crashes(recorded):
     add_events(recorded, [0, 5, 6, 11])
 

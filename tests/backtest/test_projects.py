@@ -47,6 +47,7 @@ def run(recorded, subject, jobs):
     return run_backtest(subject, parts, jobs=jobs).result
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_decisions_in_the_order_of_the_events(recorded):
     commands = ["rm x" if number % 3 else "ls" for number in range(40)]
     recorded.add(*[shell(n, command, f"s{n % 7}") for n, command in enumerate(commands)])

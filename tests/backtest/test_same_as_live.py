@@ -107,6 +107,7 @@ def record_live(hooks, agent, number):
         output.record()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", [*CODING_AGENTS, "generic"])
 def test_a_hook_file_decides_as_it_did_live(tmp_path, monkeypatch, agent):
     directory = tmp_path / "history"

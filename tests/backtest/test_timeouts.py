@@ -111,6 +111,7 @@ def test_a_hook_that_hangs_and_denies_then_differs_from_one_that_allows(recorded
     assert len(new_denials([change])) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["catches", "blocks signals"])
 def test_a_hook_that_goes_on_after_its_timeout_is_ended(recorded, way):
     recorded.add(shell(1, "hang"), shell(2, "rm -rf /"))

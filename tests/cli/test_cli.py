@@ -981,6 +981,7 @@ def test_a_misspelt_command_names_the_nearest_one():
     assert done.stderr == "error: there is no command 'chek'; did you mean 'check'?\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["COLUMNS", "LINES", "TERMINAL_WIDTH"])
 @pytest.mark.parametrize("value", ["99999999", "9" * 5000, "-1", "0", "\u00b2", "wide"])
 def test_a_terminal_of_any_size_gets_the_help(world, name, value):

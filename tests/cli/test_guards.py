@@ -104,6 +104,7 @@ def remove(world, agent, scope, *names):
     finish_removal(removal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", CODING_AGENTS)
 @pytest.mark.parametrize("scope", ["project", "user"])
 @pytest.mark.parametrize("removed", [(NAME, OTHER), (OTHER, NAME)])
@@ -124,6 +125,7 @@ def test_removing_guards_leaves_no_trace(world, agent, scope, removed):
     assert not TrustStore().records(world.project).entries
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", CODING_AGENTS)
 @pytest.mark.parametrize("removed", [(NAME, OTHER), (OTHER, NAME)])
 def test_settings_are_as_before_byte_for_byte(world, agent, removed):

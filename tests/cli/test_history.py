@@ -485,6 +485,7 @@ def test_what_cannot_be_read_of_a_file_is_reported(home, capsys):
     assert json.loads(printed.out)["problems"]["number"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fail_on", "code"), [("new-deny", OK), ("any-change", PROBLEMS)])
 def test_a_backtest_fails_a_pipeline_on_changes(home, capsys, fail_on, code):
     (home / "old.py").write_text(GUARD.replace("WORD", "rm"))

@@ -116,6 +116,7 @@ def test_no_command_prints_an_invisible_character(hostile, run, line, form, is_t
         assert json.loads(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", EVENTS)
 def test_no_screen_of_the_panel_draws_an_invisible_character(hostile, run, agent):
     run("trust", "--yes")

@@ -86,6 +86,7 @@ def test_a_guard_that_crashes_denies(name):
     assert guard(name).on_crash == "deny"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DENYING)
 def test_a_harmless_command_in_front_excuses_nothing(name):
     """`npm publish --dry-run; npm publish` publishes, and `wc .env; cat .env` shows secrets."""

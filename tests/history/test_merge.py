@@ -178,6 +178,7 @@ def test_the_work_grows_with_the_number_of_equal_payloads(tmp_path, hooks):
     assert growth(work_for) < 2.6
 
 
+@pytest.mark.slow
 def test_the_work_grows_with_the_number_of_versions_of_a_hook(tmp_path):
     def work_for(count):
         with History.open(tmp_path / str(count)) as history:

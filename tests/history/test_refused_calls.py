@@ -143,6 +143,7 @@ def test_a_call_that_was_recorded_live_gets_its_refusal_from_the_transcript(clau
         assert done.known == len(live)
 
 
+@pytest.mark.slow
 def test_backtests_count_refused_calls_apart(claude, tmp_path, capsys):
     guard = tmp_path / "guard.py"
     guard.write_text(GUARD)

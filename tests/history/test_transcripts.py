@@ -858,6 +858,7 @@ def replaced(value, path, new):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS)
 @settings(
     max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True

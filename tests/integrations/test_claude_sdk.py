@@ -606,6 +606,7 @@ CLEARS = {"hookEventName": "AfterAgent", "clearContext": True}
 # -- events
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("event", RECORDED)
 @pytest.mark.parametrize("agent", ["gemini", "claude", "terminai", "generic"])
 @pytest.mark.anyio

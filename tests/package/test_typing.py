@@ -47,6 +47,7 @@ def marked(file):
     return errors
 
 
+@pytest.mark.slow
 @SLOW
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_mypy_reports_what_is_wrong_and_nothing_else(reported, file):

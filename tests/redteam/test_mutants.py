@@ -147,6 +147,7 @@ def test_every_operator_is_planted_and_described():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)  # three runs, each with some hundred processes
 @pytest.mark.parametrize("operator", PLANTED)
 def test_a_planted_survivor_is_found_and_its_example_proposed(mutate, operator):
@@ -267,6 +268,7 @@ def test_changes_and_results_do_not_depend_on_the_number_of_sandboxes(mutate, ru
     assert len(results(one)) > 8
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_an_interrupted_run_is_continued(mutate, run, world):
     search = " or ".join(f'"{word} force" in text' for word in range(15))

@@ -116,6 +116,7 @@ def test_lines_that_do_the_same_are_equal(oracle, shell):
     assert [pair for pair, is_equal in prove(oracle, EQUAL, shell).items() if not is_equal] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", installed_shells())
 def test_lines_that_do_something_else_are_not_equal(oracle, shell):
     assert [pair for pair, is_equal in prove(oracle, DIFFERENT, shell).items() if is_equal] == []
@@ -127,6 +128,7 @@ def test_a_spelling_is_proved_for_one_shell(oracle):
     assert not prove(oracle, [pair], "dash")[pair]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", LEAVING)
 def test_a_line_that_tries_to_leave_changes_nothing(oracle, line, tmp_path):
     marker = tmp_path / "marker"

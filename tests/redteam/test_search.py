@@ -31,6 +31,7 @@ def search(project, file, plains, **options):
         return Search(asker, home=HOME, **options).run(plains)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", GROUPS)
 def test_each_class_finds_a_hole(project, classes):
     line = "echo hi > .env" if classes == ["other tool"] else "rm -rf src"
@@ -41,6 +42,7 @@ def test_each_class_finds_a_hole(project, classes):
     assert all(escape.is_proved for escape in result.escapes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOLES)
 def test_the_only_hole_of_a_guard_is_found(project, name):
     file = write_with_hole(project / "guard.py", HOLES[name])

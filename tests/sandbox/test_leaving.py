@@ -225,6 +225,7 @@ def test_the_functions_of_a_hook_file_change_nothing(host, sandbox, way):
     assert sandbox.run(tasks.return_value, 1) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["commands of a project", "a hook file"])
 def test_a_backtest_changes_nothing(tmp_path, monkeypatch, kind):
     host = Host(tmp_path)

@@ -324,6 +324,7 @@ def test_a_first_file_overwrites_nothing(world, run, write):
     assert run("test", "--init", "cases.yaml")[0] == 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "event", "matcher", "tool"),
     [

@@ -463,6 +463,7 @@ def is_named(subject, loaded):
     return any(name in listed for name in names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "layout", [pytest.param(layout, id=name) for name, layout in [*layouts(), *odd_layouts()]]
 )

@@ -288,6 +288,7 @@ LOCKED = "sum(itertools.repeat(0))"
 """Compiled code that keeps the interpreter's lock."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", HANGS)
 @pytest.mark.parametrize("way", ["cold", "warm"])
 def test_a_hang_is_a_crash_when_the_time_is_over(world, way, harm):

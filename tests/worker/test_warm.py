@@ -123,6 +123,7 @@ SAME = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAME)
 def test_a_hook_cannot_tell_the_difference(warm, name):
     path = warm.hook(SAME[name])

@@ -983,6 +983,7 @@ async def test_output_of_hooks_is_shown_as_text(world):
 # -- sizes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (200, 60), (40, 10), (20, 5), (8, 3), (1, 1)])
 def test_every_screen_survives_every_size(trusted, size):
     @in_loop

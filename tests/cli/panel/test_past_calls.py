@@ -63,6 +63,7 @@ def configured(world):
     return world
 
 
+@pytest.mark.slow
 def test_one_key_labels_a_group_of_past_calls(configured, run):
     @in_loop
     async def label():
