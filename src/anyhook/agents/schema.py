@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.payloads import NOT_IN_PAYLOAD, payload_key
 from anyhook.agents.spec import MIN_TIMEOUT, Denial
+from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class, json_kind
 from anyhook.model.llm import COUNTS, FINISH_REASONS, MODES, ROLES
@@ -170,7 +171,7 @@ def settings_schema(agent: AgentSpec) -> dict[str, Any]:
     for name, value in agent.settings_members.items():
         root["properties"][name] = {"const": value}
         root.setdefault("required", []).append(name)
-    _put(root, agent.hooks_path, {"type": "object", "properties": events})
+    _put(root, HOOKS_PATH, {"type": "object", "properties": events})
     for toggle in agent.hook_toggles:
         schema: dict[str, Any] = {"type": "boolean"}
         if toggle.kind == "disabled" or toggle.value is not None:
@@ -178,7 +179,7 @@ def settings_schema(agent: AgentSpec) -> dict[str, Any]:
         if toggle.legacy:
             schema["deprecated"] = True
         _put(root, toggle.path, schema)
-    hooks = root["properties"][agent.hooks_path[0]]
+    hooks = root["properties"][HOOKS_PATH[0]]
     hooks["additionalProperties"] = False
     for name in (*events, *agent.non_event_keys):
         hooks["properties"].setdefault(name, {})

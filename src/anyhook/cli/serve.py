@@ -13,6 +13,7 @@ import typer
 from rich.text import Text
 
 from anyhook.agents import get_agent
+from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.cli import OK
 from anyhook.cli.colors import HEADING
 from anyhook.cli.html import missing_library
@@ -221,7 +222,7 @@ def _show_entry(
         for spec, fails_closed in supported:
             options = fail_closed if fails_closed and spec.can_fail_closed else {}
             settings[spec.wire] = own_entries(agent, {"hooks": [entry | options]})
-        for key in reversed(agent.hooks_path):
+        for key in reversed(HOOKS_PATH):
             settings = {key: settings}
         entry = settings
     out.print(f"In the settings of {agent.title}:")

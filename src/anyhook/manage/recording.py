@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
 from anyhook.agents.spec import PlainText
+from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.authoring import hooks as authoring
 from anyhook.history.recording import edited_file
 from anyhook.manage.recorded import (
@@ -134,8 +135,7 @@ def _start_in_file(
     after = former or ""
     # A file whose hooks are tapped stays so, also if `taps` is off now.
     if source is not None or (before and count_recorded(agent, before, path).taps > 0):
-        hooks_path = source.hooks_path if source is not None else ()
-        hooks_path = hooks_path or agent.hooks_path
+        hooks_path = HOOKS_PATH if source is None else source.hooks_path
         after = wrap_commands(agent, after, str(path), hooks_path, wrapper=wrapper)
     if recorder is not None:
         command = shlex.join((*recorder, str(RECORDER_FILE)))
@@ -190,7 +190,7 @@ def former_text(
         if restored is not None:
             return restored
     sinks = frozenset({HISTORY})
-    text = unwrap_commands(agent, text, str(path), agent.hooks_path, sinks)
+    text = unwrap_commands(agent, text, str(path), HOOKS_PATH, sinks)
     return remove_handlers(
         agent, text, str(path), lambda _definition, handler: is_recorder(handler.value)
     )

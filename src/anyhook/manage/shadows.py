@@ -111,8 +111,7 @@ def shadow_changes(
             return _new_members(engine, handler, is_shadow=is_shadow)
 
         before = read_source(source, engine.project_dir) or ""
-        hooks_path = source.hooks_path or agent.hooks_path
-        after = change_commands(agent, before, file, hooks_path, new_members)
+        after = change_commands(agent, before, file, source.hooks_path, new_members)
         effect = "run without deciding" if is_shadow else "decide"
         changes.append(Change(source.path, before, after, f"Let {labels[file]} {effect}", agent))
     return changes

@@ -174,9 +174,8 @@ def _wrap_settings(engine: Engine, plain: Scratch, tapped: Scratch, taps: Taps) 
         if not file.exists or not path.is_relative_to(plain.root):
             continue
         copy = tapped.root / path.relative_to(plain.root)
-        hooks_path = file.source.hooks_path or engine.agent.hooks_path
         text = copy.read_text(encoding="utf-8", errors="surrogateescape")
-        wrapped = taps.wrap(text, str(path), hooks_path)
+        wrapped = taps.wrap(text, str(path), file.source.hooks_path)
         copy.write_text(wrapped, encoding="utf-8", errors="surrogateescape")
         wrapped_files.add(path)
     return frozenset(wrapped_files)

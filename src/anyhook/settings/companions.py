@@ -15,6 +15,7 @@ from enum import StrEnum
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.errors import SettingsError
 from anyhook.files import read_user_file
 from anyhook.settings.changes import Change, parsed
@@ -113,7 +114,7 @@ def companion_changes(
             repository leads out of the project.
     """
     changes: list[Change] = []
-    events = dict_at(parsed(settings.after or "", settings.path), agent.hooks_path)
+    events = dict_at(parsed(settings.after or "", settings.path), HOOKS_PATH)
     has_hooks = any(events[name] for name in events.keys() - agent.non_event_keys)
     for companion in agent.companions:
         installed = find_companion(companion, settings.path)

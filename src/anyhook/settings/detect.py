@@ -133,7 +133,7 @@ def agents_with_hooks(
         for file in load_hooks(agent, location).files:
             is_unclear = file.exists and not file.values
             is_faulty = any(problem.severity is Severity.ERROR for problem in file.diagnostics)
-            events = dict_at(file.values, file.source.hooks_path or agent.hooks_path)
+            events = dict_at(file.values, file.source.hooks_path)
             has_hooks = not events.keys() <= agent.non_event_keys
             # The files of other agents are theirs.
             if file.source.is_foreign or not (is_unclear or is_faulty or has_hooks):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.settings.edit import add_items, prune, read_settings, remove_item, set_member
 from anyhook.settings.formats import is_blank
 from anyhook.settings.jsonc import value_at
@@ -41,7 +42,7 @@ def add_definitions(
         for definition in added:
             entries += own_entries(agent, definition)
         if entries:
-            text = add_items(text, (*agent.hooks_path, event), entries, file=file)
+            text = add_items(text, (*HOOKS_PATH, event), entries, file=file)
     observed = agent.rule_sets.get("observed", agent.documented)
     if observed.enabled_by_default:
         return text

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.errors import SettingsError
 from anyhook.files import data_directory, describe_no_directory, read_user_file, record_name
 from anyhook.model.diagnostics import Place
@@ -82,7 +83,7 @@ def _kept_hooks_of_file(agent: AgentSpec, source: Source) -> Iterator[KeptHook]:
         if entry.get("agent") != agent.name or entry.get("file") != source.path.name:
             continue
         value: Any = {entry.get("event"): [entry.get("definition")]}
-        for key in reversed(agent.hooks_path):
+        for key in reversed(HOOKS_PATH):
             value = {key: value}
         document = parse(json.dumps(value), str(record))
         for definition in read_document(agent, source, document).definitions[:1]:
@@ -220,7 +221,7 @@ def put_back(agent: AgentSpec, text: str, hook: KeptHook) -> str:
         is_same_event = other.event == entry["event"] and not other.is_flat
         if is_same_event and {**other.value, "hooks": []} == {**definition, "hooks": []}:
             return add_item(text, (*other.path, "hooks"), item["hooks"][0], file=file)
-    return add_item(text, (*agent.hooks_path, entry["event"]), item, file=file)
+    return add_item(text, (*HOOKS_PATH, entry["event"]), item, file=file)
 
 
 def _paste(text: str, entry: dict[str, Any]) -> str | None:

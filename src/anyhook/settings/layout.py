@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.model.record import Record
 from anyhook.settings.jsonc import dict_at, list_at
 
@@ -51,17 +52,13 @@ class WrittenDefinition(Record, kw_only=False):
 
 
 def iter_definitions(
-    agent: AgentSpec, settings: Any, hooks_path: tuple[str, ...] | None = None
+    agent: AgentSpec, settings: Any, hooks_path: tuple[str, ...] = HOOKS_PATH
 ) -> Iterator[WrittenDefinition]:
-    """Yield the definitions of a settings file that have a list of handlers, or are a handler.
-
-    The keys to the hooks are given where they are not at the agent's usual place.
-    """
-    path = hooks_path or agent.hooks_path
-    events = dict_at(settings, path)
+    """Yield the definitions of a settings file that have a list of handlers, or are a handler."""
+    events = dict_at(settings, hooks_path)
     for event in events:
         for index, item in enumerate(list_at(events, (event,))):
-            definition = read_definition(agent, item, (*path, event, index))
+            definition = read_definition(agent, item, (*hooks_path, event, index))
             if definition is not None:
                 yield definition
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.model.layers import Layer
 from anyhook.settings.jsonc import dict_at, value_at
 from anyhook.settings.sources import Source, SourceSearch, config_dir
@@ -136,17 +137,17 @@ def _find_hook_files(
 
 def _hook_files(
     search: SourceSearch, spec: Plugins, root: Path, manifest: Mapping[str, Any]
-) -> Iterator[tuple[Path, tuple[str, ...] | None]]:
+) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Yield the usual file of hooks, and the files that the manifest names or the manifest itself.
 
-    Keys to the hooks are yielded where they are not at the usual place.
+    The keys to the hooks in the file are yielded with it.
     """
     usual = root / spec.hooks
-    yield usual, None
+    yield usual, HOOKS_PATH
     named = manifest.get("hooks")
     if isinstance(named, dict):
         is_nested = isinstance(named.get("hooks"), dict)
-        yield root / spec.manifest, ("hooks", "hooks") if is_nested else ("hooks",)
+        yield root / spec.manifest, (*HOOKS_PATH, "hooks") if is_nested else HOOKS_PATH
         return
     names = named if isinstance(named, list) else [named]
     for name in names:
@@ -156,4 +157,4 @@ def _hook_files(
         if not path.is_relative_to(root.resolve()):
             search.report(f"it names {name!r} outside the plugin; left out", root)
         elif path != usual.resolve():
-            yield path, None
+            yield path, HOOKS_PATH

@@ -92,7 +92,7 @@ class _FileReader(Reporter):
         super().__init__(document)
         self.agent = agent
         self.source = source
-        self.hooks_path = source.hooks_path or agent.hooks_path
+        self.hooks_path = source.hooks_path
         self.forms = {name: agent.form(name) for name in source.forms}
         self.events: dict[str, tuple[AgentSpec, EventSpec]] = {}
         for form in self.forms.values():

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec import Extensions
+from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
@@ -88,7 +89,7 @@ class Source:
         env: Variables for every command in it.
         placeholders: Placeholders in arguments of programs, with their values.
         forbidden: Text that no command line for a shell may hold.
-        hooks_path: Keys to the hooks, where they are not at the agent's usual place.
+        hooks_path: Keys from the root of the file to the hooks.
         file: The place that it was found at, if it is a settings file.
         directory: Working directory of its commands; empty if it is the event's.
         project: Directory of the project, to which `cwd` of a handler is relative then.
@@ -103,7 +104,7 @@ class Source:
     env: Mapping[str, str] = field(default_factory=dict)
     placeholders: Mapping[str, str] = field(default_factory=dict)
     forbidden: str | None = None
-    hooks_path: tuple[str, ...] | None = None
+    hooks_path: tuple[str, ...] = HOOKS_PATH
     file: SettingsFile | None = None
     directory: str = ""
     project: str = ""

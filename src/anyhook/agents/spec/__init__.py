@@ -223,7 +223,6 @@ class AgentSpec(Record):
         samples: `module:NAME` of what payloads that are made up hold besides required members
             (`anyhook.agents.samples.Samples`); empty if nothing was recorded.
         hook_toggles: Settings that enable and disable hooks.
-        hooks_path: Keys from the root of a settings file to the hooks.
         non_event_keys: Keys in the hooks object that are not events.
         renamed_events: Event name of other agents to the name to write.
         definition_fields: Members of a definition.
@@ -317,7 +316,6 @@ class AgentSpec(Record):
     native_trust: str = ""
     samples: str = ""
     hook_toggles: tuple[HookToggle, ...]
-    hooks_path: tuple[str, ...] = ("hooks",)
     non_event_keys: frozenset[str] = frozenset()
     renamed_events: Mapping[str, str] = EMPTY
     definition_fields: frozenset[str]
