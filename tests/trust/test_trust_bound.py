@@ -511,6 +511,13 @@ hooks = Hooks()
 hooks.example(tool="write_file", input={{"file_path": "src/app.py"}}, expect="none")
 for line in "cat src/main.py".splitlines():
     hooks.example(tool="shell", input={{"command": line}}, expect="none")
+
+
+def edit(path, hooks_of="claude"):
+    hooks.example(tool="write_file", input={{"file_path": path}}, expect="none", agents=[hooks_of])
+
+
+edit("src/edited.py")
 {}
 """
 
@@ -519,10 +526,23 @@ def test_files_that_only_examples_name_are_not_bound(world, store):
     configure(world, f"anyhook run {HOOKS}/guard.py")
     world.write(world.project / HOOKS / "guard.py", EXAMPLES.format(""))
     trust(world, store)
-    for name in ("app.py", "main.py"):
+    for name in ("app.py", "main.py", "edited.py"):
         world.write(world.project / "src" / name, "x = 1\n")
 
     assert load(world, store).guard.changes() == []
+
+
+def test_an_import_of_python_loads_no_file_of_another_language(world, store):
+    """OpenCode's plugin of anyhook is not a module of a guard that names its directory."""
+    text = 'from anyhook.authoring import Hooks\n\nOWN = [".opencode/plugins/**"]\n'
+    world.write(world.project / HOOKS / "guard.py", text)
+    configure(world, f"anyhook run {HOOKS}/guard.py")
+    trust(world, store)
+    world.write(world.project / ".opencode" / "plugins" / "anyhook.js", "1\n")
+    assert load(world, store).guard.changes() == []
+
+    world.write(world.project / ".opencode" / "plugins" / "anyhook.py", "1\n")
+    assert load(world, store).guard.changes() != []
 
 
 @pytest.mark.parametrize(
@@ -534,6 +554,9 @@ def test_files_that_only_examples_name_are_not_bound(world, store):
         'for line in "src/app.py".split(): load(line)',
         'hooks.example(input=loader["src/app.py"])',
         'other.example("src/app.py")',
+        'edit = load; edit("src/app.py")',
+        'from tools import run as edit; edit("src/app.py")',
+        'def write(hooks, path):\n    hooks.example(path)\n\n\nwrite(loader, "src/app.py")',
     ],
 )
 def test_files_that_something_else_next_to_an_example_names_are_bound(world, store, statement):

@@ -183,14 +183,16 @@ def guard_files(directory):
                     yield path
 
 
-OF_GUARDS = """.claude/settings.json .claude/hooks/x .codex/config.toml .codex/hooks.json
+for path in (
+    *""".claude/settings.json .claude/hooks/x .codex/config.toml .codex/hooks.json
     .codex/hooks/x .copilot/config.json .copilot/hooks/x .cursor/hooks.json .cursor/hooks/x
     .gemini/settings.json .gemini/hooks/x .copilot/settings.json .github/copilot/x .github/hooks/x
     .opencode/anyhook.json .opencode/plugin/x .opencode/plugins/x .qwen/settings.json .qwen/hooks/x
     .terminai/settings.json .terminai/hooks/x opencode/anyhook.json opencode/plugin/x
     opencode/plugins/x opencode.json /etc/claude-code/x /etc/codex/x /etc/cursor/x /etc/gemini-cli/x
-    /etc/qwen-code/x .anyhook/x ~/.local/share/anyhook/x .git/hooks/pre-commit .husky/x"""
-for path in (*OF_GUARDS.split(), "~/Library/Application Support/anyhook/x"):
+    /etc/qwen-code/x .anyhook/x ~/.local/share/anyhook/x .git/hooks/pre-commit .husky/x""".split(),
+    "~/Library/Application Support/anyhook/x",
+):
     hooks.example(tool="write_file", input={"file_path": path, "content": ""}, expect="deny")
 for denied in """
 rm .claude/settings.json

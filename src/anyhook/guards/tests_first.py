@@ -114,15 +114,16 @@ after("write_file", file_path="a.py", content="")
 end_of_turn("deny")
 after("shell", command="ls tests; npm install; python3 -m http.server; make clean")
 end_of_turn("deny")
-TESTS = """pytest -q|python3 -m pytest|python -m unittest|tox|nox|make tests|make check|npm test
-npm run test:unit|pnpm test|yarn test|bun test|vitest|jest|cargo test|cargo nextest run|go test ./...
-mvn test|gradle test|./gradlew test|dotnet test|rspec|bundle exec rspec|phpunit|mix test|swift test"""
-for line in TESTS.split("\n"):
-    for command in line.split("|"):
-        after("shell", command="sed -i s/a/b/ src/a.py")
-        end_of_turn("deny")
-        after("shell", command=command)
-        end_of_turn("none")
+for command in (
+    "pytest -q|python3 -m pytest|python -m unittest|tox|nox|make tests|make check|npm test"
+    "|npm run test:unit|pnpm test|yarn test|bun test|vitest|jest|cargo test|cargo nextest run"
+    "|go test ./...|mvn test|gradle test|./gradlew test|dotnet test|rspec|bundle exec rspec"
+    "|phpunit|mix test|swift test"
+).split("|"):
+    after("shell", command="sed -i s/a/b/ src/a.py")
+    end_of_turn("deny")
+    after("shell", command=command)
+    end_of_turn("none")
 after("edit_file", file_path="a.py", old_string="a", new_string="b")
 end_of_turn("deny")
 after("shell", command="pytest")

@@ -70,6 +70,7 @@ class CodeText:
     Attributes:
         names: All parts of paths and modules that it holds.
         loaded: Those in statements that load or run.
+        imported: Those in `import` statements of Python, which load no file of another language.
         modules: Modules that interpreters run by an option.
         programs: Programs that are run by their name.
         searched: Those in statements that change where modules are looked for.
@@ -85,6 +86,7 @@ class CodeText:
     language: Language
     names: set[str] = field(default_factory=set)
     loaded: set[str] = field(default_factory=set)
+    imported: set[str] = field(default_factory=set)
     modules: set[str] = field(default_factory=set)
     programs: set[str] = field(default_factory=set)
     searched: set[str] = field(default_factory=set)
@@ -107,7 +109,7 @@ class CodeText:
     def loads_file(self, name: str) -> bool:
         """Return whether a statement that loads holds a name."""
         if " " not in name:
-            return name in self.loaded
+            return name in self.loaded or name in self.imported
         return self.names_file(name) and names_in(name) <= self.loaded
 
     def load(self, word: Word, source: str) -> None:

@@ -53,6 +53,7 @@ _STRING = r"(?:[fFrRbBuU]{0,2})(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?
 _ARGUMENT = expression(
     rf"(?P<string>{_STRING})|(?P<name>[\w.$@:]+)(?P<is_key>\s*=(?!=))?|(?P<end>\))"
 )
+_IMPORT = expression(r"\s*(?:from\s+[\w.]+\s+)?import\s[\w\s.,*()]+\Z")
 _INTERPOLATION = expression(r"[$#]?\{[^{}]*\}")
 _BARE_VARIABLE = expression(r"[$@][\w.:]+")
 _ASSIGNMENT = expression(
@@ -132,7 +133,8 @@ class _Reader:
             self.code.loaded |= names
         if row.loads.search(statement):
             names = names or names_in(statement)
-            self.code.loaded |= names
+            is_import = row is PYTHON and not is_embedded and _IMPORT.match(statement) is not None
+            (self.code.imported if is_import else self.code.loaded).update(names)
             if row is DATA:
                 self.code.names |= names
             self.code.entered.update(_RELATIVE_DIRECTORY.findall(statement))

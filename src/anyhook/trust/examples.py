@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections import Counter
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _VALUES = (
@@ -20,8 +21,8 @@ def without_examples(text: str) -> str:
     """Return the text of a Python hook file without its examples.
 
     They name files of the project, as `src/main.py`, that the hook does not load. Only statements
-    that do nothing else are left out: calls of `hooks.example` with values that are spelled out,
-    alone or in a loop.
+    that do nothing else are left out: calls of `hooks.example`, or of a function that only calls
+    it, with values that are spelled out, alone or in a loop.
     """
     if "hooks.example(" not in text or "anyhook.authoring" not in text:
         return text
@@ -30,30 +31,54 @@ def without_examples(text: str) -> str:
             statements = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
+    helpers = _helpers(statements)
     examples: set[int] = set()
     others: set[int] = set()
     for statement in statements:
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
-        (examples if _only_adds_examples(statement) else others).update(lines)
+        (examples if _only_adds_examples(statement, helpers) else others).update(lines)
     numbered = enumerate(_NEWLINE.split(text), start=1)
     return "\n".join(line for number, line in numbered if number not in examples - others)
 
 
-def _only_adds_examples(statement: ast.stmt) -> bool:
-    """Return whether a statement calls `hooks.example`, and does nothing else."""
+def _helpers(statements: list[ast.stmt]) -> frozenset[str]:
+    """Return the names of functions that only call `hooks.example`, and are set nowhere else."""
+    helpers: set[str] = set()
+    names: Counter[str] = Counter()
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names[node.name] += 1
+            elif isinstance(node, ast.alias):
+                names[node.asname or node.name] += 1
+            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                names[node.id] += 1
+        if isinstance(statement, ast.FunctionDef) and not statement.decorator_list:
+            lines = statement.body[1 if ast.get_docstring(statement) is not None else 0 :]
+            is_shadowed = any(getattr(node, "arg", "") == "hooks" for node in ast.walk(statement))
+            if lines and not is_shadowed and all(map(_only_adds_examples, lines)):
+                helpers.add(statement.name)
+    return frozenset(name for name in helpers if names[name] == 1)
+
+
+def _only_adds_examples(statement: ast.stmt, helpers: frozenset[str] = frozenset()) -> bool:
+    """Return whether a statement calls `hooks.example` or a helper, and does nothing else."""
     called: set[ast.expr] = set()
-    methods: set[ast.expr] = set()
+    callees: set[ast.expr] = set()
     adds_example = False
     for node in ast.walk(statement):
         if isinstance(node, ast.Call):
             called.add(node.func)
         if isinstance(node, ast.Attribute):
-            methods.add(node)
+            callees.add(node)
             is_example = node.attr == "example" and getattr(node.value, "id", "") == "hooks"
             is_text = node.attr in _METHODS and isinstance(node.value, ast.Constant | ast.Call)
             if not is_example and not is_text:
                 return False
             adds_example |= is_example
+        elif isinstance(node, ast.Name) and node.id in helpers:
+            callees.add(node)
+            adds_example = True
         elif not isinstance(node, _VALUES):
             return False
-    return adds_example and called == methods
+    return adds_example and called == callees

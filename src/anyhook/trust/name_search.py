@@ -239,7 +239,7 @@ class NameSearch:
     def _candidates(self, directory: str, listing: Listing) -> set[str]:
         """Return the files of a directory whose names the text may mean."""
         names = set(listing.files & self._names_in(listing))
-        stems = listing.by_stem.keys() & self.code.loaded
+        stems = listing.by_stem.keys() & (self.code.loaded | self.code.imported)
         if self._is_first_in_search(directory):
             stems = stems | (listing.by_stem.keys() & _LIBRARY)
             names.update(name for name in listing.files if name.endswith(_PATH_FILE))
@@ -267,7 +267,8 @@ class NameSearch:
             # Modules are loaded without their suffix.
             is_near = depth > 0 or directory == self.directory or is_search_root
             searches = bool(code.searched) or code.language in _SEARCHES_UPWARDS
-            return stem in code.loaded and (is_near or searches)
+            is_module = stem in code.imported and name.endswith(_MODULE_SUFFIXES)
+            return (stem in code.loaded or is_module) and (is_near or searches)
         if not code.names_file(name):
             return False
         if code.loads_file(name):
