@@ -302,6 +302,7 @@ def test_a_first_file_expects_what_the_hooks_answer_now(world, run):
 def test_a_first_file_of_hooks_that_are_not_trusted_runs_none_of_them(world, run):
     hooks(world, script="#!/bin/sh\ntouch ran\n")
 
+    assert "anyhook test '" in run("test", "--init", "two words.toml")[1]
     code, _, _ = run("test", "--init", "cases.toml")
     text = (world.project / "cases.toml").read_text()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,8 @@ def write_first_cases(path: Path, project: Path, *, trust_once: bool, as_json: b
     if as_json:
         print_json({"file": str(path), "cases": len(cases)})
     else:
-        console().print(f"wrote {path}; run it with: anyhook test {path}", markup=False)
+        line = shlex.join(["anyhook", "test", str(path)])
+        console().print(f"wrote {path}; run it with: {line}", markup=False)
     return OK
 
 

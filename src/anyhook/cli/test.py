@@ -220,15 +220,15 @@ def _agents_text(names: list[str], tried: list[str]) -> str:
 
 def _print_notes(out: Console, results: list[ExampleResult], agent_names: list[str]) -> None:
     """Print what went wrong or was done instead: each text once, with its agents."""
-    agents_of: dict[tuple[str, str, str], list[str]] = {}
+    agents_of: dict[tuple[str, str, str], dict[str, None]] = {}
     for result in results:
         if result.status in ("failed", "degraded"):
             for note in result.notes:
                 about = (result.status, result.example.place, note)
-                agents_of.setdefault(about, []).append(result.agent)
+                agents_of.setdefault(about, {})[result.agent] = None
     for (status, place, note), names in agents_of.items():
         mark, style = RESULTS[status]
-        agents = _agents_text(names, agent_names)
+        agents = _agents_text([*names], agent_names)
         out.print(Text.assemble((f"{mark} {agents}", style), f"  {place}: {note}"))
     for traceback in dict.fromkeys(result.traceback for result in results if result.traceback):
         out.print(Text(traceback.rstrip("\n")))

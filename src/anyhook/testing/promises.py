@@ -27,7 +27,9 @@ _RECOMMENDS = re.compile(
     r"\b(?:use|run|try|write|call|prefer|do|with|type|say|instead|via)\b[^.;!?\n]*$", re.IGNORECASE
 )
 _REFUSES = re.compile(
-    r"\b(?:not|never|no|avoid|without|of|than|why)\b[^.;!?,\n]*$|n't\b[^.;!?,\n]*$", re.IGNORECASE
+    r"\b(?:not|never|no|avoid|without|of|than|why|command may)\b[^.;!?,\n]*$"
+    r"|n't\b[^.;!?,\n]*$",
+    re.IGNORECASE,
 )
 _PROGRAM = re.compile(r"[a-z][\w.+-]*(?: |$)")
 
