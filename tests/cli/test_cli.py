@@ -312,6 +312,8 @@ def test_a_payload_with_a_wrong_field_is_fired_and_reported(world, run):
         (["nope"], "nope"),
         (["enable", "x"], "no hook named 'x'; there is none"),
         (["agents", "schema", "Nope"], "Nope is not an event of Gemini CLI"),
+        (["fire", "befor_tool", "--agent", "claude"], "did you mean 'before_tool'?"),
+        (["test", "no.toml"], "no.toml does not exist"),
         (["agents", "schema", "--reply"], "name the event of the reply"),
         (["check", "-C", "/tmp/[/red]"], "there is no directory '/tmp/[/red]'"),
         (["trust"], "there is no terminal to ask at"),

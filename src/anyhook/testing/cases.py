@@ -119,6 +119,8 @@ def read_cases(path: Path) -> list[Case]:
     """
     try:
         text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"{path} does not exist") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
     is_toml = path.suffix == ".toml"

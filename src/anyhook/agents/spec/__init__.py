@@ -378,6 +378,7 @@ class AgentSpec(Record):
         if spec is not None:
             return spec
         from anyhook.agents import agents_of_event, get_agent
+        from anyhook.model.suggest import closest
 
         explanation = None
         owners = agents_of_event(name)
@@ -386,7 +387,10 @@ class AgentSpec(Record):
             counterpart = self.by_canonical.get(owner.event(name).canonical)
             advice = f"use {counterpart.wire}" if counterpart else f"{self.title} has no such event"
             explanation = f"it is an event of {owner.title}; {advice}"
-        raise UnknownEventError(self.title, name, self.by_wire, explanation)
+        known: Mapping[str, EventSpec] = self.by_wire
+        if closest(name, known) is None and closest(name, self.by_canonical) is not None:
+            known = self.by_canonical
+        raise UnknownEventError(self.title, name, known, explanation)
 
     # -- forms
 
