@@ -214,6 +214,11 @@ class _Judge:
             for hook in reader.hooks_of(definition)
         }
 
+    @cached_property
+    def _trust_command(self) -> str:
+        """The command that trusts the hooks; to name the project, all settings are looked for."""
+        return trust_command(self._engine.agent.name, self._engine.project_dir)
+
     def health_of(self, row: HookRow, history: History | None) -> HookHealth:
         """Return the health of a hook."""
         agent, place = self._engine.agent, row.handler.place
@@ -232,8 +237,7 @@ class _Judge:
         if row.state in UNTRUSTED:
             # What anyhook does not run decides nothing here, whatever was seen before.
             text = f"anyhook does not run it: it is {row.state}"
-            command = trust_command(agent.name, self._engine.project_dir)
-            return HookHealth(row, HealthWord.UNKNOWN, text, place, command)
+            return HookHealth(row, HealthWord.UNKNOWN, text, place, self._trust_command)
         if row.native is not None and row.native not in RUNNING:
             native = native_states(agent, self._engine.hooks)
             review = native.review if native is not None else ""
