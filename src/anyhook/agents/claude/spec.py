@@ -19,13 +19,13 @@ from anyhook.agents.spec import AgentSpec
 from anyhook.model.answers import Outcome
 from anyhook.model.layers import Layer
 
-GEMINI_FIELDS = ("timestamp", "mcp_context", "original_request_name", "details")
-"""Fields of events that only Gemini CLI sends."""
+MISSING_FIELDS = ("timestamp", "mcp_context", "original_request_name", "details")
+"""Fields of events that only other agents send."""
 
 CLAUDE = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     name="claude",
     title="Claude Code",
-    payload_keys=dict.fromkeys(GEMINI_FIELDS),
+    payload_keys=dict.fromkeys(MISSING_FIELDS),
     payload_terminator=b"\n",
     documented=DOCUMENTED,
     observed=OBSERVED,

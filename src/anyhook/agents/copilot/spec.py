@@ -29,14 +29,14 @@ from anyhook.agents.copilot.tools import (
 )
 from anyhook.agents.spec import AgentSpec
 
-OTHER_FIELDS = (
+MISSING_FIELDS = (
     "transcript_path prompt_id permission_mode effort scratchpad_dir mcp_context mcp_server "
     "original_request_name tool_use_id duration_ms is_interrupt session_title prompt_response "
     "agent_transcript_path background_tasks session_crons model seconds_since_last_response "
     "context_tokens prompt_cache_likely_expired estimated_cache_write_usd url command"
 ).split()
 """Fields of events that Copilot does not send, or not with every event."""
-ABSENT: dict[str, str | None] = dict.fromkeys(OTHER_FIELDS)
+ABSENT: dict[str, str | None] = dict.fromkeys(MISSING_FIELDS)
 
 CAMEL_KEYS: dict[str, str | None] = {
     **ABSENT,

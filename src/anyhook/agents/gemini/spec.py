@@ -16,18 +16,18 @@ from anyhook.agents.gemini.tools import RENAMED_TOOLS, TOOLS, VOCABULARY
 from anyhook.agents.spec import AgentSpec, HandlerType
 from anyhook.model.layers import Layer
 
-CLAUDE_FIELDS = (
+MISSING_FIELDS = (
     "prompt_id permission_mode agent_id agent_type effort scratchpad_dir tool_use_id mcp_server "
     "duration_ms session_title background_tasks session_crons model seconds_since_last_response "
     "context_tokens prompt_cache_likely_expired estimated_cache_write_usd custom_instructions "
     "title"
 ).split()
-"""Fields of events that only Claude Code sends."""
+"""Fields of events that only other agents send."""
 
 GEMINI = AgentSpec(
     name="gemini",
     title="Gemini CLI",
-    payload_keys=dict.fromkeys(CLAUDE_FIELDS),
+    payload_keys=dict.fromkeys(MISSING_FIELDS),
     documented=DOCUMENTED,
     observed=OBSERVED,
     output_fields=OUTPUT,
