@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class KeptSession:
-    """A session that several runs share, one at a time; whoever keeps it ends it."""
+    """A session that several runs share, one at a time; its owner ends it."""
 
     session: Session
     is_busy: bool = False

@@ -35,7 +35,7 @@ def allow_call(call_id: str, environ: Mapping[str, str] | None = None) -> Approv
     if not matching:
         raise UsageError(f"no denied call has the ID {call_id!r}; {LIST}")
     if len(matching) > 1:
-        # The IDs are random: somebody has written one of the records.
+        # The IDs are random: one of the records was written by hand.
         raise UsageError(
             f"{len(matching)} denied calls have the ID {call_id!r}; neither is allowed"
         )

@@ -31,7 +31,10 @@ def without_examples(text: str) -> str:
             statements = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
-    helpers = _helpers(statements)
+    names = _names_set(statements)
+    if not _makes_hooks(statements) or names["hooks"] != 1 or names["Hooks"] != 1:
+        return text  # `hooks.example` may be any function, which may load what it gets
+    helpers = _helpers(statements, names)
     examples: set[int] = set()
     others: set[int] = set()
     for statement in statements:
@@ -41,9 +44,8 @@ def without_examples(text: str) -> str:
     return "\n".join(line for number, line in numbered if number not in examples - others)
 
 
-def _helpers(statements: list[ast.stmt]) -> frozenset[str]:
-    """Return the names of functions that only call `hooks.example`, and are set nowhere else."""
-    helpers: set[str] = set()
+def _names_set(statements: list[ast.stmt]) -> Counter[str]:
+    """Count how often each name is set, and each attribute."""
     names: Counter[str] = Counter()
     for statement in statements:
         for node in ast.walk(statement):
@@ -53,6 +55,29 @@ def _helpers(statements: list[ast.stmt]) -> frozenset[str]:
                 names[node.asname or node.name] += 1
             elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 names[node.id] += 1
+            elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+                names[getattr(node.value, "id", "")] += 1
+    return names
+
+
+def _makes_hooks(statements: list[ast.stmt]) -> bool:
+    """Return whether a module imports `Hooks` of anyhook and makes `hooks` with it."""
+    is_imported = is_made = False
+    for statement in statements:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "anyhook.authoring":
+            is_imported |= any(
+                alias.name == "Hooks" and alias.asname is None for alias in statement.names
+            )
+        elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
+            is_hooks = getattr(statement.targets[0], "id", "") == "hooks"
+            is_made |= is_hooks and getattr(statement.value.func, "id", "") == "Hooks"
+    return is_imported and is_made
+
+
+def _helpers(statements: list[ast.stmt], names: Counter[str]) -> frozenset[str]:
+    """Return the names of functions that only call `hooks.example`, and are set nowhere else."""
+    helpers: set[str] = set()
+    for statement in statements:
         if isinstance(statement, ast.FunctionDef) and not statement.decorator_list:
             lines = statement.body[1 if ast.get_docstring(statement) is not None else 0 :]
             is_shadowed = any(getattr(node, "arg", "") == "hooks" for node in ast.walk(statement))
