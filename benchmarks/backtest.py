@@ -25,6 +25,7 @@ from anyhook.history.filters import Filter
 from anyhook.history.imports import find_transcripts, import_transcripts
 from anyhook.history.search import search
 from anyhook.history.sessions import events_of, find_session, sessions
+from anyhook.history.rows import uncompressed
 from anyhook.history.store import FILE, History
 from benchmarks.corpus import recorded_events, write_transcripts
 from benchmarks.floor import spawn_bare
@@ -203,7 +204,7 @@ def _loop_over_history(directory: Path) -> float:
     started = time.process_time()
     with History.open(directory) as history:
         for (payload,) in history.connection.execute("SELECT payload FROM bodies"):
-            _is_denied(json.loads(payload))
+            _is_denied(json.loads(uncompressed(payload)))
     return time.process_time() - started
 
 

@@ -219,7 +219,8 @@ def clients(worker: Worker, scale: float) -> Section:
     }
     rounds, warmup = int(ROUNDS * scale), 5
     bare = _at_agents_rate(Program((true(),), payload, os.environ))
-    with tempfile.TemporaryDirectory() as data:
+    # A hook that has answered may still write to the history when the directory is removed.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as data:
         environ = _recording_environ(Path(data))
         recording = Program(worker.ways(GUARD)["native"], payload, environ, denied)
         runs[RECORDING] = _at_agents_rate(recording)
