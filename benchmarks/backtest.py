@@ -23,9 +23,9 @@ from anyhook.backtest.subjects import BacktestSubject
 from anyhook.history.export import export_jsonl
 from anyhook.history.filters import Filter
 from anyhook.history.imports import find_transcripts, import_transcripts
+from anyhook.history.rows import uncompressed
 from anyhook.history.search import search
 from anyhook.history.sessions import events_of, find_session, sessions
-from anyhook.history.rows import uncompressed
 from anyhook.history.store import FILE, History
 from benchmarks.corpus import recorded_events, write_transcripts
 from benchmarks.floor import spawn_bare
