@@ -21,7 +21,7 @@ from anyhook.redteam.labelled import FAMILIES
 from anyhook.telemetry.names import markdown_tables as telemetry_tables
 
 if TYPE_CHECKING:
-    from anyhook.agents.spec import AgentSpec
+    from anyhook.agents.spec.settings_format import SettingsFormat
 
 PAGE = Path(__file__).with_name("capabilities.md")
 FIRST = "### "
@@ -109,13 +109,13 @@ PAGES = {
 SYSTEMS = {"*": "", "darwin": "; macOS: ", "win32": "; Windows: "}
 
 
-def settings_table(agent: AgentSpec) -> str:
+def settings_table(agent: SettingsFormat) -> str:
     """Return the table of the settings files of an agent."""
-    system = next((file.paths["*"] for file in agent.settings if "/etc/" in file.paths["*"]), "")
+    system = next((file.paths["*"] for file in agent.files if "/etc/" in file.paths["*"]), "")
     places = {"config": agent.config_dir, "system_dir": str(Path(system).parent)}
     names = {"{project}/": "", "{root}/": "", "{directory}/": "", "{home}": "~"}
     rows = ["|layer|file|another place|", "|---|---|---|"]
-    for file in agent.settings:
+    for file in agent.files:
         text = "".join(f"{SYSTEMS[name]}`{path}`" for name, path in file.paths.items())
         variable = f"`{file.variable}`" if file.variable else ""
         if "{config}" in text and agent.config_variable:
@@ -129,7 +129,7 @@ def settings_table(agent: AgentSpec) -> str:
 
 
 for name, page in PAGES.items():
-    write_between(Path(__file__).with_name(page), "settings", settings_table(get_agent(name)))
+    write_between(Path(__file__).with_name(page), "settings", settings_table(get_agent(name).settings))
 
 DIAGNOSTICS = Path(__file__).with_name("diagnostics.md")
 head, *sections = DIAGNOSTICS.read_text(encoding="utf-8").split("\n## ")

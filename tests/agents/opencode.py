@@ -15,7 +15,7 @@ from anyhook.settings.companions import render
 
 HOST = Path(__file__).with_name("opencode_host.mjs")
 OPENCODE = get_agent("opencode")
-PLUGIN = OPENCODE.companions[0]
+PLUGIN = OPENCODE.settings.companions[0]
 DISPATCH = (sys.executable, "-P", "-m", "anyhook", *PLUGIN.command, "--trust-once")
 SECONDS = 60.0
 NUMBERS = count(1)

@@ -16,7 +16,7 @@ from anyhook.agents.codex.trust import hash_of, key_of
 from anyhook.agents.encode import reply_bytes
 from anyhook.agents.output import decode_text
 from anyhook.agents.payloads import decode_event
-from anyhook.agents.spec import SettingsFile
+from anyhook.agents.spec.settings import SettingsFile
 from anyhook.authoring.degrade import fit
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.answers import Answer, Outcome
@@ -164,7 +164,9 @@ def test_a_matcher_matches_as_was_observed(row):
 def test_a_settings_file_is_read_as_was_observed(row, tmp_path):
     path = tmp_path / row["file"]
     path.write_text(row["text"], encoding="utf-8")
-    (place,) = [file for file in CODEX.settings if file.paths["*"] == f"{{config}}/{row['file']}"]
+    (place,) = [
+        file for file in CODEX.settings.files if file.paths["*"] == f"{{config}}/{row['file']}"
+    ]
 
     file = load_file(CODEX, Source(place.layer, path, file=place))
 
@@ -268,14 +270,15 @@ def switched_off(tmp_path, text, name="config.toml"):
     own.write_text(f"{text if name == 'config.toml' else ''}\n{HOOKS_TOML}")
     admin = tmp_path / name
     admin.write_text(text if name != "config.toml" else "")
-    layers = [file.layer for file in CODEX.settings if file.paths["*"].endswith(f"/{name}")]
+    layers = [file.layer for file in CODEX.settings.files if file.paths["*"].endswith(f"/{name}")]
     places = {
-        own: next(file for file in CODEX.settings if file.paths["*"] == "{config}/config.toml"),
+        own: next(
+            file for file in CODEX.settings.files if file.paths["*"] == "{config}/config.toml"
+        ),
         admin: SettingsFile(layers[0], {"*": str(admin)}),
     }
-    agent = CODEX.replace(
-        settings=tuple([place.replace(paths={"*": str(file)}) for file, place in places.items()])
-    )
+    files = tuple([place.replace(paths={"*": str(file)}) for file, place in places.items()])
+    agent = CODEX.with_settings(files=files)
     hooks = load_hooks(agent, Location(tmp_path / "project", tmp_path, {}))
     (handler,) = [handler for d in hooks.definitions for handler in d.handlers]
     return hooks.switched_off(handler) is not None
@@ -293,7 +296,9 @@ def switched_off(tmp_path, text, name="config.toml"):
         ("[features]\nhooks = false", "requirements.toml", True),
     ],
 )
-def test_switches_count_in_the_files_that_codex_reads_them_from(tmp_path, text, name, is_off):
+def test_switches_count_in_the_files_that_codex_reads_them_from(
+    monkeypatch, tmp_path, text, name, is_off
+):
     assert switched_off(tmp_path, text, name) is is_off
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from anyhook.agents import get_agent
 from anyhook.agents.entry import event_of_shape
 from anyhook.agents.payloads import decode_event, encode_event
-from anyhook.agents.spec import SettingsFile
+from anyhook.agents.spec.settings import SettingsFile
 from anyhook.agents.translate import decode_any_form
 from anyhook.engine.forms import answer_from_form
 from anyhook.engine.plan import make_plan
@@ -19,8 +19,8 @@ from anyhook.settings.reader import read_document
 from anyhook.settings.sources import Source
 
 GENERIC, CLAUDE = get_agent("generic"), get_agent("claude")
-PASCAL = CLAUDE.replace(
-    name="generic", form_name="pascal", authority=GENERIC.authority, observed=None
+PASCAL = CLAUDE.replace(name="generic", form_name="pascal", observed=None).with_settings(
+    authority=GENERIC.settings.authority
 )
 AGENT = GENERIC.replace(
     event_key="",

@@ -553,7 +553,7 @@ def test_model(row):
 @rows.parametrize("environment")
 def test_environment(row):
     given = row["given"]
-    rules, environ = GEMINI.redaction, given["environ"]
+    rules, environ = GEMINI.settings.redaction, given["environ"]
     redaction = Redaction.from_settings(given.get("settings", {}), environ, rules)
     assert sorted(redaction.apply(environ, rules)) == sorted(row["expect"]["kept"])
 
@@ -607,13 +607,13 @@ def spoken(given, world):
         name = says.get("name", f"h{i}")
         hook = {"name": name, "type": "command", **fill(says.get("hook", {}), world)}
         line = command({"record": f"{world.project}/seen-{name}.json", **says})
-        if "name" not in world.agent.handler_fields:
+        if "name" not in world.agent.settings.handler_fields:
             # A script of this name: it is the label of a hook that has none.
             del hook["name"]
             line = str(world.write(world.home / name, f"#!/bin/sh\n{line}\n"))
         hook["command"] = says.get("command") or line
         definition = {"matcher": says.get("matcher", "*"), "hooks": [hook]}
-        if world.agent.entries[0] == "handler":
+        if world.agent.settings.entries[0] == "handler":
             matcher = {"matcher": says["matcher"]} if "matcher" in says else {}
             definition = {**matcher, **hook}
         by_layer.setdefault(says.get("layer", "project"), []).append(definition)
@@ -621,7 +621,7 @@ def spoken(given, world):
         if given.get("sequential"):
             hooks = [hook for d in definitions for hook in d["hooks"]]
             definitions = [{"sequential": True, "hooks": hooks}]
-        members = world.agent.settings_members
+        members = world.agent.settings.members
         world.settings(layer, {**members, "hooks": {given["event"]: definitions}})
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from anyhook import BeforeTool, TrustStore
 from anyhook.agents import get_agent
-from anyhook.agents.spec import HandlerField
+from anyhook.agents.spec.settings import HandlerField
 from anyhook.engine.engine import Engine
 from anyhook.model.layers import Layer
 from anyhook.model.status import Status
@@ -16,12 +16,12 @@ from anyhook.settings.sources import Location
 from tests.world import World
 
 CLAUDE = get_agent("claude")
-COMMAND = CLAUDE.handler_types["command"]
+COMMAND = CLAUDE.settings.handler_types["command"]
 WITH_CWD = COMMAND.replace(fields={**COMMAND.fields, "cwd": HandlerField("cwd", "string")})
-AGENT = CLAUDE.replace(
-    name="custom",  # parsed files are kept by the name of the agent
+CUSTOM = CLAUDE.replace(name="custom")  # parsed files are kept by the name of the agent
+AGENT = CUSTOM.with_settings(
     handler_types={"command": WITH_CWD},
-    handler_fields=CLAUDE.handler_fields | {"env"},
+    handler_fields=CLAUDE.settings.handler_fields | {"env"},
     hook_environment={"ROOT": "root", "CLAUDE_PROJECT_DIR": "project_dir"},
     protected_environment=frozenset({"ROOT"}),
 )
@@ -88,7 +88,7 @@ def test_commands_of_some_agents_start_in_the_root_of_the_repository(load, tmp_p
     (tmp_path / "repository" / ".git").mkdir(parents=True)
     (tmp_path / "repository" / ".git" / "HEAD").touch()
     engine = load(
-        AGENT.replace(hook_directories={Layer.PROJECT: "root"}), project="repository/part"
+        AGENT.with_settings(hook_directories={Layer.PROJECT: "root"}), project="repository/part"
     )
     root = str(tmp_path / "repository")
 

@@ -125,7 +125,7 @@ def test_a_hook_on_everything_stays_one(target, matcher):
 @pytest.mark.parametrize("seconds", [0.01, 0.5, 1, 1.5, 30])
 @pytest.mark.parametrize("target", CODING_AGENTS)
 def test_a_timeout_is_written_as_the_agent_reads_it(target, seconds):
-    agent = get_agent(target)
+    agent = get_agent(target).settings
     timeout = agent.write_timeout(seconds)
     assert agent.read_timeout(timeout) >= min(seconds, 1) or agent.read_timeout(timeout) == seconds
     assert not agent.strict_handlers or isinstance(timeout, int)

@@ -112,7 +112,7 @@ def blocks():
 def sample(tmp_path, monkeypatch):
     """Add the agent of CONTRIBUTING to the package, and return a world of it."""
     files = blocks()
-    assert len(files) == 2
+    assert len(files) == 3
     for path, content in files.items():
         file = tmp_path / path.removeprefix("src/anyhook/")
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -144,7 +144,7 @@ if __name__ == "__main__":
 """
 
 
-def test_an_agent_of_two_files_is_installed_and_checked(sample, run):
+def test_an_agent_of_three_files_is_installed_and_checked(sample, run):
     file = sample.write(sample.project / "guard.py", HOOK)
     arguments = ("--agent", "acme", "--yes", "--python", sys.executable)
 

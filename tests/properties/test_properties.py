@@ -135,7 +135,7 @@ def test_advancing_and_combining_take_any_event(spec, answer, request, response)
 def test_layers_come_in_the_order_of_a_plan(definitions):
     plan = make_plan(GEMINI, RULES, definitions, "before_tool", "write_file")
 
-    ranks = [GEMINI.layer_order.index(handler.layer) for handler in plan.handlers]
+    ranks = [GEMINI.settings.layer_order.index(handler.layer) for handler in plan.handlers]
     assert ranks == sorted(ranks)
 
 
@@ -360,7 +360,9 @@ def test_every_identity_that_matches_runs_once_and_by_the_strongest_layer(defini
     assert set(identities) == {handler.identity for handler in matched}
     for handler in plan.handlers:
         rivals = [h for h in matched if h.identity == handler.identity]
-        assert GEMINI.authority[handler.layer] == max(GEMINI.authority[h.layer] for h in rivals)
+        assert GEMINI.settings.authority[handler.layer] == max(
+            GEMINI.settings.authority[h.layer] for h in rivals
+        )
 
 
 @given(make.settings_objects, make.settings_objects)

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from anyhook.agents import get_agent
 from anyhook.agents.entry import AgentEntry
-from anyhook.agents.spec import HandlerField, HandlerType, SettingsFile
+from anyhook.agents.spec.settings import HandlerField, HandlerType, SettingsFile
 from anyhook.model.layers import Layer
 
 FIELDS = {
     "failClosed": HandlerField("on_failure", "boolean", values={True: "block", False: "continue"}),
     "limit": HandlerField("limit", "number", nullable=True),
 }
-SPEC = get_agent("claude").replace(
-    name="sample",
-    title="Sample",
-    settings=(
+CLAUDE = get_agent("claude")
+FORMAT = CLAUDE.settings.replace(
+    files=(
         SettingsFile(Layer.PROJECT, {"*": "{project}/.sample/settings.json"}),
         SettingsFile(Layer.USER, {"*": "{home}/.sample/settings.json"}),
     ),
-    settings_members={"version": 1},
+    members={"version": 1},
     packages=None,
     handler_types={"command": HandlerType("command", 60.0, FIELDS)},
+)
+SPEC = CLAUDE.replace(
+    name="sample", title="Sample", settings_format="tests.settings.sample_agent:FORMAT"
 )
 ENTRY = AgentEntry(
     name="sample",

@@ -15,7 +15,7 @@ from anyhook.settings.companions import State, find_companion, render
 from tests.world import World
 
 OPENCODE = get_agent("opencode")
-PLUGIN = OPENCODE.companions[0]
+PLUGIN = OPENCODE.settings.companions[0]
 HOOK = """
 from anyhook.authoring import Hooks, deny
 

@@ -16,7 +16,7 @@ from anyhook.settings.reader import read_document
 from anyhook.settings.sources import Source
 
 GENERIC = get_agent("generic")
-FLAT = GENERIC.replace(
+FLAT = GENERIC.with_settings(
     entries=("handler",),
     member_names={
         "command": ("bash", "command"),
@@ -25,7 +25,7 @@ FLAT = GENERIC.replace(
     },
     default_type="command",
 )
-EITHER = FLAT.replace(entries=("handler", "definition"))
+EITHER = FLAT.with_settings(entries=("handler", "definition"))
 
 
 def load(agent, hooks):

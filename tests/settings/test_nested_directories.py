@@ -7,14 +7,14 @@ import json
 import pytest
 
 from anyhook.agents import get_agent
-from anyhook.agents.spec import SettingsFile
+from anyhook.agents.spec.settings import SettingsFile
 from anyhook.model.layers import Layer
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location, written_file
 
 CLAUDE = get_agent("claude")
-NESTED = CLAUDE.replace(
-    settings=(
+NESTED = CLAUDE.with_settings(
+    files=(
         SettingsFile(Layer.USER, {"*": "{home}/.nested/hooks.json"}),
         SettingsFile(Layer.PROJECT, {"*": "{directory}/.nested/first.json"}),
         SettingsFile(Layer.PROJECT, {"*": "{directory}/.nested/second.json"}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from anyhook.agents import get_agent
-from anyhook.agents.spec import SettingsFile
+from anyhook.agents.spec.settings import SettingsFile
 from anyhook.model.layers import Layer
 from anyhook.settings.detect import agents_with_hooks
 from anyhook.settings.hookset import load_hooks
@@ -21,7 +21,7 @@ TREE = SettingsFile(
 
 
 def agent_with(*files, **changes):
-    return CLAUDE.replace(settings=files, packages=None, **changes)
+    return CLAUDE.with_settings(files=files, packages=None, **changes)
 
 
 def write(path, text="true"):

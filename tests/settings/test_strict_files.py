@@ -7,7 +7,7 @@ import json
 import pytest
 
 from anyhook.agents import get_agent
-from anyhook.agents.spec import HandlerField, HandlerType, SettingsFile
+from anyhook.agents.spec.settings import HandlerField, HandlerType, SettingsFile
 from anyhook.model.layers import Layer
 from anyhook.settings.load import load_file
 from anyhook.settings.sources import Source
@@ -23,6 +23,7 @@ STRICT = CLAUDE.replace(
             for spec in CLAUDE.events
         )
     ),
+).with_settings(
     handler_fields=frozenset({"type", "timeout"}),
     handler_types={
         "command": HandlerType(
@@ -207,7 +208,7 @@ def test_what_the_parser_of_an_agent_rejects_is_an_error_and_the_hooks_stay(
     event = spec.by_canonical["before_tool"].wire
     hooks = json.dumps({event: [{"hooks": [{"type": "command", "command": "true // , }"}]}]})
     path.write_text((text % f'"hooks": {hooks}').replace(hooks, f"{hooks}\n  "))
-    file = load_file(spec, Source(Layer.USER, path, file=spec.settings[0]))
+    file = load_file(spec, Source(Layer.USER, path, file=spec.settings.files[0]))
 
     assert count(file) == 1
     places = [f"{p.place.line}:{p.place.column}: {p.message}" for p in file.diagnostics]

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from anyhook.agents import get_agent
-from anyhook.agents.spec import SettingsFile
+from anyhook.agents.spec.settings import SettingsFile
 from anyhook.model.layers import Layer
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
@@ -19,7 +19,7 @@ FILES = {
     "project": SettingsFile(Layer.PROJECT, {"*": "{project}/project.json"}),
     "one": SettingsFile(Layer.PROJECT, {"*": "{project}/one.json"}, switches_itself=True),
 }
-AGENT = get_agent("claude").replace(settings=tuple(FILES.values()), packages=None)
+AGENT = get_agent("claude").with_settings(files=tuple(FILES.values()), packages=None)
 OFF = {"disableAllHooks": True}
 ANY = AGENT.rules().replace(toggle_policy="any")
 
@@ -70,7 +70,7 @@ def load_protected(tmp_path, mode, environ=None):
     place = SettingsFile(
         Layer.MANAGED, {"*": "{home}/policy.json"}, variable="POLICY", is_protected=True
     )
-    agent = AGENT.replace(settings=(place,))
+    agent = AGENT.with_settings(files=(place,))
     location = Location.of(tmp_path, home=tmp_path, environ=environ or {"POLICY": str(path)})
     (file,) = load_hooks(agent, location).files
     return file

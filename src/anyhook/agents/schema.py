@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.payloads import NOT_IN_PAYLOAD, payload_key
-from anyhook.agents.spec import MIN_TIMEOUT, Denial
-from anyhook.agents.spec.settings import HOOKS_PATH
+from anyhook.agents.spec import Denial
+from anyhook.agents.spec.settings import HOOKS_PATH, MIN_TIMEOUT
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class, json_kind
 from anyhook.model.llm import COUNTS, FINISH_REASONS, MODES, ROLES
 
 if TYPE_CHECKING:
-    from anyhook.agents.spec import AgentSpec, EventSpec, HandlerType
+    from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.agents.spec.settings import HandlerType
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -148,12 +149,14 @@ _BY_KIND: dict[str, dict[str, Any]] = {
 
 def settings_schema(agent: AgentSpec) -> dict[str, Any]:
     """Return the schema of the parts of a settings file that are about hooks."""
-    handlers = [_handler_schema(agent, word, kind) for word, kind in agent.handler_types.items()]
+    handlers = [
+        _handler_schema(agent, word, kind) for word, kind in agent.settings.handler_types.items()
+    ]
     handler = handlers[0] if len(handlers) == 1 else {"oneOf": handlers}
-    shapes = [{"$ref": f"#/$defs/{entry}"} for entry in agent.entries]
+    shapes = [{"$ref": f"#/$defs/{entry}"} for entry in agent.settings.entries]
     items = shapes[0] if len(shapes) == 1 else {"anyOf": shapes}
     definitions = {"type": "array", "items": items}
-    names = [name for name in _DEFINITION if name in agent.definition_fields]
+    names = [name for name in _DEFINITION if name in agent.settings.definition_fields]
     definition = {
         "type": "object",
         "required": ["hooks"],
@@ -168,11 +171,11 @@ def settings_schema(agent: AgentSpec) -> dict[str, Any]:
         "properties": {},
         "$defs": {"handler": handler, "definition": definition},
     }
-    for name, value in agent.settings_members.items():
+    for name, value in agent.settings.members.items():
         root["properties"][name] = {"const": value}
         root.setdefault("required", []).append(name)
     _put(root, HOOKS_PATH, {"type": "object", "properties": events})
-    for toggle in agent.hook_toggles:
+    for toggle in agent.settings.hook_toggles:
         schema: dict[str, Any] = {"type": "boolean"}
         if toggle.kind == "disabled" or toggle.value is not None:
             schema = {"type": "array", "items": {"type": "string"}}
@@ -181,7 +184,7 @@ def settings_schema(agent: AgentSpec) -> dict[str, Any]:
         _put(root, toggle.path, schema)
     hooks = root["properties"][HOOKS_PATH[0]]
     hooks["additionalProperties"] = False
-    for name in (*events, *agent.non_event_keys):
+    for name in (*events, *agent.settings.non_event_keys):
         hooks["properties"].setdefault(name, {})
     return root
 
@@ -227,12 +230,12 @@ _SHARED: dict[str, dict[str, Any]] = {
 
 def _handler_schema(agent: AgentSpec, word: str, kind: HandlerType) -> dict[str, Any]:
     properties: dict[str, Any] = {"type": {"const": word, "description": "Kind of handler."}}
-    required = ["type"] if agent.default_type is None else []
+    required = ["type"] if agent.settings.default_type is None else []
     if kind.kind == "command":
         properties |= _COMMAND
-        if "program" in agent.member_names:
+        if "program" in agent.settings.member_names:
             properties["program"] = {"type": "string", "minLength": 1}
-        elif len(agent.member_names.get("command", "1")) == 1:
+        elif len(agent.settings.member_names.get("command", "1")) == 1:
             required.append("command")
     for name, field in kind.fields.items():
         properties[name] = dict(_OPTIONS[field.kind])
@@ -243,15 +246,15 @@ def _handler_schema(agent: AgentSpec, word: str, kind: HandlerType) -> dict[str,
         if field.required:
             required.append(name)
     for name, schema in _SHARED.items():
-        if name in agent.handler_fields:
+        if name in agent.settings.handler_fields:
             properties[name] = schema
     properties["timeout"] = {
         "type": "number",
-        "minimum": MIN_TIMEOUT / agent.timeout_unit,
-        "default": kind.timeout / agent.timeout_unit,
-        "description": f"In units of {agent.timeout_unit:g} s.",
+        "minimum": MIN_TIMEOUT / agent.settings.timeout_unit,
+        "default": kind.timeout / agent.settings.timeout_unit,
+        "description": f"In units of {agent.settings.timeout_unit:g} s.",
     }
-    if "handler" in agent.entries:
+    if "handler" in agent.settings.entries:
         properties["matcher"] = _MATCHER
     return {
         "type": "object",
@@ -265,7 +268,7 @@ def _with_own_names(agent: AgentSpec, properties: dict[str, Any]) -> dict[str, A
     """Return the members of a handler under all names that the agent has for them."""
     named: dict[str, Any] = {}
     for member, schema in properties.items():
-        for name in agent.member_names.get(member, (member,)):
+        for name in agent.settings.member_names.get(member, (member,)):
             named[name] = schema
     return named
 

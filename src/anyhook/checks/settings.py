@@ -93,9 +93,9 @@ def unquoted_paths(hook: CheckedHook) -> Iterator[Diagnostic]:
 def timeout_units(hook: CheckedHook) -> Iterator[Diagnostic]:
     """Report a timeout in seconds that was probably meant in milliseconds."""
     agent, timeout = hook.engine.agent, hook.handler.timeout
-    is_in_seconds = agent.timeout_unit == 1.0
+    is_in_seconds = agent.settings.timeout_unit == 1.0
     is_multiple = timeout >= MILLISECONDS_FROM and not timeout % MILLISECONDS_FROM
-    if is_in_seconds and is_multiple and timeout <= agent.long_timeout:
+    if is_in_seconds and is_multiple and timeout <= agent.settings.long_timeout:
         yield hook.diagnose(
             "timeout-unit",
             f"its timeout of {timeout:g} means {timeout / 60:.0f} minutes, because "
@@ -115,7 +115,7 @@ def companion_files(engine: Engine) -> Iterator[Diagnostic]:
     """Report settings files with hooks whose companion is missing, outdated or edited."""
     agent = engine.agent
     for file in engine.hooks.files:
-        for companion in agent.companions if file.definitions else ():
+        for companion in agent.settings.companions if file.definitions else ():
             scope = "user" if file.source.layer is Layer.USER else "project"
             command = f"anyhook add HOOK.py --agent {agent.name} --scope {scope}"
             installed = find_companion(companion, file.source.path)
@@ -149,7 +149,7 @@ def unknown_variables(hook: CheckedHook) -> Iterator[Diagnostic]:
     line = hook.handler.command
     if not hook.is_command or not line or shell_syntax_problem(line) is not None:
         return
-    own = {*hook.form.hook_environment, *hook.handler.variables}
+    own = {*hook.form.settings.hook_environment, *hook.handler.variables}
     prefixes = tuple(f"{name.partition('_')[0]}_" for name in own if "_" in name)
     of_others = variables_of_others(hook.handler, hook.variables)
     for name in dict.fromkeys(_VARIABLE.findall(line)):

@@ -181,7 +181,7 @@ def _interpreter_of(hook: CheckedHook, path: Path, text: str) -> str | None:
         # The shell that runs the command line runs such a script itself.
         if path.suffix in {".py", ".js", ".mjs", ".cjs", ".rb"}:
             return None  # the rule about first lines reports it
-        shells = hook.engine.agent.shells_for(hook.handler.options.get("shell", ""))
+        shells = hook.engine.agent.settings.shells_for(hook.handler.options.get("shell", ""))
         shell = find_shell(shells, hook.engine.environ.get("PATH"), None)
         is_for_shell = hook.handler.argv is None and shell is not None
         return shell[0] if is_for_shell and shell else None

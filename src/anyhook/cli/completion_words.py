@@ -225,7 +225,7 @@ def _hooks(options: dict[str, str], agent: str) -> Words:
     project = find_project(os.path.expanduser(directory))
     words: Words = []
     for spec in map(get_agent, [agent] if agent else AGENTS):
-        hooks = load_hooks(spec, Location.of(project, home_variable=spec.home_variable))
+        hooks = load_hooks(spec, Location.of(project, home_variable=spec.settings.home_variable))
         handlers: list[HandlerSpec] = []
         for definition in hooks.definitions:
             handlers += definition.handlers

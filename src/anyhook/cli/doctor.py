@@ -326,7 +326,7 @@ def _look_at_companions(diagnosis: Diagnosis) -> Iterator[Check]:
 def _companion_programs(engine: Engine, diagnosis: Diagnosis) -> Iterator[Check]:
     """Look whether the programs that companions start are there."""
     for file in engine.hooks.files:
-        for companion in engine.agent.companions if file.definitions else ():
+        for companion in engine.agent.settings.companions if file.definitions else ():
             location = find_companion(companion, file.source.path)
             if not location.command:
                 continue

@@ -191,7 +191,7 @@ def print_native(out: Console, engine: Engine, rows: list[HookRow]) -> None:
 
 def print_native_trust(out: Console, agent: AgentSpec) -> None:
     """Print what an agent with a trust of its own needs before it runs new hooks."""
-    if agent.native_trust:
-        review = load_object(agent.native_trust).review
+    if agent.settings.native_trust:
+        review = load_object(agent.settings.native_trust).review
         text = f"{agent.title} runs new and changed hooks only after you trust them: {review}"
         out.print(text, markup=False, soft_wrap=True)

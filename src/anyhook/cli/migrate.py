@@ -115,7 +115,7 @@ def migrate(
     target_agent = _coding_agent(target) if target else None
     source_agent = _coding_agent(source or _only_source(directory, scope, target))
     target_agent = target_agent or _coding_agent(_only_target(directory, source_agent))
-    location = Location.of(directory, home_variable=source_agent.home_variable)
+    location = Location.of(directory, home_variable=source_agent.settings.home_variable)
     migration = plan_migration(
         source_agent,
         target_agent,
@@ -272,7 +272,7 @@ def _confirm_proof(
     definitions = tuple(
         definition
         for definition in migration.hooks.definitions
-        if definition.layer in source.needs_trust
+        if definition.layer in source.settings.needs_trust
     )
     is_untrusted = False
     if definitions and not trust_once:

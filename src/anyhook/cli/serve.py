@@ -190,7 +190,7 @@ def _show(responder: Responder, address: Address, *, is_guarded: bool) -> None:
         print_settings_problems(out, engine.diagnostics, engine.project_dir)
     for name in responder.engines:
         agent = get_agent(name)
-        if KIND in agent.handler_types:
+        if KIND in agent.settings.handler_types:
             _show_entry(agent, responder, address, is_guarded=is_guarded)
     out.print("Ctrl-C ends it.", style="dim")
 
@@ -216,7 +216,7 @@ def _show_entry(
         entry["allowedEnvVars"] = [ENV_VARIABLE]
     if supported:
         # Makes an endpoint that cannot be reached deny.
-        member = agent.handler_types[KIND].fail_closed_member
+        member = agent.settings.handler_types[KIND].fail_closed_member
         fail_closed = {} if member is None else {member[0]: member[1]}
         settings: dict[str, Any] = {}
         for spec, fails_closed in supported:

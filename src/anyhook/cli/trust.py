@@ -155,7 +155,7 @@ def _revoke(store: TrustStore, project: Path, *, as_json: bool) -> int:
 
 def review_hooks(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
     """Read the project's hooks of one agent, with what is not trusted of them."""
-    hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
+    hooks = load_hooks(agent, Location.of(project, home_variable=agent.settings.home_variable))
     subjects = TrustGuard(agent, project, store, tuple(hooks.definitions)).subjects()
     changes, problems = store.changes(project, subjects, agent=agent.name)
     sequential: set[int] = set()

@@ -143,7 +143,7 @@ class Engine:
         self._background = Background()
         self._session_variables = SessionVariables()
         self._session_id = f"{OWN_SESSIONS}{os.urandom(8).hex()}"
-        self._env_files = EnvFiles() if agent.env_file is not None else None
+        self._env_files = EnvFiles() if agent.settings.env_file is not None else None
         self._is_warm = warm
         self.hooks = load_hooks(agent, location)
         self._apply_settings()
@@ -227,7 +227,9 @@ class Engine:
         spec = get_agent(choice.agent)
         services = Services(ask=ask, mcp=mcp, private_hosts=frozenset(private_hosts))
         engine = cls(
-            Location.of(project, home=home, environ=environ, home_variable=spec.home_variable),
+            Location.of(
+                project, home=home, environ=environ, home_variable=spec.settings.home_variable
+            ),
             spec,
             rules=rules,
             store=None if trust_once else (trust_store or TrustStore()),
@@ -336,15 +338,17 @@ class Engine:
     def _apply_settings(self) -> None:
         """Set everything that depends on the settings, and report their problems."""
         self.disabled = find_disabled(self.agent, self.hooks)
-        agent, environ, layers = self.agent, self._location.environ, self.agent.layer_order
+        agent, environ, layers = self.agent, self._location.environ, self.agent.settings.layer_order
         redactions: dict[Layer, Redaction] = {}
         for layer in layers:
             redaction = self._redact or Redaction()
-            if self._redact is None and agent.redaction is not None:
+            if self._redact is None and agent.settings.redaction is not None:
                 settings = self.hooks.redaction(layer)
-                redaction = Redaction.from_settings(settings, environ, agent.redaction)
+                redaction = Redaction.from_settings(settings, environ, agent.settings.redaction)
             redactions[layer] = redaction
-        self._inherits = Inheritance(environ, redactions, agent.redaction, agent.stripped_prefixes)
+        self._inherits = Inheritance(
+            environ, redactions, agent.settings.redaction, agent.settings.stripped_prefixes
+        )
         self._services = replace(
             self._host_services,
             url_patterns={layer: self.hooks.url_patterns(layer) for layer in layers},
@@ -534,7 +538,7 @@ class Engine:
             function=function,
             threaded=threaded,
             description=summary or None,
-            timeout=self.agent.default_timeout if timeout is None else timeout,
+            timeout=self.agent.settings.default_timeout if timeout is None else timeout,
         )
         definition = HookDefinition(
             spec.canonical, Layer.RUNTIME, place, matcher, sequential=False, handlers=(handler,)
@@ -740,7 +744,7 @@ class Engine:
                 get_kind(handler.kind)  # import it before the clock of the dispatch starts
         # The guards are bound here, so that a reload does not change them during a dispatch.
         guard, shared_guard = self._guard, self._shared_guard
-        needs_trust = self.agent.needs_trust
+        needs_trust = self.agent.settings.needs_trust
 
         def withhold(handler: HandlerSpec) -> HandlerResult | None:
             if handler.layer not in needs_trust:

@@ -59,7 +59,7 @@ class TrustGuard:
         # Resolved, so that a project is the same one however it is reached.
         self._project = Path(os.path.realpath(project))
         self._store = store
-        self._definitions = tuple(d for d in definitions if d.layer in agent.needs_trust)
+        self._definitions = tuple(d for d in definitions if d.layer in agent.settings.needs_trust)
         self._store_identity: FileIdentity = None
         self._records: Records | None = None
         self._trusted: dict[int, TrustSubject] = {}
@@ -85,7 +85,7 @@ class TrustGuard:
             agents = [*map(get_agent, CODING_AGENTS), self._agent]
         variables = {REPOSITORY: str(find_root(cwd) if cwd else root)}
         for agent in agents:
-            for name, content in agent.hook_environment.items():
+            for name, content in agent.settings.hook_environment.items():
                 if content in paths:
                     variables[name] = str(paths[content])
         return variables
@@ -167,14 +167,14 @@ class TrustGuard:
 
     def may_match(self, definition: HookDefinition) -> bool:
         """Return whether the pattern of a definition may be evaluated."""
-        if self._store is None or definition.layer not in self._agent.needs_trust:
+        if self._store is None or definition.layer not in self._agent.settings.needs_trust:
             return True
         self._refresh()
         return all(id(handler) in self._trusted for handler in definition.handlers)
 
     def withhold(self, handler: HandlerSpec, cwd: str = "") -> HandlerResult | None:
         """Return the result of a handler that must not run, or `None` if it may."""
-        if self._store is None or handler.layer not in self._agent.needs_trust:
+        if self._store is None or handler.layer not in self._agent.settings.needs_trust:
             return None
         self._refresh()
         change = self._changes.get(id(handler))

@@ -68,7 +68,7 @@ def make_plan(
     )
     matched = matching.definitions
     # Sorting is stable: definitions of a layer stay in file order.
-    matched.sort(key=lambda definition: agent.layer_ranks[definition.layer])
+    matched.sort(key=lambda definition: agent.settings.layer_ranks[definition.layer])
     if rules.one_handler_per_name:
         matched = _keep_first_of_name(matched)
     spec = rules.by_canonical[event]
@@ -81,7 +81,10 @@ def make_plan(
                 continue
             identity = identity_of(handler)
             rival = chosen.get(identity)
-            if rival is None or agent.authority[handler.layer] > agent.authority[rival.layer]:
+            if (
+                rival is None
+                or agent.settings.authority[handler.layer] > agent.settings.authority[rival.layer]
+            ):
                 chosen[identity] = handler
     groups = _group(rules, matched, {id(handler) for handler in chosen.values()})
     problems = tuple(matching.problems) if groups else ()

@@ -201,7 +201,7 @@ def _deny_on_failure(
     failure = "timed out" if result.timed_out else "failed"
     cause = f"as {spec.wire} does"
     if denies_by_handler:
-        cause = f"because {context.agent.fail_closed_text}"
+        cause = f"because {context.agent.settings.fail_closed_text}"
     reason = f"hook {handler.label!r} {failure}; blocking {cause}"
     text = f"{spec.wire}: {reason}"
     diagnostic = diagnose("failed-closed", text, handler.place, handler=handler.label)

@@ -36,7 +36,7 @@ def check_start(
     env = dict(environ)
     add_variables(env, handler.env)
     search_path = env.get("PATH")
-    shells = agent.shells_for(handler.options.get("shell", ""))
+    shells = agent.settings.shells_for(handler.options.get("shell", ""))
     if handler.argv is None and find_shell(shells, environ.get("PATH"), search_path) is None:
         names = " or ".join(dict.fromkeys(program for program, *_ in shells))
         yield _about(handler, "missing-shell", f"there is no {names} on the PATH to run it")
@@ -70,7 +70,9 @@ def variables_of_others(handler: HandlerSpec, known: Collection[str]) -> set[str
     names.difference_update(known, handler.env)
     if names:
         # Most commands do not come here, so the tables of the other agents are not imported.
-        names &= {name for agent in CODING_AGENTS for name in get_agent(agent).hook_environment}
+        names &= {
+            name for agent in CODING_AGENTS for name in get_agent(agent).settings.hook_environment
+        }
     return names
 
 

@@ -121,16 +121,16 @@ def command_environment(
     Also return the names of variables whose values had to be changed to be valid.
     """
     env, repaired = context.environ(handler.layer)
-    services, env_file = context.services, context.agent.env_file
+    services, env_file = context.services, context.agent.settings.env_file
     if services.env_files is not None and env_file is not None:
         session = str(context.given.session_id or "")
         key = FileKey(session, context.spec.canonical, handler.identity)
         env |= services.env_files.variables(env_file, key, context.epoch)
     env.update(handler.variables)
-    for name, source in context.agent.hook_environment.items():
+    for name, source in context.agent.settings.hook_environment.items():
         if source == HOOK_DIR and handler.layer is not Layer.MANAGED:
             env[name] = os.path.dirname(handler.place.file)  # noqa: PTH120 - a text is needed
-    protected = context.agent.protected_environment & env.keys()
+    protected = context.agent.settings.protected_environment & env.keys()
     set_by_agent = {name: env[name] for name in protected}
     add_variables(env, handler.env, expands=context.rules.expands_handler_env)
     env.update(set_by_agent)
@@ -147,9 +147,9 @@ def command_line(
 ) -> list[str] | None:
     """Return program and arguments, or `None` if there is no shell."""
     if handler.argv is not None:
-        names = (*context.agent.hook_environment, *handler.variables)
+        names = (*context.agent.settings.hook_environment, *handler.variables)
         values = {name: env[name] for name in names if name in env}
-        if context.agent.handler_types["command"].programs:
+        if context.agent.settings.handler_types["command"].programs:
             values |= handler.placeholders
 
             def resolve(match: re.Match[str]) -> str:
@@ -159,7 +159,7 @@ def command_line(
         return [expand(word, values) for word in handler.argv]
     # The host's own PATH comes first: what a hook sets is for the programs that its line starts.
     shell = find_shell(
-        context.agent.shells_for(handler.options.get("shell", "")),
+        context.agent.settings.shells_for(handler.options.get("shell", "")),
         context.host_environ.get("PATH"),
         env.get("PATH"),
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from anyhook.files import read_user_file
 
 if TYPE_CHECKING:
-    from anyhook.agents.spec import EnvFileRules
+    from anyhook.agents.spec.settings import EnvFileRules
 
 
 MAX_SIZE = 16 * 1024 * 1024

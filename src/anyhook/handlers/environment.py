@@ -12,7 +12,7 @@ from anyhook.shell.variables import controls_shell
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from anyhook.agents.spec import RedactionRules
+    from anyhook.agents.spec.settings import RedactionRules
     from anyhook.model.layers import Layer
 
 VALUE_LIMIT = 100_000

@@ -129,7 +129,7 @@ async def _request(
     if url is None or url.scheme not in PORTS or not url.host:
         error = "its URL is not one of http:// or https:// with a host"
         return _fail(context, handler, error, code="url-refused")
-    services, web = context.services, context.agent.web
+    services, web = context.services, context.agent.settings.web
     allowed_urls = ".".join(web.allowed_urls) if web else "the settings"
     patterns = services.url_patterns.get(handler.layer)
     if not is_allowed(str(url.copy_with(userinfo=b"", fragment=None)), patterns):

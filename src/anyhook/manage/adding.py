@@ -246,11 +246,11 @@ def _definition(
         "type": "command",
         "command": f"{shlex.join(place.launcher)} {argument}",
     }
-    if {"name", "env"} <= agent.handler_fields:
+    if {"name", "env"} <= agent.settings.handler_fields:
         handler["name"] = file.path.stem
     timeout = file.hooks.timeout
     if timeout is not None:
-        handler["timeout"] = agent.write_timeout(timeout + TIMEOUT_MARGIN)
+        handler["timeout"] = agent.settings.write_timeout(timeout + TIMEOUT_MARGIN)
     matcher = _matcher(agent, spec, functions)
     if matcher is None:
         return {"hooks": [handler]}
@@ -308,7 +308,7 @@ def _file_argument(agent: AgentSpec, project: Path, scope: str, file: Path) -> s
         return shlex.quote(str(script))
     directories = {"project_dir": root, "root": find_root(root)}
     start, directory = TOP_OF_REPOSITORY, directories["root"]
-    for name, value in agent.hook_environment.items():
+    for name, value in agent.settings.hook_environment.items():
         if value in directories:
             start, directory = f"${{{name}}}", directories[value]
             break
@@ -390,5 +390,5 @@ def _trust_again(
 
 
 def _subjects(agent: AgentSpec, project: Path, store: TrustStore) -> list[TrustSubject]:
-    hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
+    hooks = load_hooks(agent, Location.of(project, home_variable=agent.settings.home_variable))
     return TrustGuard(agent, project, store, tuple(hooks.definitions)).subjects()

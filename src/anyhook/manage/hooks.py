@@ -81,7 +81,7 @@ def hook_rows(engine: Engine) -> list[HookRow]:
     native = native_states(agent, engine.hooks)
     rows: list[HookRow] = []
     events = [spec.canonical for spec in agent.events]
-    layers = list(agent.layer_order)
+    layers = list(agent.settings.layer_order)
 
     def sort_key(definition: HookDefinition) -> tuple[int, int]:
         return events.index(definition.event), layers.index(definition.layer)

@@ -120,7 +120,7 @@ def _own_files(agent: AgentSpec, project: Path) -> dict[Path, tuple[str, ...]]:
         path = settings_file(agent, project, "user")
     except UsageError:  # it has none
         return files
-    files[path] = tuple([str(find_companion(one, path).path) for one in agent.companions])
+    files[path] = tuple([str(find_companion(one, path).path) for one in agent.settings.companions])
     return files
 
 
@@ -154,7 +154,7 @@ def recorded_agent(name: str, project: Path, switch: RecordingSwitch | None) -> 
     """Return what the settings of an agent hold of recording."""
     agent = get_agent(name)
     files = tuple(file.path for file in edited_files(project, [name], switch))
-    location = Location.of(project, home_variable=agent.home_variable)
+    location = Location.of(project, home_variable=agent.settings.home_variable)
     places = [path for layer, path in own_places(agent, location) if layer in EDITABLE_LAYERS]
     problems: list[str] = []
     recorders = taps = 0
@@ -171,7 +171,7 @@ def recorded_agent(name: str, project: Path, switch: RecordingSwitch | None) -> 
 
 def editable_sources(agent: AgentSpec, project: Path) -> dict[Path, Source]:
     """Return the settings files with hooks that the user may edit."""
-    location = Location.of(project, home_variable=agent.home_variable)
+    location = Location.of(project, home_variable=agent.settings.home_variable)
     sources: dict[Path, Source] = {}
     for file in load_hooks(agent, location).files:
         source = file.source

@@ -200,9 +200,9 @@ def _definition(agent: AgentSpec, spec: EventSpec, command: str) -> dict[str, An
     handler: dict[str, Any] = {
         "type": "command",
         "command": command,
-        "timeout": agent.write_timeout(RECORDER_TIMEOUT),
+        "timeout": agent.settings.write_timeout(RECORDER_TIMEOUT),
     }
-    fields = agent.handler_types["command"].fields.items()
+    fields = agent.settings.handler_types["command"].fields.items()
     members = [name for name, field in fields if field.option == "background"]
     if members and spec.runs_background and spec.canonical not in WAITED_FOR:
         handler[members[0]] = True

@@ -86,7 +86,7 @@ def _add_mode(file: Path, inside: Path | None) -> None:
 def _set_switch(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
     """Set the switch without which the agent runs no hooks."""
     file = _file_at(engine, diagnostic)
-    toggles = [toggle for toggle in engine.agent.hook_toggles if toggle.kind == "enabled"]
+    toggles = [toggle for toggle in engine.agent.settings.hook_toggles if toggle.kind == "enabled"]
     if file is None or not toggles:
         return None
     path = show_path(file.source.path, engine.project_dir)
@@ -112,7 +112,9 @@ def _write_companion(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
     """Write a file without which the agent runs no hooks."""
     for file in engine.hooks.files:
         path = file.source.path
-        paths = [str(companion_path(companion, path)) for companion in engine.agent.companions]
+        paths = [
+            str(companion_path(companion, path)) for companion in engine.agent.settings.companions
+        ]
         if diagnostic.place is None or diagnostic.place.file not in paths:
             continue
         if not file.definitions or file.source.layer not in EDITABLE_LAYERS:

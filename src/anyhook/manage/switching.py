@@ -111,7 +111,7 @@ def switch_changes(
 
 def _disable(engine: Engine, handlers: Sequence[HandlerSpec]) -> Change:
     # A hook can be configured in several layers: a switch of the strongest one covers them all.
-    authority = engine.agent.authority
+    authority = engine.agent.settings.authority
     layer = max((handler.layer for handler in handlers), key=lambda layer: authority[layer])
     files = {file.source.layer: file for file in reversed(engine.hooks.files)}
     if layer not in EDITABLE_LAYERS and authority[layer] > authority[Layer.USER]:

@@ -109,7 +109,7 @@ class HandlerMigration:
     @property
     def shim_only_settings(self) -> list[str]:
         """The settings of the handler that only the shim can apply under another agent."""
-        fail_closed, _ = self.source.fail_closed_member
+        fail_closed, _ = self.source.settings.fail_closed_member
         settings = {
             "if": self.handler.condition,
             fail_closed: self.handler.on_failure == "block",
@@ -125,7 +125,7 @@ class HandlerMigration:
             project = self.context.location.project
             variables = {
                 name: str(project)
-                for name, value in self.source.hook_environment.items()
+                for name, value in self.source.settings.hook_environment.items()
                 if value in ("project_dir", "cwd", "root")
             }
             paths = named_files(self.handler, project, {**variables, **self.handler.variables})

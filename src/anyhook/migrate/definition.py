@@ -38,7 +38,7 @@ def migrate_definition(
     groups: Groups = {}
     for handler in handlers:
         _migrate_to_events(context, definition, handler, written, groups)
-    fields = context.target.definition_fields
+    fields = context.target.settings.definition_fields
     is_sequence = definition.sequential and len(definition.handlers) > 1
     if is_sequence and groups and "sequential" not in fields:
         context.record_loss(
@@ -94,7 +94,7 @@ def _migrate_to_events(
             inner,
         )
         value, is_shimmed = migrate_handler(move)
-        refused = target.refused_text_in(value["command"])
+        refused = target.settings.refused_text_in(value["command"])
         if refused is not None:
             context.record_loss(
                 "lost",
@@ -130,13 +130,13 @@ def _target_events(
             event_advice(definition.event, target),
         )
         return ()
-    kinds = {handler_type.kind for handler_type in target.handler_types.values()}
+    kinds = {handler_type.kind for handler_type in target.settings.handler_types.values()}
     # Only commands can run behind the shim, which keeps the events and answers of the source.
     if handler.kind != "command":
         reason = "it has no such kind"
         if handler.kind in kinds:
             reason = f"it would get the events of {target.title}, which are written otherwise"
-        elif len(target.handler_types) == 1:
+        elif len(target.settings.handler_types) == 1:
             reason = f"{target.title} runs commands only"
         subject = f"{handler.kind}: {handler.label}"
         context.record_loss("lost", handler.place, subject, reason, kind_advice(handler.kind))

@@ -48,7 +48,7 @@ def migrate_handler(move: HandlerMigration) -> tuple[dict[str, Any], bool]:
     handler, target = move.handler, move.target
     command = migrate_command(move)
     value: dict[str, Any] = {"type": "command"}
-    if handler.name and "name" in target.handler_fields:
+    if handler.name and "name" in target.settings.handler_fields:
         target_uses_names = has_names(target) and move.own_options is None
         is_useful = command.is_shimmed or target_uses_names
         if is_useful or not is_generated(handler.name, str(handler.command)):
@@ -56,7 +56,7 @@ def migrate_handler(move: HandlerMigration) -> tuple[dict[str, Any], bool]:
     value["command"] = command.line
     value |= command.members
     description = handler.description or handler.options.get("status_message")
-    if description and "description" in target.handler_fields:
+    if description and "description" in target.settings.handler_fields:
         value["description"] = description
     timeout = _migrate_timeout(move)
     if timeout is not None:
@@ -101,10 +101,10 @@ def _migrate_timeout(move: HandlerMigration) -> float | None:
             "make it quicker",
         )
         seconds = cap
-    default = event.default_timeouts.get("command", target.default_timeout)
+    default = event.default_timeouts.get("command", target.settings.default_timeout)
     if not is_written and seconds <= default:
         return None
-    return target.write_timeout(seconds)
+    return target.settings.write_timeout(seconds)
 
 
 def may_ask(move: HandlerMigration) -> bool:

@@ -54,7 +54,9 @@ def migrate_command(move: HandlerMigration) -> CommandForm:
             options = move.inner.replace(env=(*move.inner.env, *exported.items()))
             line = wrap(options, move.target, move.context.program)
         return CommandForm(line, members, is_shimmed=True)
-    plain = move.handler.command or line_of(move.handler.argv or (), move.source.hook_environment)
+    plain = move.handler.command or line_of(
+        move.handler.argv or (), move.source.settings.hook_environment
+    )
     _record_changed_variables(move, plain, exported)
     needs_shim = bool(
         move.handler.condition or move.handler.background or move.handler.on_failure == "block"
@@ -66,14 +68,14 @@ def migrate_command(move: HandlerMigration) -> CommandForm:
         return CommandForm(line, members, is_shimmed=True)
     _record_missing_shim(move, is_understood=speaks_every_language and not needs_shim)
     names, missing = counterpart_variables(move.source, move.target)
-    contents = move.source.hook_environment
+    contents = move.source.settings.hook_environment
     directories = [name for name in missing if contents[name] in SAME_DIRECTORY]
     line = with_top_of_repository(plain, directories, move.shell)
     for name in missing:
         if name in line:
             reason = f"{move.target.title} sets no variable for that"
             move.record_loss("lost", f"${name}", reason, "read it from the event")
-    line = renamed(line, names, move.shell, kept_apart=move.target.expands_env)
+    line = renamed(line, names, move.shell, kept_apart=move.target.settings.expands_env)
     return CommandForm(_export(move, exported) + line, members)
 
 
@@ -88,7 +90,7 @@ def _shim_options(move: HandlerMigration) -> ShimOptions:
     elif len(handler.argv) > 1:
         command = handler.argv
     else:
-        command = (line_of(handler.argv, move.source.hook_environment),)
+        command = (line_of(handler.argv, move.source.settings.hook_environment),)
     if handler.options.get("wakes"):
         move.record_loss(
             "lost",
@@ -120,7 +122,7 @@ def _env_member(move: HandlerMigration, env: Mapping[str, str]) -> dict[str, Any
             "their values are the package's, and may be secrets",
             "set them in the environment of the agent",
         )
-    return {"env": dict(env)} if env and "env" in move.target.handler_fields else {}
+    return {"env": dict(env)} if env and "env" in move.target.settings.handler_fields else {}
 
 
 def _export(move: HandlerMigration, env: Mapping[str, str]) -> str:
@@ -128,7 +130,7 @@ def _export(move: HandlerMigration, env: Mapping[str, str]) -> str:
     for name, value in env.items():
         quoted = quote(value, move.target)
         # Where the source expands variables in values, the shell has to do it in its place.
-        if move.source.expands_env and "$" in value:
+        if move.source.settings.expands_env and "$" in value:
             quoted = '"' + re.sub(r'(["`\\])', r"\\\1", value) + '"'
         line += f"export {name}={quoted}; "
     return line
@@ -141,7 +143,7 @@ def _restore_command(
     move: HandlerMigration, options: ShimOptions, env: Mapping[str, str]
 ) -> CommandForm:
     """Return the command without the shim, to which its own agent has what the shim added."""
-    command_type = move.target.handler_types["command"]
+    command_type = move.target.settings.handler_types["command"]
     shim_settings = {
         "condition": options.condition,
         "shell": options.shell,
@@ -170,7 +172,7 @@ def _record_changed_variables(
     move: HandlerMigration, line: str, exported: Mapping[str, str]
 ) -> None:
     """Report variables of a command line that are lost, get quotes, or come to its values."""
-    packages = move.source.packages
+    packages = move.source.settings.packages
     if packages is not None and move.handler.origin is None:
         for name in packages.path_variables:
             # `${NAME:-default}` works without the variable.
@@ -183,7 +185,7 @@ def _record_changed_variables(
                 )
     # Without quotes the shell splits values with blanks.
     if " " in str(move.context.location.project):
-        for name in unquoted_variables(line, move.source.hook_environment):
+        for name in unquoted_variables(line, move.source.settings.hook_environment):
             move.record_loss(
                 "changed",
                 f"${name} without quotes",

@@ -201,7 +201,10 @@ def record_lost_fields(move: HandlerMigration, text: str) -> None:
             continue
         if payload_key(target, target_event, name) is None and re.search(rf"\b{key}\b", text):
             lost.append((f"reads {key!r}", f"{target.title} does not send it"))
-    if re.search(r"\btranscript_path\b", text) and source.config_dir != target.config_dir:
+    if (
+        re.search(r"\btranscript_path\b", text)
+        and source.settings.config_dir != target.settings.config_dir
+    ):
         lost.append(("reads the transcript", f"the transcripts of {target.title} differ in form"))
     for subject, reason in lost:
         remedy = "change the command so that it does not need it"

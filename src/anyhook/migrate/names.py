@@ -18,7 +18,7 @@ _SCRIPT = re.compile(
 
 def has_names(agent: AgentSpec) -> bool:
     """Return whether an agent switches hooks off by their names."""
-    return any(switch.kind == "disabled" for switch in agent.hook_toggles)
+    return any(switch.kind == "disabled" for switch in agent.settings.hook_toggles)
 
 
 def script_name(command: str) -> str | None:

@@ -201,7 +201,7 @@ def _record_file_losses(context: MigrationContext, file: LoadedFile, *, is_share
     if not file.definitions:
         return
     place = file.definitions[0].place
-    path = source.settings_environment
+    path = source.settings.environment
     variables = value_at(file.values, path) if path else None
     if isinstance(variables, dict) and variables:
         names = ", ".join(sorted(variables))

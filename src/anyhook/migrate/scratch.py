@@ -54,7 +54,7 @@ def scratch_copies(
         target = _make_side(migration, location, root / "there", links_packages)
         layers = SCOPES[migration.scope] - {Layer.LOCAL}
         settings = Location(target, target.parent / SETTINGS, {})
-        for layer in migration.target.layer_order:
+        for layer in migration.target.settings.layer_order:
             path = written_file(migration.target, settings, layer) if layer in layers else None
             if path is not None:
                 text, _ = merge_into(migration, "", str(path))
@@ -87,9 +87,9 @@ def environment(migration: Migration, location: Location, copy: Path) -> dict[st
     """
     environ = dict(location.environ)
     for agent in (migration.source, migration.target):
-        environ.pop(agent.config_variable or "", None)
-        environ.pop(agent.home_variable or "", None)
-        for file in agent.settings:
+        environ.pop(agent.settings.config_variable or "", None)
+        environ.pop(agent.settings.home_variable or "", None)
+        for file in agent.settings.files:
             if file.variable:
                 environ[file.variable] = str(copy.parent / "none" / f"{file.layer}.json")
     for name in XDG_VARIABLES:

@@ -82,8 +82,8 @@ def _check_options(options: ShimOptions, source: AgentSpec) -> None:
     """Refuse options that fit no event of the agent: a typo must not switch a guard off."""
     if options.event:
         source.event(options.event)
-    if options.shell and options.shell not in source.shells:
-        known = ", ".join(source.shells) or "none to choose from"
+    if options.shell and options.shell not in source.settings.shells:
+        known = ", ".join(source.settings.shells) or "none to choose from"
         raise UsageError(f"{source.title} has no shell {options.shell!r}; it has {known}")
     if options.matcher:
         from anyhook.matching.matchers import compile_matcher
@@ -287,17 +287,17 @@ class _Shim:
             "cwd": _working_directory(event),
             "session_id": event.session_id,
         }
-        for name in host.hook_environment:
-            if name not in self.source.hook_environment:
+        for name in host.settings.hook_environment:
+            if name not in self.source.settings.hook_environment:
                 env.pop(name, None)
-        if "root" in self.source.hook_environment.values():
+        if "root" in self.source.settings.hook_environment.values():
             values["root"] = _find_repository(values["project_dir"])
-        for name, value in self.source.hook_environment.items():
+        for name, value in self.source.settings.hook_environment.items():
             if value == "hook_dir":
                 continue  # the command has no settings file of its own agent
             is_event_value = value in values
             env[name] = _fit_variable(values[value]) if is_event_value else value.removeprefix("=")
-        rules = self.source.env_file
+        rules = self.source.settings.env_file
         if rules is not None and rules.variable not in env and event.name in rules.events:
             env[rules.variable] = os.devnull  # the host reads no such file; `>>` must not fail
         if self.options.env:
@@ -310,11 +310,11 @@ class _Shim:
         """Return the program to start with its arguments; `None` if there is no shell."""
         command = self.options.command
         if len(command) > 1:
-            names = [*self.source.hook_environment, *dict(self.options.env)]
+            names = [*self.source.settings.hook_environment, *dict(self.options.env)]
             argv: list[str] = []
             for word in command:
                 # The agent itself replaces `${NAME}` in an argument.
-                if self.source.handler_types["command"].programs and "${" in word:
+                if self.source.settings.handler_types["command"].programs and "${" in word:
                     for name in names:
                         word = word.replace(f"${{{name}}}", env.get(name, ""))  # noqa: PLW2901
                 argv.append(word)
@@ -322,7 +322,9 @@ class _Shim:
         line = command[0]
         if "/" in line and os.path.isfile(line) and _is_program(line):
             return [line]
-        for program, *words in self.source.shells.get(self.options.shell, self.source.shell):
+        for program, *words in self.source.settings.shells.get(
+            self.options.shell, self.source.settings.shell
+        ):
             for directory in (*os.get_exec_path(), *os.get_exec_path(dict(env))):
                 if not directory.startswith("/"):
                     continue
@@ -383,7 +385,7 @@ class _Shim:
         if answer.outcome is Outcome.DENY:
             self.denial = self._denial_reason(answer)
         elif (output.failed or end.stdout_truncated) and blocks_on_failure:
-            setting = self.source.fail_closed_text
+            setting = self.source.settings.fail_closed_text
             answer = _denial(f"hook {self.label!r} failed; blocking because {setting}")
         elif is_cut_json and exchange.spec.can_fail_closed:
             answer = _denial(f"{self.label} printed more than can be read, and it may be a denial")
@@ -538,7 +540,7 @@ def _find_repository(project: str) -> str:
 
 def _project(env: Mapping[str, str], host: AgentSpec, event: Event) -> str:
     """Return the directory of the project, from a variable of the host if it sets one."""
-    for name, value in host.hook_environment.items():
+    for name, value in host.settings.hook_environment.items():
         if value in ("project_dir", "root") and env.get(name):
             return env[name]
     return _working_directory(event)

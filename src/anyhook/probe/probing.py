@@ -154,7 +154,7 @@ def _trust_copy(scratch: Scratch, version: str) -> None:
     The record is in the data directory that the program of the agent names for a run.
     """
     directory = scratch.copy.environ.get(DATA_VARIABLE)
-    if not scratch.agent.companions or directory is None:
+    if not scratch.agent.settings.companions or directory is None:
         return
     project = scratch.copy.project
     store = TrustStore(Path(directory) / "trust")

@@ -237,10 +237,10 @@ def _faults(seen: TrialObservation, hook: ConfiguredHook, around: Circumstances)
     """Return what went wrong on an event on which the hook ran."""
     agent = around.engine.agent
     if seen.killed:
-        timeout = agent.default_timeout
+        timeout = agent.settings.default_timeout
         if hook.handler is not None:
             timeout = hook.handler.timeout
-        unit = "seconds" if agent.timeout_unit == 1.0 else "milliseconds"
+        unit = "seconds" if agent.settings.timeout_unit == 1.0 else "milliseconds"
         limit = f"its timeout is {timeout:g} s (the settings count in {unit})"
         return [f"{agent.title} killed it{_where(seen)}: {limit}"]
     if seen.exit_code in SHELL_FAILURES:

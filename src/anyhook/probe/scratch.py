@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents.program import Workplace
-from anyhook.agents.spec import Extensions, Plugins
+from anyhook.agents.spec.settings import Extensions, Plugins
 from anyhook.probe.start import program_environment
 from anyhook.sandbox.copies import copy_home, copy_project
 from anyhook.settings.sources import Location, config_dir
@@ -75,7 +75,7 @@ def make_scratch(
     _link_repository(real.project, project)
     scratch = Scratch(agent, program, root, real, Location(project, home, {}, real.platform))
     # The records of extensions and plugins have to name the copies of the directories.
-    packages = agent.packages
+    packages = agent.settings.packages
     records: list[Path] = []
     config = config_dir(agent, scratch.copy)
     if isinstance(packages, Plugins):

@@ -272,7 +272,7 @@ class _Engine(Engine):
         """Make an engine that has no hooks but registered functions."""
         return cls(
             Location.of("."),
-            get_agent(agent_name).replace(settings=(), packages=None),
+            get_agent(agent_name).with_settings(files=(), packages=None),
             rules="documented",
             store=None,
             watch=False,

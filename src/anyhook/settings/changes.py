@@ -72,7 +72,7 @@ class Change(Record, kw_only=False):
         if is_blank(self.after, str(self.path)):
             return ""
         settings = read_settings(self.after, str(self.path))
-        rejected = find_rejected(settings, self.agent.rejected_json)
+        rejected = find_rejected(settings, self.agent.settings.rejected_json)
         if rejected is None:
             return ""
         return f"{self.path}:{rejected.place.line}: {rejected_message(self.agent, rejected)}"
@@ -167,7 +167,7 @@ def settings_file(agent: AgentSpec, project: Path, scope: str) -> Path:
     """
     if scope not in SCOPES:
         raise UsageError(f"--scope is {', '.join(SCOPES)}, not {scope!r}")
-    location = Location.of(project, home_variable=agent.home_variable)
+    location = Location.of(project, home_variable=agent.settings.home_variable)
     path = written_file(agent, location, SCOPES[scope])
     if path is None:
         raise UsageError(f"{agent.title} has no settings of the scope {scope!r}")

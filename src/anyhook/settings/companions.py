@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from anyhook.agents.spec import AgentSpec, Companion
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.agents.spec.settings import Companion
 
 SHARED_PROGRAM = ("anyhook",)
 """The words that start anyhook in files that are shared by all users of a project."""
@@ -115,8 +116,8 @@ def companion_changes(
     """
     changes: list[Change] = []
     events = dict_at(parsed(settings.after or "", settings.path), HOOKS_PATH)
-    has_hooks = any(events[name] for name in events.keys() - agent.non_event_keys)
-    for companion in agent.companions:
+    has_hooks = any(events[name] for name in events.keys() - agent.settings.non_event_keys)
+    for companion in agent.settings.companions:
         installed = find_companion(companion, settings.path)
         path, before = installed.path, installed.text
         if scope != "user":

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
-from anyhook.agents.spec import Extensions
+from anyhook.agents.spec.settings import Extensions
 from anyhook.errors import UsageError
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.layers import Layer
@@ -98,7 +98,7 @@ def trust_command(agent: str, project: Path) -> str:
 def project_files(directory: Path) -> Iterator[Path]:
     """Yield the paths at which the agents look for settings in a project."""
     for name in AGENTS:
-        for entry in get_agent(name).settings:
+        for entry in get_agent(name).settings.files:
             if entry.layer not in PROJECT_LAYERS:
                 continue
             template = entry.paths["*"]
@@ -124,7 +124,7 @@ def agents_with_hooks(
     for name in AGENTS:
         agent = get_agent(name)
         location = Location.of(
-            project, home=home, environ=environ, home_variable=agent.home_variable
+            project, home=home, environ=environ, home_variable=agent.settings.home_variable
         )
         if not _may_have_hooks(agent, location):
             continue
@@ -134,7 +134,7 @@ def agents_with_hooks(
             is_unclear = file.exists and not file.values
             is_faulty = any(problem.severity is Severity.ERROR for problem in file.diagnostics)
             events = dict_at(file.values, file.source.hooks_path)
-            has_hooks = not events.keys() <= agent.non_event_keys
+            has_hooks = not events.keys() <= agent.settings.non_event_keys
             # The files of other agents are theirs.
             if file.source.is_foreign or not (is_unclear or is_faulty or has_hooks):
                 continue
@@ -154,7 +154,7 @@ def _may_have_hooks(agent: AgentSpec, location: Location) -> bool:
     It costs a fifth of loading them, and most agents have no settings on a machine.
     """
     paths = [path for _, path in own_places(agent, location)]
-    packages = agent.packages
+    packages = agent.settings.packages
     if packages is not None:
         template = packages.directory if isinstance(packages, Extensions) else packages.record
         config = config_dir(agent, location)
@@ -211,7 +211,7 @@ def _not_loaded(agents: tuple[AgentSettings, ...], loaded: str) -> Iterator[Diag
         if settings.agent == loaded:
             own = settings
     # The ends of the paths of other agents' files that the agent reads.
-    foreign = [file.paths["*"] for file in agent.settings if file.is_foreign]
+    foreign = [file.paths["*"] for file in agent.settings.files if file.is_foreign]
     foreign_ends = tuple([template.partition("}")[2] for template in foreign])
 
     def is_loaded(path: Path) -> bool:

@@ -35,7 +35,7 @@ def add_definitions(
     """
     if not definitions:
         return text
-    for name, value in {**agent.settings_members, **agent.written_members}.items():
+    for name, value in {**agent.settings.members, **agent.settings.written_members}.items():
         text = set_member(text, (name,), value, file=file)
     for event, added in definitions.items():
         entries: list[dict[str, Any]] = []
@@ -55,7 +55,7 @@ def switch_hooks_on(agent: AgentSpec, text: str, file: str) -> str:
     Raises:
         SettingsError: If the file switches hooks off.
     """
-    for toggle in agent.hook_toggles:
+    for toggle in agent.settings.hook_toggles:
         if toggle.kind == "enabled":
             return set_member(text, toggle.path, True, file=file)
     return text
@@ -106,7 +106,7 @@ def remove_handler(
 
 def disabled_lists(agent: AgentSpec) -> list[tuple[str, ...]]:
     """Return the keys to the agent's lists of disabled hooks, those of older releases last."""
-    toggles = [toggle for toggle in agent.hook_toggles if toggle.kind == "disabled"]
+    toggles = [toggle for toggle in agent.settings.hook_toggles if toggle.kind == "disabled"]
     toggles.sort(key=lambda toggle: toggle.legacy)
     return [toggle.path for toggle in toggles]
 
@@ -123,7 +123,7 @@ def disable_name(agent: AgentSpec, text: str, file: str, name: str) -> str:
     value = {} if is_blank(text, file) else read_settings(text, file).value
     parents = [
         toggle.path[:-1]
-        for toggle in agent.hook_toggles
+        for toggle in agent.settings.hook_toggles
         if value_at(value, toggle.path) is not None
     ]
     chosen = next((path for path in lists if path[:-1] in parents), lists[0])

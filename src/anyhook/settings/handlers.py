@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from anyhook.agents.spec import MIN_TIMEOUT
+from anyhook.agents.spec.settings import MIN_TIMEOUT
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.suggest import did_you_mean
 from anyhook.settings.layout import MATCHER, member_name, usual_members
@@ -16,7 +16,8 @@ from anyhook.shell.tapped import read_recorded
 from anyhook.shell.variables import controls_shell
 
 if TYPE_CHECKING:
-    from anyhook.agents.spec import AgentSpec, EventSpec, HandlerField, HandlerType
+    from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.agents.spec.settings import HandlerField, HandlerType
     from anyhook.settings.jsonc import JsonPath
     from anyhook.settings.report import Reporter
     from anyhook.settings.sources import Source
@@ -67,9 +68,9 @@ class HandlerReader:
             return None
         is_command = handler_type.kind == "command"
         own_fields = COMMAND_FIELDS if is_command else set()
-        known_fields = self.agent.handler_fields | own_fields | handler_type.fields.keys()
+        known_fields = self.agent.settings.handler_fields | own_fields | handler_type.fields.keys()
         reporter.report_unknown_fields(value, known_fields | self.definition_fields, path)
-        if self.agent.strict_handlers:
+        if self.agent.settings.strict_handlers:
             value = {key: value[key] for key in value if key in known_fields - {"args", "program"}}
         if not handler_type.runs:
             message = f"{self.agent.title} does not run hooks of this type; left out"
@@ -130,7 +131,7 @@ class HandlerReader:
 
     def _check_texts(self, command: str | None, path: JsonPath) -> None:
         """Report a text in a command that the agent does not accept."""
-        refused = self.agent.refused_text_in(command or "")
+        refused = self.agent.settings.refused_text_in(command or "")
         if refused is not None:
             message = (
                 f"{self.agent.title} accepts no {refused!r} in a command; put the command into a "
@@ -161,18 +162,18 @@ class HandlerReader:
 
     def _read_type(self, value: dict[str, Any], path: JsonPath) -> HandlerType | None:
         name = value.get("type")
-        known = ", ".join(map(repr, self.agent.handler_types))
+        known = ", ".join(map(repr, self.agent.settings.handler_types))
         if name is None:
             message = f'a hook needs "type": {known}; left out'
             self.reporter.report("missing-field", message, path)
             return None
         other_agent = None
         if isinstance(name, str):
-            if name in self.agent.handler_types:
-                return self.agent.handler_types[name]
-            other_agent = self.agent.foreign_types.get(name)
+            if name in self.agent.settings.handler_types:
+                return self.agent.settings.handler_types[name]
+            other_agent = self.agent.settings.foreign_types.get(name)
         belongs = f" (it belongs to {other_agent})" if other_agent else ""
-        hint = did_you_mean(str(name), self.agent.handler_types) or f"known: {known}"
+        hint = did_you_mean(str(name), self.agent.settings.handler_types) or f"known: {known}"
         message = f"{self.agent.title} has no hook type {name!r}{belongs}; {hint}; left out"
         self.reporter.report("unknown-type", message, (*path, "type"))
         return None
@@ -228,11 +229,11 @@ class HandlerReader:
         args: Any = value.get("args")
         if "program" in value:
             return self._read_program(value, path)
-        if self.agent.strict_handlers and isinstance(command, str) and not command.strip():
+        if self.agent.settings.strict_handlers and isinstance(command, str) and not command.strip():
             message = f"{self._name('command')} is empty; left out"
             self.reporter.report("empty-member", message, self._at(path, "command"))
             return None
-        is_list = isinstance(command, list) and not self.agent.strict_handlers
+        is_list = isinstance(command, list) and not self.agent.settings.strict_handlers
         is_line = isinstance(command, str) and command.strip() != ""
         words: list[Any] = []
         if (is_list or is_line) and (not args or isinstance(args, list)):
@@ -289,7 +290,7 @@ class HandlerReader:
 
     def _with_command(self, value: dict[str, Any]) -> tuple[dict[str, Any], str]:
         """Return a handler with its command, and the shell that it names by the member for it."""
-        for member, shell in self.agent.shell_members.items():
+        for member, shell in self.agent.settings.shell_members.items():
             if member in value and "command" not in value and "program" not in value:
                 return {**value, "command": value[member]}, shell
         return value, ""
@@ -297,7 +298,9 @@ class HandlerReader:
     def _own_matcher(self, value: dict[str, Any]) -> str | None:
         """Return the matcher that a handler has besides the one of its definition."""
         matcher = value.get(MATCHER)
-        has_own = MATCHER in self.agent.handler_fields and MATCHER not in self.definition_fields
+        has_own = (
+            MATCHER in self.agent.settings.handler_fields and MATCHER not in self.definition_fields
+        )
         return matcher if has_own and isinstance(matcher, str) else None
 
     def _working_directory(self, cwd: str | None) -> str | None:
@@ -317,20 +320,23 @@ class HandlerReader:
         default = event.default_timeouts.get(handler_type.kind, handler_type.timeout)
         seconds = default
         timeout = value.get("timeout")
-        is_null = "timeout" in value and self.agent.drops_flawed_entries
+        is_null = "timeout" in value and self.agent.settings.drops_flawed_entries
         if is_null and timeout is None:
             seconds = self._checked_seconds(
-                timeout, self.agent.timeout_unit, default, self._at(path, "timeout")
+                timeout, self.agent.settings.timeout_unit, default, self._at(path, "timeout")
             )
         elif timeout is not None:
             if handler_type.numeric_strings and isinstance(timeout, str):
                 with suppress(ValueError):
                     timeout = float(timeout)
-            unit = self.agent.timeout_unit
+            unit = self.agent.settings.timeout_unit
             if _is_duration(timeout):
                 unit = handler_type.timeout_unit(timeout, unit)
             seconds = self._checked_seconds(timeout, unit, default, self._at(path, "timeout"))
-            if unit != self.agent.timeout_unit and seconds < handler_type.milliseconds_from:
+            if (
+                unit != self.agent.settings.timeout_unit
+                and seconds < handler_type.milliseconds_from
+            ):
                 self.reporter.report(
                     "timeout-unit",
                     f"{timeout:g} is read as milliseconds; write {seconds:g}, which is in seconds",
@@ -340,10 +346,10 @@ class HandlerReader:
 
     def _checked_seconds(self, timeout: Any, unit: float, default: float, path: JsonPath) -> float:
         is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
-        if is_number and timeout == 0 and self.agent.zero_timeout:
-            return self.agent.zero_timeout
-        kind = "whole number" if self.agent.strict_handlers else "number"
-        is_fraction = self.agent.strict_handlers and isinstance(timeout, float)
+        if is_number and timeout == 0 and self.agent.settings.zero_timeout:
+            return self.agent.settings.zero_timeout
+        kind = "whole number" if self.agent.settings.strict_handlers else "number"
+        is_fraction = self.agent.settings.strict_handlers and isinstance(timeout, float)
         if not _is_duration(timeout) or is_fraction:
             self.reporter.report(
                 "bad-timeout",
@@ -362,14 +368,14 @@ class HandlerReader:
                 path,
             )
             return default
-        if seconds < self.agent.short_timeout:
+        if seconds < self.agent.settings.short_timeout:
             self.reporter.report(
                 "timeout-unit",
                 f"{timeout:g} means {seconds:g} s here; "
                 f"for {timeout:g} seconds write {timeout / unit:.0f}",
                 path,
             )
-        elif seconds > self.agent.long_timeout:
+        elif seconds > self.agent.settings.long_timeout:
             self.reporter.report(
                 "timeout-unit",
                 f"{timeout:g} means {seconds / 3600:.0f} hours here; was {timeout / 1000:g} meant?",

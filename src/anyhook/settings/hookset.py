@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from anyhook.agents.spec import Plugins
+from anyhook.agents.spec.settings import Plugins
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.suggest import did_you_mean
@@ -93,7 +93,7 @@ class HookSet:
                 if not file.enabled:
                     return str(file.enabled_at)
                 break
-        needed = self.agent.authority[handler.layer]
+        needed = self.agent.settings.authority[handler.layer]
         is_enabled = False
         for file in files:
             if self._authority(file) < needed:
@@ -132,7 +132,7 @@ class HookSet:
             if handler.identifier in file.disabled:
                 return str(file.disabled[handler.identifier])
         switches = [file for file in self._switching_files if file.enabled is not None]
-        ranked = [file for file in switches if file.source.layer in self.agent.precedence]
+        ranked = [file for file in switches if file.source.layer in self.agent.settings.precedence]
         # Of two files of a layer the later one counts: `max` returns the first of equal ones.
         ranked.reverse()
         switch = max(ranked, key=self._precedence, default=None)
@@ -161,17 +161,17 @@ class HookSet:
 
     def _is_protected(self, handler: HandlerSpec, file: LoadedFile) -> bool:
         """Return whether the administrator's hooks run although a file switches all hooks off."""
-        if Layer.MANAGED not in self.agent.layer_order:
+        if Layer.MANAGED not in self.agent.settings.layer_order:
             return False
-        managed = self.agent.authority[Layer.MANAGED]
-        return self._authority(file) < managed <= self.agent.authority[handler.layer]
+        managed = self.agent.settings.authority[Layer.MANAGED]
+        return self._authority(file) < managed <= self.agent.settings.authority[handler.layer]
 
     def _authority(self, file: LoadedFile) -> int:
-        return self.agent.authority[file.source.layer]
+        return self.agent.settings.authority[file.source.layer]
 
     def _precedence(self, file: LoadedFile) -> int:
         """Return the rank of a file's layer; -1 if it has none."""
-        layers = self.agent.precedence
+        layers = self.agent.settings.precedence
         if file.source.layer not in layers:
             return -1
         return layers.index(file.source.layer)
@@ -180,14 +180,14 @@ class HookSet:
 
     def url_patterns(self, layer: Layer) -> tuple[str, ...] | None:
         """Return the URLs that hooks of a layer may request; `None` if all are allowed."""
-        web = self.agent.web
+        web = self.agent.settings.web
         if web is None:
             return None
         return self._merge_lists(web.allowed_urls, layer)
 
     def header_variables(self, layer: Layer) -> frozenset[str] | None:
         """Return the variables that headers may hold; `None` if all are allowed."""
-        web = self.agent.web
+        web = self.agent.settings.web
         if web is None or not web.allowed_variables:
             return None
         names = self._merge_lists(web.allowed_variables, layer)
@@ -195,7 +195,7 @@ class HookSet:
 
     def named_hosts(self) -> frozenset[str]:
         """Return the hosts that the user, or a layer with more authority, allows by full name."""
-        web = self.agent.web
+        web = self.agent.settings.web
         if web is None or not web.allowed_urls:
             return frozenset()
         hosts: set[str] = set()
@@ -231,7 +231,7 @@ class HookSet:
 
     def _files_with_authority(self, layer: Layer) -> list[LoadedFile]:
         """Return the files whose layer has at least the authority of another layer."""
-        least = self.agent.authority[layer]
+        least = self.agent.settings.authority[layer]
         return [file for file in self.files if self._authority(file) >= least]
 
     def redaction(self, layer: Layer) -> Mapping[str, Any]:
@@ -242,8 +242,10 @@ class HookSet:
         """
         merged: dict[str, Any] = {"allowed": [], "blocked": []}
         for file in sorted(self.files, key=self._authority):
-            may_loosen = self._authority(file) >= self.agent.authority[Layer.USER]
-            may_tighten = may_loosen or self._authority(file) >= self.agent.authority[layer]
+            may_loosen = self._authority(file) >= self.agent.settings.authority[Layer.USER]
+            may_tighten = (
+                may_loosen or self._authority(file) >= self.agent.settings.authority[layer]
+            )
             if not may_tighten:
                 continue
             enabled = file.redaction.get("enabled")
@@ -272,14 +274,14 @@ def load_hooks(agent: AgentSpec, location: Location, previous: HookSet | None = 
     stamps = _take_stamps(search)
     files = list(load(search))
     diagnostics = search.diagnostics
-    if isinstance(agent.packages, Plugins):
+    if isinstance(agent.settings.packages, Plugins):
         # The first search finds the records and manifests to watch, the second one reads them.
-        search = find_plugin_sources(agent, agent.packages, location, files, objects)
+        search = find_plugin_sources(agent, agent.settings.packages, location, files, objects)
         stamps += _take_stamps(search)
-        search = find_plugin_sources(agent, agent.packages, location, files, objects)
+        search = find_plugin_sources(agent, agent.settings.packages, location, files, objects)
         files += load(search)
         diagnostics += search.diagnostics
-        files.sort(key=lambda file: agent.layer_ranks[file.source.layer])
+        files.sort(key=lambda file: agent.settings.layer_ranks[file.source.layer])
     files = _limit_hooks(files)
     for file in files:
         diagnostics += file.diagnostics
@@ -341,7 +343,7 @@ def _source_key(source: Source) -> tuple[object, ...]:
 def _check_enabled(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iterator[Diagnostic]:
     """Report hooks that the agent itself does not run because no file switches hooks on."""
     observed = agent.rule_sets.get("observed", agent.documented)
-    toggles = [toggle for toggle in agent.hook_toggles if toggle.kind == "enabled"]
+    toggles = [toggle for toggle in agent.settings.hook_toggles if toggle.kind == "enabled"]
     if observed.enabled_by_default or not toggles:
         return
     if any(file.enabled is not None for file in files):
@@ -372,7 +374,7 @@ def _check_disabled_names(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iter
                 shown_names.add(handler.shown_identifier)
     suggestions_left = MAX_SUGGESTIONS
     for file in files:
-        authority = agent.authority[file.source.layer]
+        authority = agent.settings.authority[file.source.layer]
         for name, place in file.disabled.items():
             if name not in layers:
                 suggestion = did_you_mean(name, shown_names) if suggestions_left > 0 else None
@@ -380,7 +382,9 @@ def _check_disabled_names(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iter
                 hint = suggestion or "the name of a hook belongs here"
                 yield diagnose("unknown-hook-name", f"no hook is named {name!r}; {hint}", place)
                 continue
-            stronger = sorted(layer for layer in layers[name] if agent.authority[layer] > authority)
+            stronger = sorted(
+                layer for layer in layers[name] if agent.settings.authority[layer] > authority
+            )
             if stronger:
                 yield diagnose(
                     "powerless-switch",

@@ -87,12 +87,12 @@ def read_definition(agent: AgentSpec, item: object, path: JsonPath) -> WrittenDe
 
 def is_flat(agent: AgentSpec, item: Mapping[str, Any]) -> bool:
     """Return whether an item of an event's list is a handler with a matcher of its own."""
-    return HANDLER in agent.entries and "hooks" not in item
+    return HANDLER in agent.settings.entries and "hooks" not in item
 
 
 def member_name(agent: AgentSpec, handler: Mapping[str, Any], member: str) -> str:
     """Return the name under which a handler has a member; the agent's first name if it lacks it."""
-    names = agent.member_names.get(member, (member,))
+    names = agent.settings.member_names.get(member, (member,))
     for name in names:
         if name in handler:
             return name
@@ -102,7 +102,7 @@ def member_name(agent: AgentSpec, handler: Mapping[str, Any], member: str) -> st
 def usual_members(agent: AgentSpec, handler: Mapping[str, Any]) -> dict[str, Any]:
     """Return a handler with the usual names of members, the rest of it as it is."""
     value = dict(handler)
-    for member, names in agent.member_names.items():
+    for member, names in agent.settings.member_names.items():
         written = [name for name in names if name in value]
         if not written:
             continue
@@ -110,8 +110,8 @@ def usual_members(agent: AgentSpec, handler: Mapping[str, Any]) -> dict[str, Any
         for name in written:
             del value[name]
         value[member] = strongest
-    if "type" not in value and agent.default_type is not None:
-        value = {"type": agent.default_type, **value}
+    if "type" not in value and agent.settings.default_type is not None:
+        value = {"type": agent.settings.default_type, **value}
     return value
 
 
@@ -121,10 +121,10 @@ def own_entries(agent: AgentSpec, definition: Mapping[str, Any]) -> list[dict[st
     for handler in definition["hooks"]:
         own: dict[str, Any] = {}
         for name, value in handler.items():
-            names = agent.member_names.get(name, (name,))
+            names = agent.settings.member_names.get(name, (name,))
             own[names[0]] = value
         handlers.append(own)
-    if agent.entries[0] == DEFINITION:
+    if agent.settings.entries[0] == DEFINITION:
         return [{**definition, "hooks": handlers}]
     shared = {name: value for name, value in definition.items() if name != "hooks"}
     return [{**shared, **handler} for handler in handlers]

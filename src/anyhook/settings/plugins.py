@@ -15,7 +15,8 @@ from anyhook.settings.sources import Source, SourceSearch, config_dir
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from anyhook.agents.spec import AgentSpec, Plugins
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.agents.spec.settings import Plugins
     from anyhook.settings.reader import LoadedFile
     from anyhook.settings.sources import Location
 
@@ -77,8 +78,8 @@ def _plugin_layer(
             enabled[file.source.layer] = value
     if enabled.get(Layer.MANAGED):
         return Layer.MANAGED
-    user_authority = agent.authority[Layer.USER]
-    deciding = [layer for layer in enabled if agent.authority[layer] >= user_authority]
+    user_authority = agent.settings.authority[Layer.USER]
+    deciding = [layer for layer in enabled if agent.settings.authority[layer] >= user_authority]
     if not deciding and is_local:
         deciding = list(enabled)
     if not deciding:
@@ -88,7 +89,7 @@ def _plugin_layer(
 
 
 def _precedence(agent: AgentSpec, layer: Layer) -> int:
-    return agent.precedence.index(layer) if layer in agent.precedence else -1
+    return agent.settings.precedence.index(layer) if layer in agent.settings.precedence else -1
 
 
 def _find_hook_files(
@@ -109,7 +110,7 @@ def _find_hook_files(
     env: dict[str, str] = {}
     placeholders: dict[str, str] = {}
     # The user, or a layer with more authority, sets the options of a plugin.
-    authority = search.agent.authority
+    authority = search.agent.settings.authority
     options: dict[str, str] = {}
     for file in files:
         if authority[file.source.layer] < authority[Layer.USER]:

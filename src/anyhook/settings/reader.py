@@ -113,7 +113,7 @@ class _FileReader(Reporter):
             )
         # What reads the files of plugins is not known.
         if self.source.file is not None and not self.source.is_foreign:
-            rejected = find_rejected(self.document, self.agent.rejected_json)
+            rejected = find_rejected(self.document, self.agent.settings.rejected_json)
             if rejected is not None:
                 # The hooks stay: a guard must not be lost in a program that reads them with
                 # anyhook.
@@ -201,7 +201,7 @@ class _FileReader(Reporter):
         """Report members that a file with hooks needs and lacks, or that have another value."""
         if self.source.is_foreign or self._value_at(self.hooks_path) is None:
             return
-        for name, expected in self.agent.settings_members.items():
+        for name, expected in self.agent.settings.members.items():
             remedy = f'write "{name}": {json.dumps(expected)}'
             if name not in self.document.value:
                 self.report("required-member", f"{name!r} is missing; {remedy}", ())
@@ -237,8 +237,8 @@ class _FileReader(Reporter):
         for name, entries in self.limited(events.items(), "events", path):
             if name in self.events:
                 definitions += self._read_event(name, entries, (*path, name))
-            elif name not in self.agent.non_event_keys:
-                meant = self.agent.renamed_events.get(name) or closest(name, self.events)
+            elif name not in self.agent.settings.non_event_keys:
+                meant = self.agent.settings.renamed_events.get(name) or closest(name, self.events)
                 hint = f"did you mean {meant!r}?" if meant else f"events: {', '.join(self.events)}"
                 self.report(
                     "unknown-event",
@@ -251,7 +251,7 @@ class _FileReader(Reporter):
         return definitions
 
     def _read_event(self, name: str, entries: object, path: JsonPath) -> Iterator[HookDefinition]:
-        if self.agent.drops_flawed_entries and not isinstance(entries, list):
+        if self.agent.settings.drops_flawed_entries and not isinstance(entries, list):
             self.report("bad-structure", f"{name} must be a list of hooks: [{{…}}]", path)
             return
         if isinstance(entries, dict):
@@ -282,7 +282,7 @@ class _FileReader(Reporter):
             items: list[tuple[JsonPath, object]] = [(path, value)]
         else:
             hooks = value.get("hooks")
-            if DEFINITION not in agent.entries:
+            if DEFINITION not in agent.settings.entries:
                 message = (
                     f"{self.agent.title} has no lists of hooks inside the list of an event; "
                     "write each hook there itself, with its matcher"
@@ -298,7 +298,7 @@ class _FileReader(Reporter):
                 self.report("no-handlers", message, (*path, "hooks"))
             items = [((*path, "hooks", index), hook) for index, hook in enumerate(hooks)]
         matcher = value.get("matcher")
-        is_null = "matcher" in value and matcher is None and agent.drops_flawed_entries
+        is_null = "matcher" in value and matcher is None and agent.settings.drops_flawed_entries
         if is_null or (matcher is not None and not isinstance(matcher, str)):
             self.report(
                 "wrong-type",
@@ -336,7 +336,11 @@ class _FileReader(Reporter):
         self.handler_count += len(items)
         handlers: list[HandlerSpec] = []
         for handler_path, item in items:
-            if isinstance(item, dict) and "hooks" in item and self.agent.drops_flawed_entries:
+            if (
+                isinstance(item, dict)
+                and "hooks" in item
+                and self.agent.settings.drops_flawed_entries
+            ):
                 self.report("bad-structure", "a group of hooks stands inside a group", handler_path)
                 continue
             before = len(self.diagnostics)
@@ -349,7 +353,7 @@ class _FileReader(Reporter):
                 if self.diagnostics[index].code in FLAWS
             ]
             # Some agents leave out a handler for what was reported about it.
-            if not self.agent.drops_flawed_entries or not flaws:
+            if not self.agent.settings.drops_flawed_entries or not flaws:
                 handlers.append(handler)
                 continue
             for index in flaws:
@@ -362,11 +366,11 @@ class _FileReader(Reporter):
     def _check_definition_fields(
         self, agent: AgentSpec, value: dict[str, Any], path: JsonPath
     ) -> None:
-        known = agent.definition_fields
+        known = agent.settings.definition_fields
         if value.keys() <= known:
             return
-        of_hooks = self.agent.handler_fields | COMMAND_FIELDS
-        for handler_type in self.agent.handler_types.values():
+        of_hooks = self.agent.settings.handler_fields | COMMAND_FIELDS
+        for handler_type in self.agent.settings.handler_types.values():
             of_hooks |= handler_type.fields.keys()
         self.report_unknown_fields(value, known | EXTRA_DEFINITION_FIELDS, path, of_hooks=of_hooks)
         for key in sorted((value.keys() & EXTRA_DEFINITION_FIELDS) - known):
@@ -376,7 +380,7 @@ class _FileReader(Reporter):
     def _report_no_hooks(self, value: dict[str, Any], path: JsonPath) -> None:
         if "hooks" in value:
             self.report("wrong-type", "hooks must be a list of objects", (*path, "hooks"))
-        elif self.agent.hooks_optional:
+        elif self.agent.settings.hooks_optional:
             self.report("no-handlers", 'a definition without "hooks"; nothing runs', path)
         elif "command" in value:
             message = 'the command must stand inside "hooks": [{"type": "command", "command": …}]'

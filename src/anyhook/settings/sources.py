@@ -11,8 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.spec import Extensions
-from anyhook.agents.spec.settings import HOOKS_PATH
+from anyhook.agents.spec.settings import HOOKS_PATH, Extensions
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
@@ -31,7 +30,8 @@ from anyhook.settings.limits import limit_files
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from anyhook.agents.spec import AgentSpec, SettingsFile
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.agents.spec.settings import SettingsFile
 
 # Bytes. People write far smaller files; a repository must not be able to fill the memory.
 SIZE_LIMIT = 1024 * 1024
@@ -177,12 +177,18 @@ def find_sources(
     # A file that belongs to two layers counts for the one with more authority.
     patterns = list(_place_patterns(agent, location))
     places_found = _settings_places(patterns, search.diagnostics)
-    by_authority = sorted(places_found, key=lambda place: -agent.authority[place.file.layer])
+    by_authority = sorted(
+        places_found, key=lambda place: -agent.settings.authority[place.file.layer]
+    )
     real_paths: set[str] = set()
-    root = str(find_root(location.project)) if "root" in agent.hook_directories.values() else ""
+    root = (
+        str(find_root(location.project))
+        if "root" in agent.settings.hook_directories.values()
+        else ""
+    )
     working_directories = {"project": str(location.project), "root": root}
     for place in by_authority:
-        kind = agent.hook_directories.get(place.file.layer, "")
+        kind = agent.settings.hook_directories.get(place.file.layer, "")
         working_directories["file"] = str(place.path.parent)
         real_path = os.path.realpath(place.path)
         if real_path not in real_paths:
@@ -199,19 +205,23 @@ def find_sources(
     for place in patterns:
         if is_pattern(place.path):
             search.watched += list_directories(place.path)
-    if isinstance(agent.packages, Extensions):
-        _find_extensions(search, agent.packages)
-    search.sources.sort(key=lambda source: agent.layer_ranks[source.layer])
+    if isinstance(agent.settings.packages, Extensions):
+        _find_extensions(search, agent.settings.packages)
+    search.sources.sort(key=lambda source: agent.settings.layer_ranks[source.layer])
     return search
 
 
 def config_dir(agent: AgentSpec, location: Location) -> Path:
     """Return the agent's own directory in the home."""
-    override = location.environ.get(agent.config_variable) if agent.config_variable else None
+    override = (
+        location.environ.get(agent.settings.config_variable)
+        if agent.settings.config_variable
+        else None
+    )
     if override:
         return Path(override)
     config_home = location.environ.get("XDG_CONFIG_HOME") or location.home / ".config"
-    return Path(agent.config_dir.format(home=location.home, config_home=config_home))
+    return Path(agent.settings.config_dir.format(home=location.home, config_home=config_home))
 
 
 def places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]:
@@ -290,7 +300,7 @@ def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[_SettingsP
         "system_dir": "",
     }
     done: set[int] = set()
-    for index, file in enumerate(agent.settings):
+    for index, file in enumerate(agent.settings.files):
         if index in done:
             continue
         override = location.environ.get(file.variable) if file.variable else None
@@ -299,12 +309,12 @@ def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[_SettingsP
             # The files of one directory come together: those of the same layer with the same mark.
             group = [
                 position
-                for position, other in enumerate(agent.settings)
+                for position, other in enumerate(agent.settings.files)
                 if other.layer is file.layer and DIRECTORY in _template(other, location)
             ]
             done.update(group)
             for directory, position in product(directories_down_to(location.project), group):
-                other = agent.settings[position]
+                other = agent.settings.files[position]
                 path = Path(_template(other, location).format(directory=directory))
                 yield _SettingsPlace(other, path, is_above=directory != location.project)
             continue

@@ -9,7 +9,8 @@ from anyhook.settings.jsonc import value_at
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.spec import AgentSpec, HookToggle
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.agents.spec.settings import HookToggle
     from anyhook.model.diagnostics import Place
     from anyhook.model.layers import Layer
     from anyhook.settings.report import Reporter
@@ -35,7 +36,7 @@ class SwitchReader:
 
     def _toggles(self, *kinds: str) -> Iterator[tuple[HookToggle, Any]]:
         """Yield the switches of some kinds that the file may hold and holds, with their values."""
-        for toggle in self.agent.hook_toggles:
+        for toggle in self.agent.settings.hook_toggles:
             value = self._value_at(toggle.path)
             is_read = not toggle.layers or self.source.layer in toggle.layers
             is_read = is_read and toggle.file in ("", self.source.path.name)
@@ -48,7 +49,7 @@ class SwitchReader:
         is_event = isinstance(value, list) and any(isinstance(item, dict) for item in value)
         if not toggle.legacy or is_event:
             return
-        for newer in self.agent.hook_toggles:
+        for newer in self.agent.settings.hook_toggles:
             if newer.kind == toggle.kind and not newer.legacy:
                 message = (
                     f"{'.'.join(toggle.path)} is where older releases look; newer ones read "
@@ -59,14 +60,16 @@ class SwitchReader:
 
     def check_switch_object(self) -> None:
         """Report unknown members of the object that holds the switches and nothing else."""
-        toggles = self.agent.hook_toggles
+        toggles = self.agent.settings.hook_toggles
         path = next((toggle.path[:-1] for toggle in toggles if not toggle.legacy), ())
         if not path or path[0] in SHARED_OBJECTS:
             return
         value = self._value_at(path)
         if isinstance(value, dict):
             names = {toggle.path[-1] for toggle in toggles if toggle.path[:-1] == path}
-            self.reporter.report_unknown_fields(value, names | self.agent.non_event_keys, path)
+            self.reporter.report_unknown_fields(
+                value, names | self.agent.settings.non_event_keys, path
+            )
         elif value is not None:
             self._report_type(path, "an object")
 
@@ -75,7 +78,7 @@ class SwitchReader:
         enabled, place = None, None
         for toggle, value in self._toggles("enabled", "off"):
             if not isinstance(value, bool):
-                if self.agent.drops_flawed_entries:
+                if self.agent.settings.drops_flawed_entries:
                     name = ".".join(toggle.path)
                     self.reporter.report(
                         "bad-structure", f"{name} must be true or false", toggle.path
@@ -130,9 +133,9 @@ class SwitchReader:
 
     def read_redaction(self) -> Mapping[str, Any]:
         """Return the settings of redaction; an empty object if there are none."""
-        if self.agent.redaction is None:
+        if self.agent.settings.redaction is None:
             return {}
-        path = self.agent.redaction.path
+        path = self.agent.settings.redaction.path
         value = self._value_at(path)
         if value is None:
             return {}

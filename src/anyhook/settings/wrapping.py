@@ -79,7 +79,7 @@ def wrap_commands(
             if isinstance(value, str):
                 identifiers.setdefault(handler[key], []).append(value)
     # Lists of disabled hooks name the commands as they are now, too.
-    for toggle in agent.hook_toggles:
+    for toggle in agent.settings.hook_toggles:
         items = list_at(document.value, toggle.path)
         if toggle.kind != "disabled" or not any(str(item) in identifiers for item in items):
             continue
@@ -110,7 +110,7 @@ def line_keys(agent: AgentSpec, handler: Mapping[str, Any]) -> list[str]:
     """Return the members of a hook that hold a command line for a POSIX shell."""
     if handler.get("shell") in FOREIGN_SHELLS:
         return []
-    names = agent.member_names.get("command", ("command",))
+    names = agent.settings.member_names.get("command", ("command",))
     lines = {key: handler.get(key) for key in names if key not in FOREIGN_SHELLS}
     return [key for key, line in lines.items() if isinstance(line, str) and line.strip()]
 
@@ -139,7 +139,7 @@ def unwrap_commands(
             else:
                 changes[*path, key] = tapped.line
                 removed.add(handler[key])
-    for toggle in agent.hook_toggles:
+    for toggle in agent.settings.hook_toggles:
         items = list_at(document.value, toggle.path)
         if toggle.kind == "disabled" and any(str(item) in removed for item in items):
             changes[toggle.path] = [item for item in items if str(item) not in removed]

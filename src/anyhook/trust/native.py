@@ -44,9 +44,9 @@ class NativeStates:
 
 def native_states(agent: AgentSpec, hooks: HookSet) -> NativeStates | None:
     """Return how far an agent trusts the hooks of its settings; `None` if it has no record."""
-    if not agent.native_trust:
+    if not agent.settings.native_trust:
         return None
-    trust: NativeTrust = load_object(agent.native_trust)
+    trust: NativeTrust = load_object(agent.settings.native_trust)
     record: dict[str, Any] = {}
     for file in hooks.files:
         if file.source.layer is trust.layer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import (
+from anyhook.agents.spec.settings import (
     EnvFileRules,
     HandlerField,
     HandlerType,
@@ -11,6 +11,7 @@ from anyhook.agents.spec import (
     SettingsFile,
     WebRules,
 )
+from anyhook.agents.spec.settings_format import SettingsFormat
 from anyhook.model.layers import Layer
 
 ON_FAILURE = HandlerField("on_failure", "string", words=("continue", "block"))
@@ -87,7 +88,7 @@ SYSTEM_DIRS = {
     "win32": "C:/Program Files/ClaudeCode",
 }
 
-SETTINGS = (
+FILES = (
     SettingsFile(
         Layer.MANAGED,
         {
@@ -148,3 +149,42 @@ ENV_FILE = EnvFileRules(
     clears={"cwd_changed": frozenset({"cwd_changed", "file_changed"})},
 )
 WEB = WebRules(allowed_urls=("allowedHttpHookUrls",), allowed_variables=("httpHookAllowedEnvVars",))
+
+FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
+    files=FILES,
+    # Both releases drop the file without a word; a byte order mark does no harm.
+    rejected_json=frozenset({"comment", "comma"}),
+    environment=("env",),
+    layer_order=LAYER_ORDER,
+    precedence=PRECEDENCE,
+    needs_trust=frozenset({Layer.PROJECT, Layer.LOCAL}),
+    hook_toggles=HOOK_TOGGLES,
+    renamed_events={
+        "BeforeTool": "PreToolUse",
+        "AfterTool": "PostToolUse",
+        "BeforeAgent": "UserPromptSubmit",
+        "AfterAgent": "Stop",
+        "PreCompress": "PreCompact",
+        "SubAgentStop": "SubagentStop",
+    },
+    definition_fields=frozenset({"matcher", "hooks", "description"}),
+    handler_fields=frozenset({"type", "timeout", "name", "description"}),
+    config_dir="{home}/.claude",
+    config_variable="CLAUDE_CONFIG_DIR",
+    packages=PLUGINS,
+    handler_types=HANDLER_TYPES,
+    shell=(("sh", "-c"), ("bash", "-c")),
+    shells={
+        "bash": (("bash", "-c"), ("sh", "-c")),
+        "powershell": (("pwsh", "-NoProfile", "-Command"), ("powershell", "-Command")),
+    },
+    hook_environment={
+        "CLAUDE_PROJECT_DIR": "project_dir",
+        "CLAUDE_CODE_SESSION_ID": "session_id",
+        "CLAUDECODE": "=1",
+        "CLAUDE_CODE_CHILD_SESSION": "=1",
+    },
+    env_file=ENV_FILE,
+    stripped_prefixes=("OTEL_", "CLAUDE_CODE_MESSAGING_TOKEN"),
+    web=WEB,
+)

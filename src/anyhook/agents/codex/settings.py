@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import HandlerField, HandlerType, HookToggle, SettingsFile
+from anyhook.agents.spec.settings import HandlerField, HandlerType, HookToggle, SettingsFile
+from anyhook.agents.spec.settings_format import SettingsFormat
 from anyhook.model.layers import Layer
 
 LAYER_ORDER = (
@@ -38,7 +39,7 @@ HOOKS_JSON = SettingsFile(
 )
 CONFIG_TOML = SettingsFile(Layer.USER, {"*": "{config}/config.toml"}, fatal_codes=FATAL)
 
-SETTINGS = (
+FILES = (
     CONFIG_TOML.replace(layer=Layer.SYSTEM, paths={"*": "/etc/codex/requirements.toml"}),
     HOOKS_JSON.replace(layer=Layer.SYSTEM, paths={"*": "/etc/codex/hooks.json"}),
     CONFIG_TOML.replace(layer=Layer.SYSTEM, paths={"*": "/etc/codex/config.toml"}),
@@ -90,3 +91,35 @@ HANDLER_TYPES = {
     "prompt": HandlerType("prompt", 600.0, runs=False),
     "agent": HandlerType("agent", 600.0, runs=False),
 }
+
+FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
+    files=FILES,
+    layer_order=LAYER_ORDER,
+    precedence=PRECEDENCE,
+    authority=AUTHORITY,
+    needs_trust=frozenset({Layer.PROJECT}),
+    native_trust="anyhook.agents.codex.trust:TRUST",
+    hook_toggles=HOOK_TOGGLES,
+    non_event_keys=frozenset({"state", "managed_dir", "description"}),
+    renamed_events={
+        "BeforeTool": "PreToolUse",
+        "AfterTool": "PostToolUse",
+        "BeforeAgent": "UserPromptSubmit",
+        "AfterAgent": "Stop",
+        "PreCompress": "PreCompact",
+        "BeforeModel": "PreModelRequest",
+        "AfterModel": "PostModelRequest",
+    },
+    definition_fields=frozenset({"matcher", "hooks"}),
+    handler_fields=frozenset({"type", "timeout"}),
+    hooks_optional=True,
+    strict_handlers=True,
+    config_dir="{home}/.codex",
+    config_variable="CODEX_HOME",
+    zero_timeout=1.0,
+    handler_types=HANDLER_TYPES,
+    foreign_types={"http": "Claude Code"},
+    # Codex names the shell with its whole path, and so do the messages of the shell.
+    shell=(("/bin/bash", "-c"), ("bash", "-c"), ("sh", "-c")),
+    hook_environment={},
+)

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from anyhook.agents.codex.observed import DOCUMENTED, OBSERVED
 from anyhook.agents.codex.replies import DECISION_WORDS, FOREIGN_MEMBERS, OUTPUT
-from anyhook.agents.codex.settings import (
-    AUTHORITY,
-    HANDLER_TYPES,
-    HOOK_TOGGLES,
-    LAYER_ORDER,
-    PRECEDENCE,
-    SETTINGS,
-)
 from anyhook.agents.codex.tools import RENAMED_TOOLS, TOOL_ALIASES, TOOLS, VOCABULARY
 from anyhook.agents.spec import AgentSpec
-from anyhook.model.layers import Layer
 
 MISSING_FIELDS = (
     "timestamp effort scratchpad_dir mcp_context mcp_server original_request_name "
@@ -24,7 +15,7 @@ MISSING_FIELDS = (
 ).split()
 """Fields of events that only other agents send."""
 
-CODEX = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
+CODEX = AgentSpec(
     name="codex",
     title="Codex CLI",
     payload_keys={**dict.fromkeys(MISSING_FIELDS), "prompt_id": "turn_id"},
@@ -47,33 +38,5 @@ CODEX = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     tool_prefix="mcp__",
     renamed_tools=RENAMED_TOOLS,
     tool_aliases=TOOL_ALIASES,
-    settings=SETTINGS,
-    layer_order=LAYER_ORDER,
-    precedence=PRECEDENCE,
-    authority=AUTHORITY,
-    needs_trust=frozenset({Layer.PROJECT}),
-    native_trust="anyhook.agents.codex.trust:TRUST",
-    hook_toggles=HOOK_TOGGLES,
-    non_event_keys=frozenset({"state", "managed_dir", "description"}),
-    renamed_events={
-        "BeforeTool": "PreToolUse",
-        "AfterTool": "PostToolUse",
-        "BeforeAgent": "UserPromptSubmit",
-        "AfterAgent": "Stop",
-        "PreCompress": "PreCompact",
-        "BeforeModel": "PreModelRequest",
-        "AfterModel": "PostModelRequest",
-    },
-    definition_fields=frozenset({"matcher", "hooks"}),
-    handler_fields=frozenset({"type", "timeout"}),
-    hooks_optional=True,
-    strict_handlers=True,
-    config_dir="{home}/.codex",
-    config_variable="CODEX_HOME",
-    zero_timeout=1.0,
-    handler_types=HANDLER_TYPES,
-    foreign_types={"http": "Claude Code"},
-    # Codex names the shell with its whole path, and so do the messages of the shell.
-    shell=(("/bin/bash", "-c"), ("bash", "-c"), ("sh", "-c")),
-    hook_environment={},
+    settings_format="anyhook.agents.codex.settings:FORMAT",
 )

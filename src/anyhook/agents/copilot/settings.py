@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import HandlerField, HandlerType, HookToggle, SettingsFile, WebRules
+from anyhook.agents.spec.settings import (
+    HandlerField,
+    HandlerType,
+    HookToggle,
+    SettingsFile,
+    WebRules,
+)
+from anyhook.agents.spec.settings_format import SettingsFormat
 from anyhook.model.layers import Layer
 
 TIMEOUT = 30.0
@@ -75,7 +82,7 @@ def _settings(layer: Layer, path: str, *, is_foreign: bool = False) -> SettingsF
     )
 
 
-SETTINGS = (
+FILES = (
     SettingsFile(
         Layer.MANAGED,
         {
@@ -125,4 +132,43 @@ STRIPPED = (
     "OPENAI_API_KEY",
     "COPILOT_PROVIDER_",
     "COPILOT_OFFLINE",
+)
+
+FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
+    files=FILES,
+    layer_order=LAYER_ORDER,
+    interleaved_layers=REPOSITORY,
+    precedence=PRECEDENCE,
+    needs_trust=REPOSITORY,
+    hook_toggles=HOOK_TOGGLES,
+    renamed_events={
+        "UserPromptSubmitted": "userPromptSubmitted",
+        "userPromptSubmit": "userPromptSubmitted",
+        "stop": "agentStop",
+        "AgentStop": "agentStop",
+        "BeforeTool": "preToolUse",
+        "AfterTool": "postToolUse",
+        "BeforeAgent": "userPromptSubmitted",
+        "AfterAgent": "agentStop",
+        "PreCompress": "preCompact",
+    },
+    definition_fields=frozenset({"matcher", "hooks"}),
+    handler_fields=frozenset({"type", "timeout", "env", "matcher"}),
+    entries=("handler", "definition"),
+    member_names=MEMBER_NAMES,
+    shell_members={"powershell": "powershell"},
+    default_type="command",
+    drops_flawed_entries=True,
+    config_dir="{home}/.copilot",
+    config_variable="COPILOT_HOME",
+    handler_types=HANDLER_TYPES,
+    foreign_types={"agent": "Claude Code", "mcp_tool": "Claude Code"},
+    shell=(("bash", "--norc", "--noprofile", "-c"), ("sh", "-c")),
+    shells={"powershell": (("pwsh", "-NoProfile", "-Command"),)},
+    hook_environment=HOOK_ENVIRONMENT,
+    protected_environment=frozenset(HOOK_ENVIRONMENT),
+    written_members=VERSION,
+    hook_directories=dict.fromkeys(LAYER_ORDER, "root"),
+    stripped_prefixes=STRIPPED,
+    web=WEB,
 )

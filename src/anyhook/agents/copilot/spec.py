@@ -6,19 +6,6 @@ from anyhook.agents.copilot import SHAPES
 from anyhook.agents.copilot.observed import DOCUMENTED, OBSERVED
 from anyhook.agents.copilot.pascal import PASCAL_EVENTS, PASCAL_OBSERVED, PASCAL_OUTPUT
 from anyhook.agents.copilot.replies import FOREIGN_MEMBERS, OUTPUT, PERMISSION_WORDS, SPECIFIC
-from anyhook.agents.copilot.settings import (
-    HANDLER_TYPES,
-    HOOK_ENVIRONMENT,
-    HOOK_TOGGLES,
-    LAYER_ORDER,
-    MEMBER_NAMES,
-    PRECEDENCE,
-    REPOSITORY,
-    SETTINGS,
-    STRIPPED,
-    VERSION,
-    WEB,
-)
 from anyhook.agents.copilot.tools import (
     CLAUDE_NAMES,
     PASCAL_VOCABULARY,
@@ -48,7 +35,7 @@ CAMEL_KEYS: dict[str, str | None] = {
     "tool_response": "toolResult",
 }
 
-COPILOT = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
+COPILOT = AgentSpec(
     name="copilot",
     title=TITLE,
     event_key="",
@@ -69,42 +56,7 @@ COPILOT = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     tool_prefix="",
     foreign_tool_prefixes={"mcp__": "SERVER-TOOL", "mcp_": "SERVER-TOOL"},
     renamed_tools=RENAMED_TOOLS,
-    settings=SETTINGS,
-    layer_order=LAYER_ORDER,
-    interleaved_layers=REPOSITORY,
-    precedence=PRECEDENCE,
-    needs_trust=REPOSITORY,
-    hook_toggles=HOOK_TOGGLES,
-    renamed_events={
-        "UserPromptSubmitted": "userPromptSubmitted",
-        "userPromptSubmit": "userPromptSubmitted",
-        "stop": "agentStop",
-        "AgentStop": "agentStop",
-        "BeforeTool": "preToolUse",
-        "AfterTool": "postToolUse",
-        "BeforeAgent": "userPromptSubmitted",
-        "AfterAgent": "agentStop",
-        "PreCompress": "preCompact",
-    },
-    definition_fields=frozenset({"matcher", "hooks"}),
-    handler_fields=frozenset({"type", "timeout", "env", "matcher"}),
-    entries=("handler", "definition"),
-    member_names=MEMBER_NAMES,
-    shell_members={"powershell": "powershell"},
-    default_type="command",
-    drops_flawed_entries=True,
-    config_dir="{home}/.copilot",
-    config_variable="COPILOT_HOME",
-    handler_types=HANDLER_TYPES,
-    foreign_types={"agent": "Claude Code", "mcp_tool": "Claude Code"},
-    shell=(("bash", "--norc", "--noprofile", "-c"), ("sh", "-c")),
-    shells={"powershell": (("pwsh", "-NoProfile", "-Command"),)},
-    hook_environment=HOOK_ENVIRONMENT,
-    protected_environment=frozenset(HOOK_ENVIRONMENT),
-    written_members=VERSION,
-    hook_directories=dict.fromkeys(LAYER_ORDER, "root"),
-    stripped_prefixes=STRIPPED,
-    web=WEB,
+    settings_format="anyhook.agents.copilot.settings:FORMAT",
 )
 
 PASCAL = COPILOT.replace(

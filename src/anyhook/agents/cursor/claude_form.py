@@ -9,10 +9,8 @@ from __future__ import annotations
 from anyhook.agents.cursor.events import EVENTS
 from anyhook.agents.cursor.observed import DOCUMENTED
 from anyhook.agents.cursor.replies import DENIES
-from anyhook.agents.cursor.settings import CLAUDE_HANDLER_TYPES
 from anyhook.agents.spec import Differences, EventSpec, OutputField
 from anyhook.model.answers import Outcome
-from anyhook.model.layers import Layer
 from anyhook.model.tools import Tool, Vocabulary
 
 TYPE_CHECKING = False
@@ -99,13 +97,5 @@ def make_form(agent: AgentSpec) -> AgentSpec:
         tool_result_form="raw",
         renamed_tools={},
         tool_aliases=ALIASES,
-        settings_members={},
-        refused_texts=(),
-        hook_directories=dict.fromkeys((Layer.LOCAL, Layer.PROJECT, Layer.USER), "project"),
-        renamed_events={},
-        definition_fields=frozenset({"matcher", "hooks", "description"}),
-        handler_fields=frozenset({"type", "timeout", "name", "description"}),
-        entries=("definition",),
-        default_type=None,
-        handler_types=CLAUDE_HANDLER_TYPES,
+        settings_format="anyhook.agents.cursor.settings:CLAUDE_FORMAT",
     )

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+VERSION = "3.9.16"
+"""The release of the only published payloads (exocortex, 2026-06-30)."""
+
 VERDICT = frozenset({"outcome", "reason"})
 """Fields of answers on events that can be denied."""
 MESSAGE = frozenset({"system_message"})

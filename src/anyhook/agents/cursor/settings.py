@@ -6,7 +6,9 @@ reads unless that is switched off in its settings.
 
 from __future__ import annotations
 
-from anyhook.agents.spec import HandlerField, HandlerType, SettingsFile
+from anyhook.agents.cursor.events import VERSION
+from anyhook.agents.spec.settings import HandlerField, HandlerType, SettingsFile
+from anyhook.agents.spec.settings_format import SettingsFormat
 from anyhook.model.layers import Layer
 
 FAIL_CLOSED = HandlerField("on_failure", "boolean", values={True: "block", False: "continue"})
@@ -52,7 +54,7 @@ REFUSED_TEXTS = ("://",)
 CLAUDE = ("claude",)
 """The form of hooks in the settings of Claude Code."""
 
-SETTINGS = (
+FILES = (
     SettingsFile(
         Layer.MANAGED,
         {
@@ -81,3 +83,52 @@ SETTINGS = (
 # file of the same scope, though it counts less.
 LAYER_ORDER = (Layer.RUNTIME, Layer.LOCAL, Layer.USER, Layer.PROJECT, Layer.MANAGED)
 HOOK_DIRECTORIES = {Layer.MANAGED: "file", Layer.USER: "file", Layer.PROJECT: "project"}
+
+FORMAT = SettingsFormat(
+    files=FILES,
+    members={"version": 1},
+    refused_texts=REFUSED_TEXTS,
+    hook_directories=HOOK_DIRECTORIES,
+    layer_order=LAYER_ORDER,
+    needs_trust=frozenset({Layer.PROJECT, Layer.LOCAL}),
+    hook_toggles=(),
+    renamed_events={
+        "PreToolUse": "preToolUse",
+        "PostToolUse": "postToolUse",
+        "UserPromptSubmit": "beforeSubmitPrompt",
+        "Stop": "stop",
+        "SubagentStop": "subagentStop",
+        "SessionStart": "sessionStart",
+        "SessionEnd": "sessionEnd",
+        "PreCompact": "preCompact",
+        "BeforeTool": "preToolUse",
+        "AfterTool": "postToolUse",
+        "BeforeAgent": "beforeSubmitPrompt",
+        "AfterAgent": "stop",
+    },
+    definition_fields=frozenset({"matcher"}),
+    handler_fields=frozenset({"type", "timeout", "matcher"}),
+    entries=("handler",),
+    default_type="command",
+    config_dir="{home}/.cursor",
+    handler_types=HANDLER_TYPES,
+    foreign_types={"http": "Claude Code", "mcp_tool": "Claude Code", "agent": "Claude Code"},
+    hook_environment={
+        "CURSOR_PROJECT_DIR": "project_dir",
+        "CURSOR_VERSION": f"={VERSION}",
+        "CLAUDE_PROJECT_DIR": "project_dir",
+    },
+)
+
+CLAUDE_FORMAT = FORMAT.replace(
+    members={},
+    refused_texts=(),
+    hook_directories=dict.fromkeys((Layer.LOCAL, Layer.PROJECT, Layer.USER), "project"),
+    renamed_events={},
+    definition_fields=frozenset({"matcher", "hooks", "description"}),
+    handler_fields=frozenset({"type", "timeout", "name", "description"}),
+    entries=("definition",),
+    default_type=None,
+    handler_types=CLAUDE_HANDLER_TYPES,
+)
+"""The format of the settings of Claude Code."""

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from anyhook.agents.cursor.claude_form import make_form
+from anyhook.agents.cursor.events import VERSION
 from anyhook.agents.cursor.observed import DOCUMENTED, OBSERVED
 from anyhook.agents.cursor.replies import FOREIGN_MEMBERS, OUTPUT
-from anyhook.agents.cursor.settings import (
-    HANDLER_TYPES,
-    HOOK_DIRECTORIES,
-    LAYER_ORDER,
-    REFUSED_TEXTS,
-    SETTINGS,
-)
 from anyhook.agents.cursor.tools import RENAMED_TOOLS, REPORTED_TOOLS, TOOLS, VOCABULARY
 from anyhook.agents.spec import AgentSpec
 from anyhook.model.answers import Outcome
-from anyhook.model.layers import Layer
-
-VERSION = "3.9.16"
-"""The release of the only published payloads (exocortex, 2026-06-30)."""
 
 FIELDS_OF_OTHERS = (
     "agent_id agent_type background_tasks custom_instructions details effort "
@@ -57,39 +47,7 @@ BASE = AgentSpec(
     tool_prefix="MCP:",
     foreign_tool_prefixes={"mcp__": "MCP:TOOL"},
     renamed_tools=RENAMED_TOOLS,
-    settings=SETTINGS,
-    settings_members={"version": 1},
     session_variables="env",
-    refused_texts=REFUSED_TEXTS,
-    hook_directories=HOOK_DIRECTORIES,
-    layer_order=LAYER_ORDER,
-    needs_trust=frozenset({Layer.PROJECT, Layer.LOCAL}),
-    hook_toggles=(),
-    renamed_events={
-        "PreToolUse": "preToolUse",
-        "PostToolUse": "postToolUse",
-        "UserPromptSubmit": "beforeSubmitPrompt",
-        "Stop": "stop",
-        "SubagentStop": "subagentStop",
-        "SessionStart": "sessionStart",
-        "SessionEnd": "sessionEnd",
-        "PreCompact": "preCompact",
-        "BeforeTool": "preToolUse",
-        "AfterTool": "postToolUse",
-        "BeforeAgent": "beforeSubmitPrompt",
-        "AfterAgent": "stop",
-    },
-    definition_fields=frozenset({"matcher"}),
-    handler_fields=frozenset({"type", "timeout", "matcher"}),
-    entries=("handler",),
-    default_type="command",
-    config_dir="{home}/.cursor",
-    handler_types=HANDLER_TYPES,
-    foreign_types={"http": "Claude Code", "mcp_tool": "Claude Code", "agent": "Claude Code"},
-    hook_environment={
-        "CURSOR_PROJECT_DIR": "project_dir",
-        "CURSOR_VERSION": f"={VERSION}",
-        "CLAUDE_PROJECT_DIR": "project_dir",
-    },
+    settings_format="anyhook.agents.cursor.settings:FORMAT",
 )
 CURSOR = BASE.replace(forms={"claude": make_form(BASE)})

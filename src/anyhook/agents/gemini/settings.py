@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import Extensions, HookToggle, RedactionRules, SettingsFile
+from anyhook.agents.spec.settings import (
+    Extensions,
+    HandlerType,
+    HookToggle,
+    RedactionRules,
+    SettingsFile,
+)
+from anyhook.agents.spec.settings_format import SettingsFormat
 from anyhook.model.layers import Layer
 
 LAYER_ORDER = (
@@ -16,7 +23,7 @@ LAYER_ORDER = (
 
 PRECEDENCE = (Layer.SYSTEM_DEFAULTS, Layer.USER, Layer.PROJECT, Layer.SYSTEM)
 
-SETTINGS = (
+FILES = (
     SettingsFile(Layer.PROJECT, {"*": "{project}/.gemini/settings.json"}),
     SettingsFile(Layer.USER, {"*": "{home}/.gemini/settings.json"}),
     SettingsFile(
@@ -81,4 +88,45 @@ REDACTION = RedactionRules(
         "GOOGLE_CLOUD_ACCOUNT FIREBASE_PROJECT_ID".split()
     ),
     secret_names="TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT",  # noqa: S106 - a pattern
+)
+
+FORMAT = SettingsFormat(
+    files=FILES,
+    # 0.61.0 does not start. It accepts comments.
+    rejected_json=frozenset({"comma", "mark"}),
+    layer_order=LAYER_ORDER,
+    precedence=PRECEDENCE,
+    needs_trust=frozenset({Layer.PROJECT}),
+    hook_toggles=HOOK_TOGGLES,
+    non_event_keys=frozenset({"enabled", "disabled", "notifications"}),
+    renamed_events={
+        "PreToolUse": "BeforeTool",
+        "PostToolUse": "AfterTool",
+        "UserPromptSubmit": "BeforeAgent",
+        "Stop": "AfterAgent",
+        "PreCompact": "PreCompress",
+    },
+    definition_fields=frozenset({"matcher", "sequential", "hooks", "description"}),
+    handler_fields=frozenset({"name", "type", "description", "timeout", "env"}),
+    home_variable="GEMINI_CLI_HOME",
+    config_dir="{home}/.gemini",
+    packages=EXTENSIONS,
+    timeout_unit=0.001,
+    long_timeout=float("inf"),
+    short_timeout=0.5,
+    handler_types={"command": HandlerType("command", 60.0)},
+    foreign_types={
+        "prompt": "Claude Code",
+        "agent": "Claude Code",
+        "http": "Claude Code",
+        "mcp_tool": "Claude Code",
+    },
+    hook_environment={
+        "GEMINI_PROJECT_DIR": "project_dir",
+        "GEMINI_CWD": "cwd",
+        "GEMINI_SESSION_ID": "session_id",
+        "CLAUDE_PROJECT_DIR": "project_dir",
+    },
+    expands_env=True,
+    redaction=REDACTION,
 )

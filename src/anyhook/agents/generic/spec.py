@@ -12,16 +12,12 @@ from anyhook.agents.spec import (
     Denial,
     EventSpec,
     ExitRule,
-    HandlerType,
-    HookToggle,
     OutputAction,
     OutputField,
     RuleSet,
-    SettingsFile,
     usual_exits,
 )
 from anyhook.model.answers import Audience, Outcome
-from anyhook.model.layers import Layer
 from anyhook.model.sequence import SEQUENCE
 from anyhook.model.tools import TOOLS, Tool, Vocabulary
 
@@ -202,33 +198,5 @@ GENERIC = AgentSpec(
         "google_web_search": "web_search",
         "search_web": "web_search",
     },
-    settings=(
-        SettingsFile(Layer.PROJECT, {"*": "{project}/.anyhook/settings.json"}),
-        SettingsFile(Layer.USER, {"*": "{config}/settings.json"}),
-        SettingsFile(Layer.SYSTEM, {"*": "/etc/anyhook/settings.json"}),
-    ),
-    layer_order=(Layer.RUNTIME, Layer.PROJECT, Layer.USER, Layer.SYSTEM),
-    precedence=(Layer.USER, Layer.PROJECT, Layer.SYSTEM),
-    needs_trust=frozenset({Layer.PROJECT}),
-    hook_toggles=(
-        HookToggle(("hooksConfig", "enabled"), "enabled"),
-        HookToggle(("hooksConfig", "disabled"), "disabled"),
-    ),
-    renamed_events={
-        "BeforeTool": "before_tool",
-        "PreToolUse": "before_tool",
-        "AfterTool": "after_tool",
-        "PostToolUse": "after_tool",
-        "BeforeAgent": "before_prompt",
-        "UserPromptSubmit": "before_prompt",
-        "AfterAgent": "after_agent",
-        "Stop": "after_agent",
-        "PreCompress": "before_compress",
-        "PreCompact": "before_compress",
-    },
-    definition_fields=frozenset({"matcher", "sequential", "hooks", "description"}),
-    handler_fields=frozenset({"name", "type", "description", "timeout", "env"}),
-    config_dir="{home}/.anyhook",
-    handler_types={"command": HandlerType("command", 60.0, programs=True)},
-    hook_environment={"ANYHOOK_PROJECT_DIR": "project_dir", "ANYHOOK_SESSION_ID": "session_id"},
+    settings_format="anyhook.agents.generic.settings:FORMAT",
 )

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import Companion, HandlerField, HandlerType, HookToggle, SettingsFile
+from anyhook.agents.spec.settings import (
+    Companion,
+    HandlerField,
+    HandlerType,
+    HookToggle,
+    SettingsFile,
+)
+from anyhook.agents.spec.settings_format import SettingsFormat
 from anyhook.model.layers import Layer
 
 ON_FAILURE = HandlerField("on_failure", "string", words=("continue", "block"))
@@ -33,7 +40,7 @@ HANDLER_TYPES = {
     ),
 }
 
-SETTINGS = (
+FILES = (
     SettingsFile(Layer.PROJECT, {"*": "{project}/.opencode/anyhook.json"}),
     SettingsFile(Layer.USER, {"*": "{config}/anyhook.json"}),
 )
@@ -48,4 +55,46 @@ PLUGIN = Companion(
     path="plugins/anyhook.js",
     template="anyhook.agents.opencode:plugin.js",
     command=("dispatch", "--agent", "opencode"),
+)
+
+FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
+    files=FILES,
+    companions=(PLUGIN,),
+    layer_order=LAYER_ORDER,
+    precedence=PRECEDENCE,
+    needs_trust=frozenset({Layer.PROJECT}),
+    hook_toggles=HOOK_TOGGLES,
+    renamed_events={
+        "PreToolUse": "tool.execute.before",
+        "BeforeTool": "tool.execute.before",
+        "PostToolUse": "tool.execute.after",
+        "AfterTool": "tool.execute.after",
+        "PostToolUseFailure": "tool.execute.error",
+        "UserPromptSubmit": "chat.message",
+        "BeforeAgent": "chat.message",
+        "PermissionRequest": "permission.asked",
+        "permission.ask": "permission.asked",
+        "Stop": "session.idle",
+        "AfterAgent": "session.idle",
+        "SubagentStart": "subagent.created",
+        "SubagentStop": "subagent.idle",
+        "SessionStart": "session.created",
+        "SessionEnd": "dispose",
+        "PreCompact": "experimental.session.compacting",
+        "PreCompress": "experimental.session.compacting",
+        "PostCompact": "session.compacted",
+    },
+    definition_fields=frozenset({"matcher", "sequential", "hooks", "description"}),
+    handler_fields=frozenset({"name", "type", "description", "timeout", "env"}),
+    config_dir="{config_home}/opencode",
+    handler_types=HANDLER_TYPES,
+    shell=(("sh", "-c"), ("bash", "-c")),
+    shells={
+        "bash": (("bash", "-c"), ("sh", "-c")),
+        "powershell": (("pwsh", "-NoProfile", "-Command"), ("powershell", "-Command")),
+    },
+    hook_environment={
+        "OPENCODE_PROJECT_DIR": "project_dir",
+        "OPENCODE_SESSION_ID": "session_id",
+    },
 )

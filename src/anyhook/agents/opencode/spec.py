@@ -9,17 +9,8 @@ from anyhook.agents.opencode.replies import (
     FOREIGN_WORDS,
     OUTPUT,
 )
-from anyhook.agents.opencode.settings import (
-    HANDLER_TYPES,
-    HOOK_TOGGLES,
-    LAYER_ORDER,
-    PLUGIN,
-    PRECEDENCE,
-    SETTINGS,
-)
 from anyhook.agents.opencode.tools import RENAMED_TOOLS, TOOLS, VOCABULARY
 from anyhook.agents.spec import AgentSpec
-from anyhook.model.layers import Layer
 
 MISSING_FIELDS = (
     "transcript_path timestamp prompt_id permission_mode effort scratchpad_dir mcp_context "
@@ -30,7 +21,7 @@ MISSING_FIELDS = (
 ).split()
 """Fields of events that OpenCode does not send."""
 
-OPENCODE = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
+OPENCODE = AgentSpec(
     name="opencode",
     title="OpenCode",
     event_key="hook",
@@ -62,43 +53,5 @@ OPENCODE = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     tool_prefix="",
     foreign_tool_prefixes={"mcp__": "SERVER_TOOL", "mcp_": "SERVER_TOOL"},
     renamed_tools=RENAMED_TOOLS,
-    settings=SETTINGS,
-    companions=(PLUGIN,),
-    layer_order=LAYER_ORDER,
-    precedence=PRECEDENCE,
-    needs_trust=frozenset({Layer.PROJECT}),
-    hook_toggles=HOOK_TOGGLES,
-    renamed_events={
-        "PreToolUse": "tool.execute.before",
-        "BeforeTool": "tool.execute.before",
-        "PostToolUse": "tool.execute.after",
-        "AfterTool": "tool.execute.after",
-        "PostToolUseFailure": "tool.execute.error",
-        "UserPromptSubmit": "chat.message",
-        "BeforeAgent": "chat.message",
-        "PermissionRequest": "permission.asked",
-        "permission.ask": "permission.asked",
-        "Stop": "session.idle",
-        "AfterAgent": "session.idle",
-        "SubagentStart": "subagent.created",
-        "SubagentStop": "subagent.idle",
-        "SessionStart": "session.created",
-        "SessionEnd": "dispose",
-        "PreCompact": "experimental.session.compacting",
-        "PreCompress": "experimental.session.compacting",
-        "PostCompact": "session.compacted",
-    },
-    definition_fields=frozenset({"matcher", "sequential", "hooks", "description"}),
-    handler_fields=frozenset({"name", "type", "description", "timeout", "env"}),
-    config_dir="{config_home}/opencode",
-    handler_types=HANDLER_TYPES,
-    shell=(("sh", "-c"), ("bash", "-c")),
-    shells={
-        "bash": (("bash", "-c"), ("sh", "-c")),
-        "powershell": (("pwsh", "-NoProfile", "-Command"), ("powershell", "-Command")),
-    },
-    hook_environment={
-        "OPENCODE_PROJECT_DIR": "project_dir",
-        "OPENCODE_SESSION_ID": "session_id",
-    },
+    settings_format="anyhook.agents.opencode.settings:FORMAT",
 )

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from anyhook.agents.gemini.settings import EXTENSIONS as GEMINI_EXTENSIONS
-from anyhook.agents.spec import HandlerField, HandlerType, HookToggle, SettingsFile, WebRules
+from anyhook.agents.gemini.settings import FORMAT as GEMINI_FORMAT
+from anyhook.agents.spec.settings import (
+    HandlerField,
+    HandlerType,
+    HookToggle,
+    SettingsFile,
+    WebRules,
+)
 from anyhook.model.layers import Layer
 
 STATUS = {"statusMessage": HandlerField("status_message", "string")}
@@ -42,7 +49,7 @@ HANDLER_TYPES = {
     ),
 }
 
-SETTINGS = (
+FILES = (
     SettingsFile(Layer.PROJECT, {"*": "{project}/.qwen/settings.json"}),
     SettingsFile(Layer.USER, {"*": "{config}/settings.json"}),
     SettingsFile(
@@ -76,3 +83,40 @@ EXTENSIONS = GEMINI_EXTENSIONS.replace(
 )
 
 WEB = WebRules(allowed_urls=("security", "allowedHttpHookUrls"))
+
+FORMAT = GEMINI_FORMAT.replace(
+    files=FILES,
+    # 0.24.4 drops the file without a word. It accepts comments.
+    rejected_json=frozenset({"comma"}),
+    hook_toggles=HOOK_TOGGLES,
+    renamed_events={
+        "BeforeTool": "PreToolUse",
+        "AfterTool": "PostToolUse",
+        "BeforeAgent": "UserPromptSubmit",
+        "AfterAgent": "Stop",
+        "PreCompress": "PreCompact",
+        "TaskCreated": "TodoCreated",
+        "TaskCompleted": "TodoCompleted",
+    },
+    home_variable=None,
+    config_dir="{home}/.qwen",
+    config_variable="QWEN_HOME",
+    packages=EXTENSIONS,
+    timeout_unit=1.0,
+    short_timeout=0.0,
+    long_timeout=6 * 3600.0,
+    handler_types=HANDLER_TYPES,
+    foreign_types={"agent": "Claude Code", "mcp_tool": "Claude Code"},
+    shells={
+        "bash": (("bash", "-c"), ("sh", "-c")),
+        "powershell": (("powershell", "-Command"), ("pwsh", "-Command")),
+    },
+    hook_environment={
+        "QWEN_PROJECT_DIR": "project_dir",
+        "CLAUDE_PROJECT_DIR": "project_dir",
+        "GEMINI_PROJECT_DIR": "project_dir",
+        "QWEN_CODE_SESSION_ID": "session_id",
+    },
+    redaction=None,
+    web=WEB,
+)

@@ -5,13 +5,6 @@ from __future__ import annotations
 from anyhook.agents.gemini.spec import GEMINI
 from anyhook.agents.qwen.observed import DOCUMENTED, OBSERVED, OLDER_RELEASES
 from anyhook.agents.qwen.replies import DECISION_WORDS, FOREIGN_MEMBERS, OUTPUT
-from anyhook.agents.qwen.settings import (
-    EXTENSIONS,
-    HANDLER_TYPES,
-    HOOK_TOGGLES,
-    SETTINGS,
-    WEB,
-)
 from anyhook.agents.qwen.tools import RENAMED_TOOLS, TOOL_ALIASES, TOOLS, VOCABULARY
 
 MISSING_FIELDS = (
@@ -44,38 +37,5 @@ QWEN = GEMINI.replace(
     foreign_tool_prefixes={},
     renamed_tools=RENAMED_TOOLS,
     tool_aliases=TOOL_ALIASES,
-    settings=SETTINGS,
-    # 0.24.4 drops the file without a word. It accepts comments.
-    rejected_json=frozenset({"comma"}),
-    hook_toggles=HOOK_TOGGLES,
-    renamed_events={
-        "BeforeTool": "PreToolUse",
-        "AfterTool": "PostToolUse",
-        "BeforeAgent": "UserPromptSubmit",
-        "AfterAgent": "Stop",
-        "PreCompress": "PreCompact",
-        "TaskCreated": "TodoCreated",
-        "TaskCompleted": "TodoCompleted",
-    },
-    home_variable=None,
-    config_dir="{home}/.qwen",
-    config_variable="QWEN_HOME",
-    packages=EXTENSIONS,
-    timeout_unit=1.0,
-    short_timeout=0.0,
-    long_timeout=6 * 3600.0,
-    handler_types=HANDLER_TYPES,
-    foreign_types={"agent": "Claude Code", "mcp_tool": "Claude Code"},
-    shells={
-        "bash": (("bash", "-c"), ("sh", "-c")),
-        "powershell": (("powershell", "-Command"), ("pwsh", "-Command")),
-    },
-    hook_environment={
-        "QWEN_PROJECT_DIR": "project_dir",
-        "CLAUDE_PROJECT_DIR": "project_dir",
-        "GEMINI_PROJECT_DIR": "project_dir",
-        "QWEN_CODE_SESSION_ID": "session_id",
-    },
-    redaction=None,
-    web=WEB,
+    settings_format="anyhook.agents.qwen.settings:FORMAT",
 )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from anyhook.model.layers import Layer
 
+
 HOOKS_PATH = ("hooks",)
 """Keys from the root of a settings file to its hooks, in every agent."""
 MIN_TIMEOUT = 0.01
