@@ -129,7 +129,9 @@ def settings_table(agent: SettingsFormat) -> str:
 
 
 for name, page in PAGES.items():
-    write_between(Path(__file__).with_name(page), "settings", settings_table(get_agent(name).settings))
+    write_between(
+        Path(__file__).with_name(page), "settings", settings_table(get_agent(name).settings)
+    )
 
 DIAGNOSTICS = Path(__file__).with_name("diagnostics.md")
 head, *sections = DIAGNOSTICS.read_text(encoding="utf-8").split("\n## ")
