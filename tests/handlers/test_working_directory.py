@@ -18,12 +18,14 @@ from tests.world import World
 CLAUDE = get_agent("claude")
 COMMAND = CLAUDE.settings.handler_types["command"]
 WITH_CWD = COMMAND.replace(fields={**COMMAND.fields, "cwd": HandlerField("cwd", "string")})
-CUSTOM = CLAUDE.replace(name="custom")  # parsed files are kept by the name of the agent
+CUSTOM = CLAUDE.replace(
+    name="custom",  # parsed files are kept by the name of the agent
+    hook_environment={"ROOT": "root", "CLAUDE_PROJECT_DIR": "project_dir"},
+    protected_environment=frozenset({"ROOT"}),
+)
 AGENT = CUSTOM.with_settings(
     handler_types={"command": WITH_CWD},
     handler_fields=CLAUDE.settings.handler_fields | {"env"},
-    hook_environment={"ROOT": "root", "CLAUDE_PROJECT_DIR": "project_dir"},
-    protected_environment=frozenset({"ROOT"}),
 )
 
 

@@ -176,13 +176,14 @@ def test_every_event_is_in_the_table():
 
 def test_every_switch_and_variable_is_in_the_settings_page():
     text = (ROOT / "docs" / "gemini-cli.md").read_text("utf-8")
-    agent = get_agent("gemini").settings
+    agent = get_agent("gemini")
+    settings = agent.settings
 
     words = [
-        *(".".join(switch.path) for switch in agent.hook_toggles),
-        *(file.variable for file in agent.files if file.variable),
+        *(".".join(switch.path) for switch in settings.hook_toggles),
+        *(file.variable for file in settings.files if file.variable),
         *agent.hook_environment,
-        *(file.layer for file in agent.files),
+        *(file.layer for file in settings.files),
     ]
     for word in words:
         assert word in text

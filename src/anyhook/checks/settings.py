@@ -149,7 +149,7 @@ def unknown_variables(hook: CheckedHook) -> Iterator[Diagnostic]:
     line = hook.handler.command
     if not hook.is_command or not line or shell_syntax_problem(line) is not None:
         return
-    own = {*hook.form.settings.hook_environment, *hook.handler.variables}
+    own = {*hook.form.hook_environment, *hook.handler.variables}
     prefixes = tuple(f"{name.partition('_')[0]}_" for name in own if "_" in name)
     of_others = variables_of_others(hook.handler, hook.variables)
     for name in dict.fromkeys(_VARIABLE.findall(line)):

@@ -85,7 +85,7 @@ class TrustGuard:
             agents = [*map(get_agent, CODING_AGENTS), self._agent]
         variables = {REPOSITORY: str(find_root(cwd) if cwd else root)}
         for agent in agents:
-            for name, content in agent.settings.hook_environment.items():
+            for name, content in agent.hook_environment.items():
                 if content in paths:
                     variables[name] = str(paths[content])
         return variables

@@ -70,9 +70,7 @@ def variables_of_others(handler: HandlerSpec, known: Collection[str]) -> set[str
     names.difference_update(known, handler.env)
     if names:
         # Most commands do not come here, so the tables of the other agents are not imported.
-        names &= {
-            name for agent in CODING_AGENTS for name in get_agent(agent).settings.hook_environment
-        }
+        names &= {name for agent in CODING_AGENTS for name in get_agent(agent).hook_environment}
     return names
 
 

@@ -127,10 +127,10 @@ def command_environment(
         key = FileKey(session, context.spec.canonical, handler.identity)
         env |= services.env_files.variables(env_file, key, context.epoch)
     env.update(handler.variables)
-    for name, source in context.agent.settings.hook_environment.items():
+    for name, source in context.agent.hook_environment.items():
         if source == HOOK_DIR and handler.layer is not Layer.MANAGED:
             env[name] = os.path.dirname(handler.place.file)  # noqa: PTH120 - a text is needed
-    protected = context.agent.settings.protected_environment & env.keys()
+    protected = context.agent.protected_environment & env.keys()
     set_by_agent = {name: env[name] for name in protected}
     add_variables(env, handler.env, expands=context.rules.expands_handler_env)
     env.update(set_by_agent)
@@ -147,7 +147,7 @@ def command_line(
 ) -> list[str] | None:
     """Return program and arguments, or `None` if there is no shell."""
     if handler.argv is not None:
-        names = (*context.agent.settings.hook_environment, *handler.variables)
+        names = (*context.agent.hook_environment, *handler.variables)
         values = {name: env[name] for name in names if name in env}
         if context.agent.settings.handler_types["command"].programs:
             values |= handler.placeholders

@@ -151,7 +151,7 @@ class HookContext:
             "cwd": str(self.given.cwd or self.cwd),
             "session_id": str(self.given.session_id or ""),
         }
-        sources = self.agent.settings.hook_environment
+        sources = self.agent.hook_environment
         if "root" in sources.values():
             values["root"] = str(find_root(self.project_dir))
         variables = {**self.inherits.of(layer), **self.session_variables}

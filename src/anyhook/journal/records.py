@@ -61,7 +61,7 @@ def project_directory(agent: AgentSpec, cwd: str) -> str:
 
     For other agents it is the working directory of the event.
     """
-    for name, source in agent.settings.hook_environment.items():
+    for name, source in agent.hook_environment.items():
         if source == "project_dir" and os.environ.get(name):
             return os.environ[name]
     return cwd

@@ -308,7 +308,7 @@ def _file_argument(agent: AgentSpec, project: Path, scope: str, file: Path) -> s
         return shlex.quote(str(script))
     directories = {"project_dir": root, "root": find_root(root)}
     start, directory = TOP_OF_REPOSITORY, directories["root"]
-    for name, value in agent.settings.hook_environment.items():
+    for name, value in agent.hook_environment.items():
         if value in directories:
             start, directory = f"${{{name}}}", directories[value]
             break

@@ -34,7 +34,7 @@ CANNOT_BE_QUOTED = ("powershell",)
 def wrap(options: ShimOptions, target: AgentSpec, program: Sequence[str] = PROGRAM) -> str:
     """Write the command line that runs a command through the shim."""
     words = [*program, "shim", *write_options(options)]
-    own = get_agent(options.agent).settings.hook_environment
+    own = get_agent(options.agent).hook_environment
     return " ".join(quote(word, target, own) for word in words)
 
 
@@ -84,7 +84,7 @@ def own_variables(line: str, source: AgentSpec, shell: str = "") -> str:
     """
     if shell in CANNOT_BE_QUOTED:
         return line
-    texts = {name: f"${{{name}}}" for name in source.settings.hook_environment}
+    texts = {name: f"${{{name}}}" for name in source.hook_environment}
     return _rewritten(line, texts, in_single=False)
 
 
@@ -146,12 +146,12 @@ def counterpart_variables(source: AgentSpec, target: AgentSpec) -> tuple[dict[st
     """
     pairs: dict[str, str] = {}
     lost: list[str] = []
-    for name, content in source.settings.hook_environment.items():
+    for name, content in source.hook_environment.items():
         if content.startswith("="):
             continue
         contents = SAME_DIRECTORY if content in SAME_DIRECTORY else (content,)
         counterpart = EVERYWHERE.get(content)
-        for own_name, own_content in target.settings.hook_environment.items():
+        for own_name, own_content in target.hook_environment.items():
             if own_content in contents:
                 counterpart = own_name
                 break

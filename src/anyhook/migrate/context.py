@@ -125,7 +125,7 @@ class HandlerMigration:
             project = self.context.location.project
             variables = {
                 name: str(project)
-                for name, value in self.source.settings.hook_environment.items()
+                for name, value in self.source.hook_environment.items()
                 if value in ("project_dir", "cwd", "root")
             }
             paths = named_files(self.handler, project, {**variables, **self.handler.variables})

@@ -54,9 +54,7 @@ def migrate_command(move: HandlerMigration) -> CommandForm:
             options = move.inner.replace(env=(*move.inner.env, *exported.items()))
             line = wrap(options, move.target, move.context.program)
         return CommandForm(line, members, is_shimmed=True)
-    plain = move.handler.command or line_of(
-        move.handler.argv or (), move.source.settings.hook_environment
-    )
+    plain = move.handler.command or line_of(move.handler.argv or (), move.source.hook_environment)
     _record_changed_variables(move, plain, exported)
     needs_shim = bool(
         move.handler.condition or move.handler.background or move.handler.on_failure == "block"
@@ -68,7 +66,7 @@ def migrate_command(move: HandlerMigration) -> CommandForm:
         return CommandForm(line, members, is_shimmed=True)
     _record_missing_shim(move, is_understood=speaks_every_language and not needs_shim)
     names, missing = counterpart_variables(move.source, move.target)
-    contents = move.source.settings.hook_environment
+    contents = move.source.hook_environment
     directories = [name for name in missing if contents[name] in SAME_DIRECTORY]
     line = with_top_of_repository(plain, directories, move.shell)
     for name in missing:
@@ -90,7 +88,7 @@ def _shim_options(move: HandlerMigration) -> ShimOptions:
     elif len(handler.argv) > 1:
         command = handler.argv
     else:
-        command = (line_of(handler.argv, move.source.settings.hook_environment),)
+        command = (line_of(handler.argv, move.source.hook_environment),)
     if handler.options.get("wakes"):
         move.record_loss(
             "lost",
@@ -185,7 +183,7 @@ def _record_changed_variables(
                 )
     # Without quotes the shell splits values with blanks.
     if " " in str(move.context.location.project):
-        for name in unquoted_variables(line, move.source.settings.hook_environment):
+        for name in unquoted_variables(line, move.source.hook_environment):
             move.record_loss(
                 "changed",
                 f"${name} without quotes",

@@ -287,12 +287,12 @@ class _Shim:
             "cwd": _working_directory(event),
             "session_id": event.session_id,
         }
-        for name in host.settings.hook_environment:
-            if name not in self.source.settings.hook_environment:
+        for name in host.hook_environment:
+            if name not in self.source.hook_environment:
                 env.pop(name, None)
-        if "root" in self.source.settings.hook_environment.values():
+        if "root" in self.source.hook_environment.values():
             values["root"] = _find_repository(values["project_dir"])
-        for name, value in self.source.settings.hook_environment.items():
+        for name, value in self.source.hook_environment.items():
             if value == "hook_dir":
                 continue  # the command has no settings file of its own agent
             is_event_value = value in values
@@ -310,7 +310,7 @@ class _Shim:
         """Return the program to start with its arguments; `None` if there is no shell."""
         command = self.options.command
         if len(command) > 1:
-            names = [*self.source.settings.hook_environment, *dict(self.options.env)]
+            names = [*self.source.hook_environment, *dict(self.options.env)]
             argv: list[str] = []
             for word in command:
                 # The agent itself replaces `${NAME}` in an argument.
@@ -540,7 +540,7 @@ def _find_repository(project: str) -> str:
 
 def _project(env: Mapping[str, str], host: AgentSpec, event: Event) -> str:
     """Return the directory of the project, from a variable of the host if it sets one."""
-    for name, value in host.settings.hook_environment.items():
+    for name, value in host.hook_environment.items():
         if value in ("project_dir", "root") and env.get(name):
             return env[name]
     return _working_directory(event)

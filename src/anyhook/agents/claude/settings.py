@@ -178,12 +178,6 @@ FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
         "bash": (("bash", "-c"), ("sh", "-c")),
         "powershell": (("pwsh", "-NoProfile", "-Command"), ("powershell", "-Command")),
     },
-    hook_environment={
-        "CLAUDE_PROJECT_DIR": "project_dir",
-        "CLAUDE_CODE_SESSION_ID": "session_id",
-        "CLAUDECODE": "=1",
-        "CLAUDE_CODE_CHILD_SESSION": "=1",
-    },
     env_file=ENV_FILE,
     stripped_prefixes=("OTEL_", "CLAUDE_CODE_MESSAGING_TOKEN"),
     web=WEB,

@@ -37,5 +37,11 @@ CLAUDE = AgentSpec(
     renamed_tools=RENAMED_TOOLS,
     tool_aliases=TOOL_ALIASES,
     default_timeout=600.0,
+    hook_environment={
+        "CLAUDE_PROJECT_DIR": "project_dir",
+        "CLAUDE_CODE_SESSION_ID": "session_id",
+        "CLAUDECODE": "=1",
+        "CLAUDE_CODE_CHILD_SESSION": "=1",
+    },
     settings_format="anyhook.agents.claude.settings:FORMAT",
 )

@@ -121,5 +121,4 @@ FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
     foreign_types={"http": "Claude Code"},
     # Codex names the shell with its whole path, and so do the messages of the shell.
     shell=(("/bin/bash", "-c"), ("bash", "-c"), ("sh", "-c")),
-    hook_environment={},
 )

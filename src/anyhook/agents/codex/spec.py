@@ -39,5 +39,6 @@ CODEX = AgentSpec(
     renamed_tools=RENAMED_TOOLS,
     tool_aliases=TOOL_ALIASES,
     default_timeout=600.0,
+    hook_environment={},
     settings_format="anyhook.agents.codex.settings:FORMAT",
 )

@@ -120,12 +120,6 @@ PRECEDENCE = (Layer.USER, Layer.PROJECT, Layer.LOCAL, Layer.MANAGED)
 HOOK_TOGGLES = (HookToggle(("disableAllHooks",), "off"),)
 WEB = WebRules(loopback_variable="COPILOT_HOOK_ALLOW_LOCALHOST")
 
-HOOK_ENVIRONMENT = {
-    "COPILOT_CLI": "=1",
-    "COPILOT_PROJECT_DIR": "root",
-    "CLAUDE_PROJECT_DIR": "root",
-    "COPILOT_HOOK_DIR": "hook_dir",
-}
 STRIPPED = (
     "GITHUB_TOKEN",
     "COPILOT_GITHUB_TOKEN",
@@ -165,8 +159,6 @@ FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
     foreign_types={"agent": "Claude Code", "mcp_tool": "Claude Code"},
     shell=(("bash", "--norc", "--noprofile", "-c"), ("sh", "-c")),
     shells={"powershell": (("pwsh", "-NoProfile", "-Command"),)},
-    hook_environment=HOOK_ENVIRONMENT,
-    protected_environment=frozenset(HOOK_ENVIRONMENT),
     written_members=VERSION,
     hook_directories=dict.fromkeys(LAYER_ORDER, "root"),
     stripped_prefixes=STRIPPED,

@@ -35,6 +35,13 @@ CAMEL_KEYS: dict[str, str | None] = {
     "tool_response": "toolResult",
 }
 
+HOOK_ENVIRONMENT = {
+    "COPILOT_CLI": "=1",
+    "COPILOT_PROJECT_DIR": "root",
+    "CLAUDE_PROJECT_DIR": "root",
+    "COPILOT_HOOK_DIR": "hook_dir",
+}
+
 COPILOT = AgentSpec(
     name="copilot",
     title=TITLE,
@@ -57,6 +64,8 @@ COPILOT = AgentSpec(
     foreign_tool_prefixes={"mcp__": "SERVER-TOOL", "mcp_": "SERVER-TOOL"},
     renamed_tools=RENAMED_TOOLS,
     default_timeout=30.0,
+    hook_environment=HOOK_ENVIRONMENT,
+    protected_environment=frozenset(HOOK_ENVIRONMENT),
     settings_format="anyhook.agents.copilot.settings:FORMAT",
 )
 

@@ -6,7 +6,6 @@ reads unless that is switched off in its settings.
 
 from __future__ import annotations
 
-from anyhook.agents.cursor.events import VERSION
 from anyhook.agents.spec.settings import HandlerField, HandlerType, SettingsFile
 from anyhook.agents.spec.settings_format import SettingsFormat
 from anyhook.model.layers import Layer
@@ -113,11 +112,6 @@ FORMAT = SettingsFormat(
     config_dir="{home}/.cursor",
     handler_types=HANDLER_TYPES,
     foreign_types={"http": "Claude Code", "mcp_tool": "Claude Code", "agent": "Claude Code"},
-    hook_environment={
-        "CURSOR_PROJECT_DIR": "project_dir",
-        "CURSOR_VERSION": f"={VERSION}",
-        "CLAUDE_PROJECT_DIR": "project_dir",
-    },
 )
 
 CLAUDE_FORMAT = FORMAT.replace(

@@ -48,6 +48,11 @@ BASE = AgentSpec(
     foreign_tool_prefixes={"mcp__": "MCP:TOOL"},
     renamed_tools=RENAMED_TOOLS,
     session_variables="env",
+    hook_environment={
+        "CURSOR_PROJECT_DIR": "project_dir",
+        "CURSOR_VERSION": f"={VERSION}",
+        "CLAUDE_PROJECT_DIR": "project_dir",
+    },
     settings_format="anyhook.agents.cursor.settings:FORMAT",
 )
 CURSOR = BASE.replace(forms={"claude": make_form(BASE)})

@@ -121,12 +121,6 @@ FORMAT = SettingsFormat(
         "http": "Claude Code",
         "mcp_tool": "Claude Code",
     },
-    hook_environment={
-        "GEMINI_PROJECT_DIR": "project_dir",
-        "GEMINI_CWD": "cwd",
-        "GEMINI_SESSION_ID": "session_id",
-        "CLAUDE_PROJECT_DIR": "project_dir",
-    },
     expands_env=True,
     redaction=REDACTION,
 )

@@ -34,5 +34,11 @@ GEMINI = AgentSpec(
     tool_prefix="mcp_",
     foreign_tool_prefixes={"mcp__": "mcp_SERVER_TOOL"},
     renamed_tools=RENAMED_TOOLS,
+    hook_environment={
+        "GEMINI_PROJECT_DIR": "project_dir",
+        "GEMINI_CWD": "cwd",
+        "GEMINI_SESSION_ID": "session_id",
+        "CLAUDE_PROJECT_DIR": "project_dir",
+    },
     settings_format="anyhook.agents.gemini.settings:FORMAT",
 )

@@ -35,5 +35,4 @@ FORMAT = SettingsFormat(
     handler_fields=frozenset({"name", "type", "description", "timeout", "env"}),
     config_dir="{home}/.anyhook",
     handler_types={"command": HandlerType("command", 60.0, programs=True)},
-    hook_environment={"ANYHOOK_PROJECT_DIR": "project_dir", "ANYHOOK_SESSION_ID": "session_id"},
 )

@@ -198,5 +198,6 @@ GENERIC = AgentSpec(
         "google_web_search": "web_search",
         "search_web": "web_search",
     },
+    hook_environment={"ANYHOOK_PROJECT_DIR": "project_dir", "ANYHOOK_SESSION_ID": "session_id"},
     settings_format="anyhook.agents.generic.settings:FORMAT",
 )

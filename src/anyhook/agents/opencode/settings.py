@@ -93,8 +93,4 @@ FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
         "bash": (("bash", "-c"), ("sh", "-c")),
         "powershell": (("pwsh", "-NoProfile", "-Command"), ("powershell", "-Command")),
     },
-    hook_environment={
-        "OPENCODE_PROJECT_DIR": "project_dir",
-        "OPENCODE_SESSION_ID": "session_id",
-    },
 )

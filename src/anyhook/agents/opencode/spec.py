@@ -53,5 +53,9 @@ OPENCODE = AgentSpec(
     tool_prefix="",
     foreign_tool_prefixes={"mcp__": "SERVER_TOOL", "mcp_": "SERVER_TOOL"},
     renamed_tools=RENAMED_TOOLS,
+    hook_environment={
+        "OPENCODE_PROJECT_DIR": "project_dir",
+        "OPENCODE_SESSION_ID": "session_id",
+    },
     settings_format="anyhook.agents.opencode.settings:FORMAT",
 )

@@ -111,12 +111,6 @@ FORMAT = GEMINI_FORMAT.replace(
         "bash": (("bash", "-c"), ("sh", "-c")),
         "powershell": (("powershell", "-Command"), ("pwsh", "-Command")),
     },
-    hook_environment={
-        "QWEN_PROJECT_DIR": "project_dir",
-        "CLAUDE_PROJECT_DIR": "project_dir",
-        "GEMINI_PROJECT_DIR": "project_dir",
-        "QWEN_CODE_SESSION_ID": "session_id",
-    },
     redaction=None,
     web=WEB,
 )

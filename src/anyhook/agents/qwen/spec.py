@@ -37,5 +37,11 @@ QWEN = GEMINI.replace(
     foreign_tool_prefixes={},
     renamed_tools=RENAMED_TOOLS,
     tool_aliases=TOOL_ALIASES,
+    hook_environment={
+        "QWEN_PROJECT_DIR": "project_dir",
+        "CLAUDE_PROJECT_DIR": "project_dir",
+        "GEMINI_PROJECT_DIR": "project_dir",
+        "QWEN_CODE_SESSION_ID": "session_id",
+    },
     settings_format="anyhook.agents.qwen.settings:FORMAT",
 )

@@ -163,6 +163,10 @@ class AgentSpec(Record):
             session get; empty if there is none.
         samples: `module:NAME` of what payloads that are made up hold besides required members
             (`anyhook.agents.samples.Samples`); empty if nothing was recorded.
+        hook_environment: Variable that hooks get to what it holds: `project_dir`, `root` (of the
+            repository), `cwd`, `session_id`, `hook_dir` (of the settings file), or `=TEXT` for a
+            fixed text.
+        protected_environment: Those of them that `env` of a handler does not override.
         default_timeout: Default timeout of commands in seconds, as in `handler_types`.
         settings_format: `module:NAME` of the `SettingsFormat` of its settings files.
     """
@@ -202,6 +206,8 @@ class AgentSpec(Record):
     tool_aliases: Mapping[str, str] = EMPTY
     session_variables: str = ""
     samples: str = ""
+    hook_environment: Mapping[str, str]
+    protected_environment: frozenset[str] = frozenset()
     default_timeout: float = 60.0
     settings_format: str
 

@@ -101,10 +101,6 @@ class SettingsFormat(Record):
         foreign_types: `type` of handlers of other agents to the agent that has it.
         shell: Programs with options that run command lines; the first one that exists is used.
         shells: The same for each name that handlers can set as `shell`.
-        hook_environment: Variable that hooks get to what it holds: `project_dir`, `root` (of the
-            repository), `cwd`, `session_id`, `hook_dir` (of the settings file), or `=TEXT` for a
-            fixed text.
-        protected_environment: Those of them that `env` of a handler does not override.
         env_file: The file in which hooks set variables for shell commands, if there is one.
         stripped_prefixes: Prefixes of variables that commands do not inherit.
         expands_env: Whether environment variables in settings files are substituted.
@@ -150,8 +146,6 @@ class SettingsFormat(Record):
     foreign_types: Mapping[str, str] = EMPTY
     shell: tuple[tuple[str, ...], ...] = (("bash", "-c"), ("sh", "-c"))
     shells: Mapping[str, tuple[tuple[str, ...], ...]] = EMPTY
-    hook_environment: Mapping[str, str]
-    protected_environment: frozenset[str] = frozenset()
     env_file: EnvFileRules | None = None
     stripped_prefixes: tuple[str, ...] = ()
     expands_env: bool = False

@@ -21,11 +21,6 @@ FORMAT = GEMINI_FORMAT.replace(
     home_variable=None,
     config_dir="{home}/.terminai",
     packages=EXTENSIONS.replace(directory="{home}/.terminai/extensions"),
-    hook_environment={
-        "TERMINAI_PROJECT_DIR": "project_dir",
-        "GEMINI_PROJECT_DIR": "project_dir",
-        "CLAUDE_PROJECT_DIR": "project_dir",
-    },
     redaction=None,
     rejected_json=frozenset(),  # not known
 )

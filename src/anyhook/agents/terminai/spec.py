@@ -16,5 +16,10 @@ TERMINAI = GEMINI.replace(
     tool_prefix="",
     foreign_tool_prefixes={"mcp__": "SERVER__TOOL"},
     renamed_tools=RENAMED_TOOLS,
+    hook_environment={
+        "TERMINAI_PROJECT_DIR": "project_dir",
+        "GEMINI_PROJECT_DIR": "project_dir",
+        "CLAUDE_PROJECT_DIR": "project_dir",
+    },
     settings_format="anyhook.agents.terminai.settings:FORMAT",
 )
