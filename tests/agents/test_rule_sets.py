@@ -60,3 +60,10 @@ def test_a_release_runs_no_hook_on_an_event_that_it_does_not_have():
     for name in ("pre_model_switch", "directory_added"):
         assert newest.by_canonical[name].handler_kinds != frozenset()
         assert former.by_canonical[name].handler_kinds == frozenset()
+
+
+@pytest.mark.parametrize("agent", CODING_AGENTS)
+def test_the_default_timeout_of_commands_is_the_one_in_the_settings_format(agent):
+    spec = get_agent(agent)
+
+    assert spec.default_timeout == spec.settings.handler_types["command"].timeout

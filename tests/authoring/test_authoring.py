@@ -187,6 +187,7 @@ def test_a_hook_loads_no_more_than_it_needs(hook_file, agent):
     others = {f"anyhook.agents.{name}.spec" for name in CODING_AGENTS if name != agent}
     needs = {"terminai": {"anyhook.agents.gemini.spec"}}.get(agent, set())
     assert not (others - needs) & loaded
+    assert not {name for name in loaded if ".settings" in name}
 
 
 # -- whatever happens, one valid answer

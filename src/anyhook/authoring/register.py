@@ -52,9 +52,7 @@ def register(
         functions = [function for function in hooks.functions if function.event == event]
         if spec is None:
             continue
-        seconds = hooks.timeout or spec.default_timeouts.get(
-            "command", host.agent.settings.default_timeout
-        )
+        seconds = hooks.timeout or spec.default_timeouts.get("command", host.agent.default_timeout)
         handlers = tuple(_handler(hooks, f, host.agent, seconds, around) for f in functions)
         place = Place(functions[0].file, functions[0].line)
         host.define(HookDefinition(event, Layer.RUNTIME, place, None, True, handlers))

@@ -412,7 +412,7 @@ class Run:
 
     def _longest(self) -> float:
         """Return the part of the agent's own timeout that a hook may use, in seconds."""
-        default = self._spec.default_timeouts.get("command", self._agent.settings.default_timeout)
+        default = self._spec.default_timeouts.get("command", self._agent.default_timeout)
         return (self._timeout or default) * TIMEOUT_SHARE
 
     # -- failures

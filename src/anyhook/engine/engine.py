@@ -538,7 +538,7 @@ class Engine:
             function=function,
             threaded=threaded,
             description=summary or None,
-            timeout=self.agent.settings.default_timeout if timeout is None else timeout,
+            timeout=self.agent.default_timeout if timeout is None else timeout,
         )
         definition = HookDefinition(
             spec.canonical, Layer.RUNTIME, place, matcher, sequential=False, handlers=(handler,)

@@ -237,7 +237,7 @@ def _faults(seen: TrialObservation, hook: ConfiguredHook, around: Circumstances)
     """Return what went wrong on an event on which the hook ran."""
     agent = around.engine.agent
     if seen.killed:
-        timeout = agent.settings.default_timeout
+        timeout = agent.default_timeout
         if hook.handler is not None:
             timeout = hook.handler.timeout
         unit = "seconds" if agent.settings.timeout_unit == 1.0 else "milliseconds"

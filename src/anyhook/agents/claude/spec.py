@@ -36,5 +36,6 @@ CLAUDE = AgentSpec(
     tool_prefix="mcp__",
     renamed_tools=RENAMED_TOOLS,
     tool_aliases=TOOL_ALIASES,
+    default_timeout=600.0,
     settings_format="anyhook.agents.claude.settings:FORMAT",
 )

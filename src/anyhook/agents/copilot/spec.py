@@ -56,6 +56,7 @@ COPILOT = AgentSpec(
     tool_prefix="",
     foreign_tool_prefixes={"mcp__": "SERVER-TOOL", "mcp_": "SERVER-TOOL"},
     renamed_tools=RENAMED_TOOLS,
+    default_timeout=30.0,
     settings_format="anyhook.agents.copilot.settings:FORMAT",
 )
 

@@ -163,6 +163,7 @@ class AgentSpec(Record):
             session get; empty if there is none.
         samples: `module:NAME` of what payloads that are made up hold besides required members
             (`anyhook.agents.samples.Samples`); empty if nothing was recorded.
+        default_timeout: Default timeout of commands in seconds, as in `handler_types`.
         settings_format: `module:NAME` of the `SettingsFormat` of its settings files.
     """
 
@@ -201,6 +202,7 @@ class AgentSpec(Record):
     tool_aliases: Mapping[str, str] = EMPTY
     session_variables: str = ""
     samples: str = ""
+    default_timeout: float = 60.0
     settings_format: str
 
     @cached_property

@@ -171,11 +171,6 @@ class SettingsFormat(Record):
         return ranks
 
     @property
-    def default_timeout(self) -> float:
-        """Default timeout of commands in seconds."""
-        return self.handler_types["command"].timeout
-
-    @property
     def fail_closed_member(self) -> tuple[str, object]:
         """Name and value of the member of a command that makes its failure deny."""
         return self.handler_types["command"].fail_closed_member or ("onFailure", "block")
