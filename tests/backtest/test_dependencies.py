@@ -8,11 +8,13 @@ from contextlib import closing
 import pytest
 
 from anyhook.backtest import pool
+from anyhook.backtest import runner as runner_module
 from anyhook.backtest.files import parts_of_files
 from anyhook.backtest.pool import evaluate_part
 from anyhook.backtest.report import dependencies_of
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.runner import SessionRunner
+from anyhook.backtest.session import SessionEvents
 from anyhook.backtest.sources import parts_of_history
 from anyhook.errors import UsageError
 from anyhook.history.export import export_jsonl
@@ -94,6 +96,25 @@ def test_members_that_were_not_recorded_do_not_change_what_a_hook_remembers(reco
 
     assert refs_of(run) == expected_refs()
     assert {decided.reconstructed for decided in run.result.decided} == {()}
+
+
+def test_events_after_the_last_decision_are_decided_once(recorded, monkeypatch):
+    commands = ["ls", "ls", "rm -rf x", *["ls"] * 9]
+    events = [shell(number, command) for number, command in enumerate(commands)]
+    recorded.add(*[event._replace(reconstructed=("permission_mode",)) for event in events])
+    (part,) = parts_of_history(recorded.directory, Filter())
+    decided = []
+
+    def session_events(rows, *arguments):
+        decided.append(len(rows))
+        return SessionEvents(rows, *arguments)
+
+    monkeypatch.setattr(runner_module, "SessionEvents", session_events)
+    with closing(SessionRunner(recorded.hook(GUARD), 60.0)) as runner:
+        runner.load()
+        evaluate_part(runner, part, is_sampled=False)
+
+    assert decided == [12, 3]
 
 
 DEPENDENT = {

@@ -87,12 +87,17 @@ def test_failures_are_found_without_reading_the_other_results(directory):
     with History.open(directory) as history:
         history.connection.set_trace_callback(statements.append)
         list(iterate(history, Filter(failed=True)))
+        list(iterate(history, Filter(failed=True, since=NOW + 500)))
+        search(history, Filter(failed=True), before=FIRST, after=5)
         history.connection.set_trace_callback(None)
         searches = [statement for statement in statements if "SELECT event_id" in statement]
         assert searches
         for statement in searches:
             rows = history.connection.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
-            assert "results_failed" in " ".join(row[3] for row in rows)
+            plan = " ".join(row[3] for row in rows)
+            assert "results_failed" in plan
+            # Neither are the events read that have no failure.
+            assert "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)" in plan
 
 
 @pytest.mark.parametrize("wanted", FILTERS)

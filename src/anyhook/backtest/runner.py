@@ -194,7 +194,10 @@ class SessionRunner:
         results: Sequence[SessionResult],
     ) -> Iterator[tuple[_Question, set[int]]]:
         """Decide sessions again, and yield the events that are decided differently."""
-        reruns = [(sessions[question.session], question.circumstances) for question in questions]
+        reruns: list[tuple[Sequence[EventRow], SessionCircumstances]] = []
+        for question in questions:
+            last = max(_complete(results[question.session]))  # later events have no opinion
+            reruns.append((sessions[question.session][: last + 1], question.circumstances))
         for question, again in zip(questions, self._run(reruns), strict=True):
             opinions = _complete(results[question.session])
             yield (

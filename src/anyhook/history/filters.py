@@ -71,11 +71,12 @@ class Filter:
         if self.hook and self.failed:
             yield _has_result(number, HAS_FAILED), [self.hook]
         elif self.failed:
-            # Few results are failures, so they are read first. With the plus sign, the events
-            # still come in the order of their numbers.
+            # Few results are failures, so they are read first, unless the full-text index is: with
+            # the plus sign, its events still come in the order of their numbers.
+            sign = "" if number == "events.id" else "+"
             bounds = "event_id > ? AND event_id < ?" if before else "event_id > ?"
             results = f"SELECT event_id FROM results WHERE {bounds} AND {HAS_FAILED}"
-            yield f"+{number} IN ({results})", [after, before] if before else [after]
+            yield f"{sign}{number} IN ({results})", [after, before] if before else [after]
         if self.project:
             yield in_project(self.project)
 

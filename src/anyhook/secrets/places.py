@@ -23,7 +23,10 @@ _NAME = rf"(?i:{NAMES})(?:_?[0-9]{{1,2}})?"
 _WORDS = ("password", "passwd", "passphrase", "secret", "token", "key", "apikey", "credentials")
 """Ends of names behind which a blank stands before the value."""
 _OPERATOR = rf"(?::?\s*(?i:str(?:ing)?)\b)?\s*(?::{{0,3}}=>?|[?.+]=|:){_SPACE}*"
-_VALUE_FOLLOWS = r"""(?:_?[0-9]{1,2})?(?:["'=:>?.+]|\\+["']|\s+(?:[=:?.+>]|value=|str))"""
+_VALUE_FOLLOWS = (
+    r"""(?:_?[0-9]{1,2})?(?:["'=:>]|[?.+]=|\\+["']"""
+    r"""|\s+(?:[=:>]|[?.+]=|value=|str(?:ing)?\s*[=:?.+]))"""
+)
 _ARGUMENT = r"""(?:\\*["'])?(?P<secret>(?!\$|\\*["'])[^\s"'\\;|&]{3,})"""
 """The value of an option: no variable."""
 

@@ -21,7 +21,7 @@ from anyhook.secrets.names import has_secret_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from anyhook.secrets.kind import SecretKind
 
@@ -34,7 +34,7 @@ MAX_ESCAPED = 3
 ANCHORS = "~AJ-:_."
 """Characters from which marks are searched, rare ones of code and JSON first: of each mark the
 first of these that it has, otherwise its own first letter."""
-LOWER_ANCHORS = "qxbkgpch"
+LOWER_ANCHORS = "qbkgpch"
 """The same for marks that are searched in a text in lower case."""
 
 
@@ -137,14 +137,16 @@ def find_secrets(text: str) -> list[Secret]:
     """
     matches: list[tuple[int, int, int]] = []
     for search in _SEARCHES:
-        if search.pattern.search(text):
-            matches += _matches(search, text, text)
+        hit = search.pattern.search(text)
+        if hit:
+            matches += _matches(search, hit.start(), text, text)
     lower = text.lower()
     if len(lower) != len(text):  # each letter has to keep its position
         lower = text.replace("İ", "I").lower()
     for search in _LOWER_SEARCHES:
-        if search.pattern.search(lower):
-            matches += _matches(search, lower, text)
+        hit = search.pattern.search(lower)
+        if hit:
+            matches += _matches(search, hit.start(), lower, text)
     # Matches that overlap are one secret, of the kind that is first in the table.
     united: list[tuple[int, int, int]] = []
     for start, end, number in sorted(matches):
@@ -188,13 +190,31 @@ def _make_searches(*, any_case: bool) -> tuple[_Search, ...]:
                 key = (mark.rpartition(anchor)[2], KINDS[number].follows)
                 alternatives.setdefault(key, {})[mark] = None
         parts = [
-            f"{re.escape(after)}{_preceded_by(of_alternative, anchor + after, follows)}"
+            (after, _preceded_by(of_alternative, anchor + after, follows))
             for (after, follows), of_alternative in alternatives.items()
         ]
-        pattern = expression(f"{re.escape(anchor)}(?:{'|'.join(parts)})")
+        pattern = expression(re.escape(anchor) + _any_of(parts))
         entries = [(mark, mark.rindex(anchor), tuple(marks[mark])) for mark in marks]
         searches.append(_Search(pattern, tuple(entries)))
     return tuple(searches)
+
+
+def _any_of(alternatives: Sequence[tuple[str, str]]) -> str:
+    """Return a pattern of alternatives, each a text and the pattern behind it.
+
+    What several begin with is tried once: `p(?:ass|wd)`.
+    """
+    if len(alternatives) == 1:
+        return re.escape(alternatives[0][0]) + alternatives[0][1]
+    by_letter: dict[str, list[tuple[str, str]]] = {}
+    parts: list[str] = []
+    for text, pattern in alternatives:
+        if text:
+            by_letter.setdefault(text[0], []).append((text[1:], pattern))
+        else:
+            parts.append(pattern)
+    parts += [re.escape(letter) + _any_of(rest) for letter, rest in by_letter.items()]
+    return f"(?:{'|'.join(parts)})"
 
 
 def _preceded_by(marks: Iterable[str], end: str, follows: str) -> str:
@@ -209,9 +229,12 @@ def _preceded_by(marks: Iterable[str], end: str, follows: str) -> str:
     lookbehinds = [f"(?<={'|'.join(texts)})" for texts in by_length.values()]
     if len(lookbehinds) == 1:
         return lookbehinds[0] + following
-    # Most letters fail at a quick test, which is that of the letter in front of them.
-    letters = "".join(sorted({mark[-len(end) - 1] for mark in marks}))
-    quick = f"(?<=[{re.escape(letters)}]{re.escape(end)})"
+    # Most letters fail at a quick test, which is that of one or two letters in front of them.
+    quick = re.escape(end)
+    for distance in range(1, min(3, min(by_length) - len(end) + 1)):
+        letters = "".join(sorted({mark[-len(end) - distance] for mark in marks}))
+        quick = f"[{re.escape(letters)}]{quick}"
+    quick = f"(?<={quick})"
     return f"{quick}{following}(?:{'|'.join(lookbehinds)})"
 
 
@@ -219,10 +242,15 @@ _SEARCHES = _make_searches(any_case=False)
 _LOWER_SEARCHES = _make_searches(any_case=True)
 
 
-def _matches(search: _Search, searched: str, text: str) -> Iterator[tuple[int, int, int]]:
-    """Yield start and end of secrets, and the number of their kind."""
+def _matches(
+    search: _Search, first: int, searched: str, text: str
+) -> Iterator[tuple[int, int, int]]:
+    """Yield start and end of secrets, and the number of their kind.
+
+    `first` is the position of the first letter that is part of a mark.
+    """
     ends: dict[int, int] = {}
-    for found in search.pattern.finditer(searched):
+    for found in search.pattern.finditer(searched, first):
         for mark, index, numbers in search.marks:
             start = found.start() - index
             if start < 0 or not searched.startswith(mark, start):
