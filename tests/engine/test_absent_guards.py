@@ -183,6 +183,13 @@ class TestTheHostLearnsOfIt:
         assert "5 hooks do not run: their project is not trusted" in message
         assert "a.sh, b.sh (3 entries), c.sh" in message
 
+    def test_hooks_in_one_message_get_no_diagnostics_of_their_own(self, project, monkeypatch):
+        entries = [DENY, {"hooks": [{"type": "command", "command": "./a.sh"}]}]
+        write(project / ".claude" / "settings.json", json.dumps({"hooks": {"Stop": entries}}))
+        monkeypatch.setattr("anyhook.engine.guard.TrustGuard._report", lambda *_: 1 / 0)
+
+        Engine.load(project, on_message=str)
+
     def test_hooks_that_are_switched_off_are_reported_with_the_switch(self, gemini_project):
         file = write(
             gemini_project / ".gemini" / "settings.json",

@@ -6,6 +6,7 @@ import os
 import threading
 from collections import Counter
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from anyhook.trust.subjects import SubjectReader, TrustSubject, definition_key
 from anyhook.trust.words import REPOSITORY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.files import FileIdentity
@@ -107,16 +108,16 @@ class TrustGuard:
         self._refresh()
         return list(self._changes.values())
 
-    def diagnostics(self) -> list[Diagnostic]:
-        """Return a diagnostic for every handler that does not run."""
-        return [*map(self._report, self.changes()), *self._problems]
+    def diagnostics(self) -> Iterator[Diagnostic]:
+        """Return a diagnostic for every handler that does not run now; each is made when read."""
+        return chain(map(self._report, self.changes()), self._problems)
 
     def summary(self) -> list[Diagnostic]:
         """Return the same as `diagnostics`, with one diagnostic for all hooks without trust."""
         changes = self.changes()
         new = [change.subject.handler for change in changes if change.what == "new"]
         if len(new) < 2:
-            return self.diagnostics()
+            return list(self.diagnostics())
         counts = Counter(handler.label for handler in new)
         names = [name if n == 1 else f"{name} ({n} entries)" for name, n in counts.items()]
         labels = ", ".join(names[:MAX_SHOWN_LABELS])

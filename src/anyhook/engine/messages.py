@@ -33,17 +33,25 @@ class MessageChannel:
     def __init__(self, on_message: Callable[[str], object] | None = None) -> None:
         self.on_message = on_message
         self._reported: set[tuple[object, ...]] = set()
+        self._skipped: list[Iterable[Diagnostic]] = []
 
     def report(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Deliver the errors and warnings that were not delivered before."""
         for diagnostic in diagnostics:
-            if diagnostic.severity is not Severity.INFO and self._is_new(diagnostic):
+            if diagnostic.severity is Severity.INFO:
+                continue
+            while self._skipped:
+                for skipped in self._skipped.pop():
+                    self._is_new(skipped)
+            if self._is_new(diagnostic):
                 self.send(str(diagnostic))
 
     def skip(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Treat problems as delivered, because another message covers them."""
-        for diagnostic in diagnostics:
-            self._is_new(diagnostic)
+        """Treat problems as delivered, because another message covers them.
+
+        They are read when the next problem is reported, which most sessions never see.
+        """
+        self._skipped.append(diagnostics)
 
     def _is_new(self, diagnostic: Diagnostic) -> bool:
         """Remember a problem, and return whether it is new."""

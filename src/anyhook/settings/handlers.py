@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -37,6 +38,8 @@ FIELD_KINDS: dict[str, tuple[type | tuple[type, ...], type, str]] = {
     "count": (int, object, "a whole number that is not negative"),
 }
 """`HandlerField.kind` to the type of the value, the type of its items, and a description."""
+
+_UNUSABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class HandlerReader:
@@ -426,9 +429,7 @@ def _has_type(value: Any, expected: type | tuple[type, ...], item_type: type) ->
 
 def _is_valid_argument(value: object) -> bool:
     """Return whether the system accepts a text: no null character, no lone surrogate."""
-    if not isinstance(value, str):
-        return True
-    return "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
+    return not isinstance(value, str) or not _UNUSABLE.search(value)
 
 
 def _is_duration(value: object) -> TypeGuard[float]:

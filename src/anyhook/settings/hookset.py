@@ -365,6 +365,8 @@ def _check_enabled(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iterator[Di
 
 def _check_disabled_names(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iterator[Diagnostic]:
     """Report disabled names that no hook has, and hooks that the file cannot switch off."""
+    if not any(file.disabled for file in files):
+        return
     layers: dict[str, set[Layer]] = {}
     shown_names: set[str] = set()
     for file in files:
