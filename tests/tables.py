@@ -42,3 +42,21 @@ def each(names, rows):
         return check_table
 
     return decorate
+
+
+def fast_for(rows, *fast):
+    """Return the rows of `pytest.mark.parametrize`, slow except for some.
+
+    Args:
+        rows: One for each test.
+        fast: The rows that are tried in each run of the tests; by default the first one.
+    """
+    rows = list(rows)
+    fast = fast or (rows[0],)
+    assert all(row in rows for row in fast), fast
+    return [row if row in fast else _slow(row) for row in rows]
+
+
+def _slow(row):
+    values = row if isinstance(row, tuple) else (row,)
+    return pytest.param(*values, marks=pytest.mark.slow)

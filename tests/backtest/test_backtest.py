@@ -27,6 +27,7 @@ from anyhook.history.filters import Filter
 from anyhook.history.store import History
 from anyhook.testing import make_payload
 from tests.leftovers import MARK, marked
+from tests.tables import fast_for
 from tests.waiting import until
 
 GUARD = """
@@ -393,12 +394,14 @@ def test_a_revision_with_an_absolute_link_and_attributes_for_exports_is_a_baseli
 
 @pytest.mark.parametrize(
     "statement",
-    [
-        "import os; os.close(1)",
-        "import os; [os.close(n) for n in (0, 1, 2)]",
-        "import sys; print('x', flush=True); sys.stdout.close()",
-        "import sys; print('x', flush=True); sys.stdin.read(); sys.stdin = sys.stdout = None",
-    ],
+    fast_for(
+        [
+            "import os; os.close(1)",
+            "import os; [os.close(n) for n in (0, 1, 2)]",
+            "import sys; print('x', flush=True); sys.stdout.close()",
+            "import sys; print('x', flush=True); sys.stdin.read(); sys.stdin = sys.stdout = None",
+        ]
+    ),
 )
 def test_streams_that_a_hook_closes_are_open_for_the_next_event(recorded, monkeypatch, statement):
     monkeypatch.setattr(sources, "PART", 4)

@@ -14,6 +14,7 @@ from anyhook.cli.backtest_view import print_report
 from tests.backtest.test_backtest import GUARD, Recorded, before_check, shell
 from tests.backtest.test_projects import project
 from tests.backtest.test_projects import run as run_project
+from tests.tables import fast_for
 
 KEY = "ghp_a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2"
 LINE = GUARD.splitlines().index("def guard(event):") + 2
@@ -84,6 +85,7 @@ def test_the_text_of_an_exception_holds_no_secret_and_is_one_line(recorded):
     assert "more" not in crash.error
 
 
+@pytest.mark.slow
 def test_crashes_are_the_same_from_several_processes(recorded):
     recorded.add(*[shell(n, "boom" if n % 2 else "ls", f"s{n}") for n in range(9)])
     hook = recorded.hook(raising("event.call.command == 'boom'", "ValueError"))
@@ -124,12 +126,14 @@ def test_very_many_different_errors_are_counted_by_hook():
 
 @pytest.mark.parametrize(
     ("command", "crash"),
-    [
-        ("no-such-command", "exit code 127: "),
-        ("./not-executable", "exit code 126: "),
-        ("kill -9 $$", "ended by SIGKILL"),
-        ("sh -c 'kill -9 $$'; exit $?", "exit code 137"),
-    ],
+    fast_for(
+        [
+            ("no-such-command", "exit code 127: "),
+            ("./not-executable", "exit code 126: "),
+            ("kill -9 $$", "ended by SIGKILL"),
+            ("sh -c 'kill -9 $$'; exit $?", "exit code 137"),
+        ]
+    ),
 )
 def test_a_command_that_cannot_start_or_is_killed_has_crashed(recorded, command, crash):
     recorded.add(shell(1, "ls"))
@@ -145,7 +149,7 @@ def test_a_command_that_cannot_start_or_is_killed_has_crashed(recorded, command,
     assert [one.error for one in result.crashes] == [decided.crash]
 
 
-@pytest.mark.parametrize("code", [1, 3, 128, 255])
+@pytest.mark.parametrize("code", fast_for([1, 3, 128, 255]))
 def test_another_exit_code_of_a_command_is_no_crash(recorded, code):
     recorded.add(shell(1, "ls"))
 

@@ -17,6 +17,7 @@ from anyhook.history.filters import Filter
 from anyhook.history.store import History
 from anyhook.journal.lines import history_directory
 from tests.backtest.test_backtest import GUARD, Recorded, shell
+from tests.tables import fast_for
 
 
 @pytest.fixture
@@ -65,7 +66,8 @@ def test_a_damaged_text_is_damage_and_is_not_printed(recorded):
 
 
 @pytest.mark.parametrize(
-    ("payload", "problem"), [("{", "payload is not JSON"), ("[]", "payload is not an object")]
+    ("payload", "problem"),
+    fast_for([("{", "payload is not JSON"), ("[]", "payload is not an object")]),
 )
 def test_an_event_whose_payload_cannot_be_read_is_skipped(recorded, payload, problem):
     recorded.add(shell(1, "ls"), shell(2, "rm -rf /"))
@@ -89,7 +91,9 @@ class EndlessPart(HistoryPart):
 
 @pytest.mark.parametrize(
     ("first", "problem"),
-    [(0, "ZeroDivisionError: reading"), (-1, "the process that reads it was killed twice")],
+    fast_for(
+        [(0, "ZeroDivisionError: reading"), (-1, "the process that reads it was killed twice")]
+    ),
 )
 def test_an_error_while_a_part_is_read_names_the_part(recorded, first, problem):
     recorded.add(shell(1, "ls"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 from contextlib import closing
 
 import pytest
@@ -22,6 +23,7 @@ from anyhook.history.filters import Filter
 from anyhook.history.search import iterate
 from anyhook.history.store import History
 from tests.backtest.test_backtest import GUARD, Recorded, shell
+from tests.tables import fast_for
 
 HEAD = "from anyhook.authoring import Hooks, deny\nhooks = Hooks()\n"
 COUNTS = (
@@ -77,8 +79,7 @@ def refs_of(run):
     return sorted(decided.ref for decided in run.result.decided)
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
-@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize(("memory", "jobs"), fast_for(itertools.product(MEMORIES, [1, 3])))
 def test_a_hook_remembers_the_earlier_events_of_its_session_only(recorded, memory, jobs):
     add_interleaved(recorded)
 
@@ -88,7 +89,7 @@ def test_a_hook_remembers_the_earlier_events_of_its_session_only(recorded, memor
     assert not (recorded.root / "home" / ".calls").exists()
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("memory", fast_for(MEMORIES))
 def test_members_that_were_not_recorded_do_not_change_what_a_hook_remembers(recorded, memory):
     add_interleaved(recorded, reconstructed=("permission_mode", "cwd"))
 
@@ -124,7 +125,7 @@ DEPENDENT = {
 }
 
 
-@pytest.mark.parametrize("what", DEPENDENT)
+@pytest.mark.parametrize("what", fast_for(DEPENDENT))
 def test_a_sample_shows_on_what_decisions_depend(recorded, what):
     recorded.add(*[shell(n, f"ls {n}", "s1") for n in range(40)])
     line, condition = DEPENDENT[what]
@@ -164,7 +165,7 @@ READS_ALL = READS_FLAG.replace('os.environ.get("FLAG")', 'dict(os.environ).get("
 READS_BY_FUNCTION = READS_FLAG.replace("environ.get", "getenv")
 
 
-@pytest.mark.parametrize("text", [READS_FLAG, READS_ALL, READS_BY_FUNCTION])
+@pytest.mark.parametrize("text", fast_for([READS_FLAG, READS_ALL, READS_BY_FUNCTION]))
 def test_variables_that_a_hook_reads_are_named(recorded, monkeypatch, text):
     monkeypatch.setenv("FLAG", "1")
     monkeypatch.setenv("OTHER", "1")

@@ -15,6 +15,7 @@ from anyhook.history.store import History
 from anyhook.journal.lines import history_directory
 from tests.backtest.test_backtest import GUARD, shell
 from tests.backtest.test_crashes import text_of
+from tests.tables import fast_for
 
 REFUSES = """grep -q '"rm' && echo no >&2 && exit 2; exit 0"""
 """Every payload holds `permission_mode`, in which `rm` occurs, too."""
@@ -50,8 +51,11 @@ def output(capsys):
 @pytest.mark.parametrize(
     "words",
     [
-        ("backtest", "-j1", "--project", ".", "--trust-once"),
-        ("history", "replay", "last", "--project", ".", "--trust-once"),
+        pytest.param(("backtest", "-j1", "--project", ".", "--trust-once")),
+        pytest.param(
+            ("history", "replay", "last", "--project", ".", "--trust-once"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_the_recorder_is_left_out_of_the_hooks_of_a_project(here, capsys, words):
@@ -133,8 +137,8 @@ def hooks_of(agent, here, command):
     "words",
     [
         ("backtest", "-j1", "--project", ".", "--agent", "codex"),
-        ("history", "replay", "s9", "--project", "."),
-        ("history", "replay", "s9"),
+        pytest.param(("history", "replay", "s9", "--project", "."), marks=pytest.mark.slow),
+        pytest.param(("history", "replay", "s9"), marks=pytest.mark.slow),
     ],
 )
 def test_hooks_of_the_projects_agent_decide_events_of_another_one(here, capsys, words):
@@ -147,7 +151,7 @@ def test_hooks_of_the_projects_agent_decide_events_of_another_one(here, capsys, 
     assert (report["events"], report["outcomes"]["deny"]["events"]) == (1, 1)
 
 
-@pytest.mark.parametrize("agent", ["claude", "gemini"])
+@pytest.mark.parametrize("agent", fast_for(["claude", "gemini"]))
 def test_of_several_agents_hooks_those_of_the_chosen_agent_count(here, capsys, agent):
     hooks_of("gemini", here, "echo gemini >&2; exit 2")
     hooks_of("claude", here, "echo claude >&2; exit 2")

@@ -24,7 +24,18 @@ REPLIES = {
     "a denial": "echo no >&2; exit 2",
     "the end of the turn": """echo '{"continue": false, "stopReason": "enough"}'""",
 }
-EVENTS = [(name, spec.wire) for name in AGENTS for spec in get_agent(name).events]
+EVENTS = [(name, spec) for name in AGENTS for spec in get_agent(name).events]
+QUICK = ("before_tool", "session_start")
+"""The events at which the end of the turn is shown in each run of the tests."""
+CASES = [(name, spec.wire, "a denial") for name, spec in EVENTS] + [
+    pytest.param(
+        name,
+        spec.wire,
+        "the end of the turn",
+        marks=() if spec.canonical in QUICK else pytest.mark.slow,
+    )
+    for name, spec in EVENTS
+]
 
 
 def configure(agent, project, event, command):
@@ -35,8 +46,7 @@ def configure(agent, project, event, command):
     path.write_text(add_definitions(agent, "", str(path), {event: [definition]}))
 
 
-@pytest.mark.parametrize("reply", REPLIES)
-@pytest.mark.parametrize(("name", "event"), EVENTS)
+@pytest.mark.parametrize(("name", "event", "reply"), CASES)
 def test_every_form_shows_what_the_agent_does(world, monkeypatch, capsys, name, event, reply):
     agent = get_agent(name)
     configure(agent, world.project, event, REPLIES[reply])

@@ -148,7 +148,7 @@ def own_settings(path):
 
 def test_a_guard_is_removed_by_the_path_of_its_copy(world, run, agents_here):
     before = tree(world.project, world.home)
-    run("add", NAME, "--agent", "claude", "--yes")
+    add(world, "claude", "project", NAME)
 
     path = str(copy_of(world, NAME))
     assert run("remove", path, "--agent", "claude", "--yes")[0] == 0
@@ -157,7 +157,7 @@ def test_a_guard_is_removed_by_the_path_of_its_copy(world, run, agents_here):
 
 def test_what_changed_otherwise_meanwhile_stays(world, run):
     path = world.project / ".terminai" / "settings.json"
-    run("add", NAME, "--agent", "terminai", "--yes")
+    add(world, "terminai", "project", NAME)
     settings = json.loads(path.read_text())
     path.write_text(json.dumps({**settings, "mine": 1}))
 
@@ -188,6 +188,7 @@ def test_what_is_added_is_trusted_and_its_health_is_shown(world, run, agents_her
     assert run("trust", "--show", "--agent", "claude")[0] == 0
 
 
+@pytest.mark.slow
 def test_the_examples_of_every_guard_show_that_each_of_its_entries_works(world, run, agents_here):
     code, out, _ = run("add", *NAMES, "--agent", "claude", "--yes", "--json")
 
@@ -198,7 +199,8 @@ def test_the_examples_of_every_guard_show_that_each_of_its_entries_works(world, 
 
 
 def test_a_copy_names_its_version_and_hash(world, run, agents_here):
-    run("add", NAME, "--yes")
+    for agent in agents_here:
+        add(world, agent, "project", NAME)
     header, _, text = copy_of(world).read_text().partition("\n")
 
     assert text == all_guards()[NAME].text
@@ -208,7 +210,8 @@ def test_a_copy_names_its_version_and_hash(world, run, agents_here):
 
 
 def test_adding_again_keeps_what_the_user_changed(world, run, agents_here):
-    run("add", NAME, "--yes")
+    for agent in agents_here:
+        add(world, agent, "project", NAME)
     changed = copy_of(world).read_text() + "\n# mine\n"
     copy_of(world).write_text(changed)
 
@@ -235,9 +238,12 @@ def test_a_link_out_of_the_project_is_not_followed(world, run, agents_here):
     assert not (world.home / f"guard-{NAME}.py").exists()
 
 
-@pytest.mark.parametrize(("key", "is_gone"), [(b"y", True), (b"n", False)])
+@pytest.mark.parametrize(
+    ("key", "is_gone"), [(b"y", True), pytest.param(b"n", False, marks=pytest.mark.slow)]
+)
 def test_removing_asks_about_what_the_user_changed(world, run, agents_here, key, is_gone):
-    run("add", NAME, "--yes")
+    for agent in agents_here:
+        add(world, agent, "project", NAME)
     copy_of(world).write_text(copy_of(world).read_text() + "\n# mine\n")
 
     _, out = answer(["remove", NAME], key, cwd=world.project)
@@ -247,7 +253,8 @@ def test_removing_asks_about_what_the_user_changed(world, run, agents_here, key,
 
 
 def test_a_copy_that_another_agent_runs_stays(world, run, agents_here):
-    run("add", NAME, "--yes")
+    for agent in agents_here:
+        add(world, agent, "project", NAME)
 
     run("remove", NAME, "--agent", "claude", "--yes")
     assert copy_of(world).exists()
@@ -256,7 +263,8 @@ def test_a_copy_that_another_agent_runs_stays(world, run, agents_here):
 
 
 def test_a_copy_stays_while_settings_that_cannot_be_edited_may_run_it(world, run, agents_here):
-    run("add", NAME, "--yes")
+    for agent in agents_here:
+        add(world, agent, "project", NAME)
     world.write(world.project / ".codex" / "hooks.json", "{")
 
     assert run("remove", NAME, "--yes")[0] == 64
@@ -277,8 +285,9 @@ def test_a_guard_that_is_not_added_is_an_error(run, agents_here, command):
 
 
 def test_the_list_shows_where_guards_are_added(world, run, agents_here):
-    run("add", NAME, "--yes")
-    run("add", NAME, "--scope", "user", "--agent", "claude", "--yes")
+    for agent in agents_here:
+        add(world, agent, "project", NAME)
+    add(world, "claude", "user", NAME)
     copy_of(world).write_text(copy_of(world).read_text() + "# mine\n")
 
     rows = {row["name"]: row for row in json.loads(run("add", "--list", "--json")[1])["guards"]}
@@ -389,6 +398,7 @@ def test_an_update_replaces_a_copy_and_shows_the_difference(world, release):
     assert "nothing new" in release("add", "--update", "--yes").stdout
 
 
+@pytest.mark.slow
 def test_an_update_merges_what_the_user_changed(world, release):
     copy = copy_of(world, "own")
     copy.write_text(copy.read_text().replace("LIMIT = 1", "LIMIT = 2"))
@@ -400,6 +410,7 @@ def test_an_update_merges_what_the_user_changed(world, release):
     assert copy.read_text().partition("\n")[2] == NEWER.replace("LIMIT = 1", "LIMIT = 2")
 
 
+@pytest.mark.slow
 def test_an_update_of_a_new_event_changes_the_settings(world, release):
     release.publish(NEWER.replace("before_tool", "after_tool").replace("hooks.example(", "dict("))
 
@@ -430,6 +441,7 @@ def test_an_update_that_conflicts_changes_nothing(world, release):
     assert tree(world.project) == before
 
 
+@pytest.mark.slow
 def test_an_update_without_the_former_text_does_not_guess(world, release):
     copy = copy_of(world, "own")
     copy.write_text(copy.read_text().replace('"no"', '"never"'))
@@ -463,7 +475,15 @@ def test_init_adds_the_guards_that_are_named(world, run, agents_here):
     assert copies == {f"guard-{OTHER}.py", f"guard-{NAME}.py"}
 
 
-@pytest.mark.parametrize("answered", ["\r", "none\r", f"{NAME}\r", f"{NAME[:-1]}\rnone\r"])
+@pytest.mark.parametrize(
+    "answered",
+    [
+        "none\r",
+        f"{NAME}\r",
+        pytest.param("\r", marks=pytest.mark.slow),
+        pytest.param(f"{NAME[:-1]}\rnone\r", marks=pytest.mark.slow),
+    ],
+)
 def test_init_asks_one_question(world, agents_here, answered):
     code, out = answer(["init"], answered.encode(), question="none: ", cwd=world.project)
 
@@ -517,7 +537,7 @@ def test_hooks_stay_trusted_when_others_are_added_and_removed(world, run, agents
 
 
 def test_guards_that_were_moved_to_another_agent_are_trusted_in_both(world, run, agents_here):
-    run("add", NAME, OTHER, "--agent", "claude", "--yes")
+    add(world, "claude", "project", NAME, OTHER)
     run("migrate", "--from", "claude", "--to", "codex", "--yes")
 
     assert run("trust", "--agent", "codex", "--yes")[0] == 0
@@ -526,11 +546,11 @@ def test_guards_that_were_moved_to_another_agent_are_trusted_in_both(world, run,
     assert run("trust", "--agent", "claude", "--show")[0] == 0
 
 
-@pytest.mark.parametrize("scope", ["project", "user"])
+@pytest.mark.parametrize("scope", ["project", pytest.param("user", marks=pytest.mark.slow)])
 def test_settings_that_are_emptied_before_the_first_session_are_reported(
     world, run, agents_here, scope
 ):
-    run("add", "own-hooks", "--agent", "claude", "--scope", scope, "--yes")
+    add(world, "claude", scope, "own-hooks")
     run("add", NAME, "--agent", "claude", "--scope", scope, "--yes")
     assert "guard-changed" not in run("list")[1]
 
@@ -545,7 +565,7 @@ def test_settings_that_are_emptied_before_the_first_session_are_reported(
 def test_settings_without_their_guards_are_reported_until_they_are_reviewed(
     world, run, agents_here
 ):
-    run("add", "own-hooks", "--agent", "claude", "--yes")
+    add(world, "claude", "project", "own-hooks")
     hooks = load_hooks(copy_of(world, "own-hooks"))
     start = make_event("session_start", agent="claude", cwd=str(world.project))
     assert hooks.answer(start).outcome == "none"

@@ -254,6 +254,7 @@ def test_a_change_with_the_same_byte_code_is_left_out():
     assert not [m for m in mutants_of(guard("text > 'a' 'b'")) if m.operator == "pattern-widened"]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_changes_and_results_do_not_depend_on_the_number_of_sandboxes(mutate, run):
     text = f"{guard('len(text) > 5 and text.count(str(1)) < 9')}\n{BASIC}"

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from anyhook.worker import client
+from tests.tables import fast_for
 from tests.warm import CLIENT, WRITE, Warm
 
 ANYHOOK = str(Path(sys.executable).with_name("anyhook"))
@@ -76,10 +77,19 @@ FILES = {
     "a module": (["-m", "no_such_module"], 64, "-m"),
     "no file": ([], 64, "usage"),
 }
+QUICK = (
+    "a file that is missing",
+    "a link to itself",
+    "a syntax error",
+    "a crash while loading",
+    "an unknown option of the hook",
+    "an option before the file",
+)
+"""The files that are tried in each run of the tests."""
 
 
 @pytest.mark.parametrize("switch", ["off", "on"])
-@pytest.mark.parametrize("words", FILES)
+@pytest.mark.parametrize("words", fast_for(FILES, *QUICK))
 def test_what_cannot_be_run_as_a_hook_does_not_block(warm, words, switch):
     arguments, code, message = FILES[words]
     if switch == "on":  # the first run starts a server, if the file can have one
@@ -96,7 +106,7 @@ EVENTS = {"nothing": b"", "no JSON": b"{", "no object": b"[1]", "an unknown agen
 
 
 @pytest.mark.parametrize("switch", ["off", "on"])
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", fast_for(EVENTS))
 def test_an_event_that_cannot_be_read_does_not_block(warm, event, switch):
     if switch == "on":
         warm.wake(warm.root / "guard.py")
@@ -105,7 +115,7 @@ def test_an_event_that_cannot_be_read_does_not_block(warm, event, switch):
 
 
 @pytest.mark.parametrize("switch", ["off", "on"])
-@pytest.mark.parametrize("redirect", ["<&-", "2>&-", "<&- >&- 2>&-", "< /"])
+@pytest.mark.parametrize("redirect", fast_for(["<&- >&- 2>&-", "<&-", "2>&-", "< /"]))
 def test_streams_that_cannot_be_used_do_not_block(warm, redirect, switch):
     if switch == "on":
         warm.wake(warm.root / "guard.py")
@@ -139,7 +149,7 @@ def cold(tmp_path_factory):
     world.close()
 
 
-@pytest.mark.parametrize("words", FILES)
+@pytest.mark.parametrize("words", fast_for(FILES, *QUICK))
 def test_without_the_native_program_it_does_not_block_either(cold, words):
     arguments, code, message = FILES[words]
 
@@ -160,7 +170,9 @@ def test_without_the_native_program_hooks_run_cold(cold):
 @pytest.mark.parametrize("words", [["--python", "{}"], ["--python={}"]])
 @pytest.mark.parametrize("front", ["anyhook run", "python -m anyhook run", "cold"])
 @pytest.mark.parametrize("switch", ["off", "on"])
-@pytest.mark.parametrize("python", ["no-such-python", "/nowhere/python", "/", "/etc/passwd"])
+@pytest.mark.parametrize(
+    "python", fast_for(["no-such-python", "/nowhere/python", "/", "/etc/passwd"])
+)
 def test_an_interpreter_that_cannot_be_started_does_not_block(
     tmp_path, cold, words, front, python, switch
 ):
@@ -193,7 +205,7 @@ SHIM = {
 
 @pytest.mark.parametrize("program", [[ANYHOOK], [sys.executable, "-m", "anyhook"]])
 @pytest.mark.parametrize("arguments", SHIM)
-@pytest.mark.parametrize("event", [json.dumps(WRITE).encode(), b"", b"{"])
+@pytest.mark.parametrize("event", fast_for([json.dumps(WRITE).encode(), b"", b"{"]))
 def test_a_shim_that_cannot_run_its_command_does_not_block(tmp_path, program, arguments, event):
     end = subprocess.run(
         [*program, "shim", *SHIM[arguments]],

@@ -6,7 +6,9 @@ import asyncio
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
+from unittest import mock
 
+from textual._compositor import Compositor
 from textual.widgets import Static
 
 from anyhook.cli.panel.app import PanelApp
@@ -86,9 +88,15 @@ class Driver:
 async def panel(size=(80, 24), agent=None):
     """Run the panel on the current directory."""
     app = PanelApp(PanelState(Path(), agent, take_snapshot(Path(), agent)))
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
-        yield Driver(app, pilot)
+    with mock.patch.object(Compositor, "render_update", skip_painting):
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            yield Driver(app, pilot)
+
+
+def skip_painting(compositor, **_):
+    """Paint nothing: without a terminal it is discarded, and `Driver.text` renders the screen."""
+    compositor._dirty_regions.clear()
 
 
 def in_loop(test):
