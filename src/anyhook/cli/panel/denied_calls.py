@@ -42,10 +42,10 @@ class DeniedCallsScreen(ListScreen[DeniedCall]):
         if item is None:
             out.print("No hook file has denied a call in the last seven days.")
             return
-        out.print(f"{printable(item.tool)}  {printable(item.arguments)}", markup=False)
+        out.print(f"{printable(item.tool)}  {printable(item.arguments)}")
         place = f"{get_agent(item.agent).title}, in {show_path(item.cwd)}"
         out.print(Text(f"{place}, denied by {show_path(item.hook)}:", style=QUIET))
-        out.print(printable(item.reason), markup=False)
+        out.print(printable(item.reason))
         out.print(Text.assemble(("y  ", "bold"), f"allow it once  (anyhook allow {item.id})"))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
