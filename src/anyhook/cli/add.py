@@ -149,7 +149,7 @@ def _update(
             if not update.change.has_effect:
                 console().print(f"{update.guard.name}: version {update.guard.version}, nothing new")
         if not updates:
-            console().print(f"no guard is added in the scope {place.scope!r}", markup=False)
+            console().print(f"no guard is added in the scope {place.scope!r}")
     specs = [get_agent(name) for name in agents or ()]
     write_additions(plan_additions_of(updates, place, specs), options, extra)
     return OK

@@ -76,12 +76,11 @@ def allow(
     hook = show_path(call.hook)
     out.print(Text(f"in {show_path(call.cwd)}, denied by {hook}", style=QUIET))
     if revoke:
-        out.print(f"{hook} denies it again", markup=False)
+        out.print(f"{hook} denies it again")
         return OK
     out.print(
         f"{hook} lets exactly this call run, once, within {MINUTES} minutes. "
         "Now tell the agent to try again.",
-        markup=False,
         soft_wrap=True,
     )
     return OK

@@ -264,13 +264,12 @@ def _confirm(
     handlers = [handler for definition in definitions for handler in definition.handlers]
     out.print(
         f"{count_of(len(handlers), 'hook')} of {subject.title} will run on past events, "
-        f"{sandbox_text()}:",
-        markup=False,
+        f"{sandbox_text()}:"
     )
     labels = unique_labels(handlers)
     for definition in definitions:
         for handler in definition.handlers:
-            out.print(f"  {labels[id(handler)]}  {definition.event}", markup=False)
+            out.print(f"  {labels[id(handler)]}  {definition.event}")
     option = "--yes" if is_trusted else "--trust-once, because you have not trusted them"
     instead = f"to run these hooks, add {option}"
     if not confirm("Run them?", is_agreed=is_agreed, instead=instead, err=True):

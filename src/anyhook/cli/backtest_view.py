@@ -49,7 +49,7 @@ def print_report(
     if not run.is_complete:
         parts = count_of(progress.parts, "part")
         text = f"ended after {progress.done} of {parts}; the report is about these"
-        out.print(text, style=CAUTION, highlight=False, soft_wrap=True)
+        out.print(text, style=CAUTION, soft_wrap=True)
     out.print(_hook_table(result))
     if result.decided:
         outcomes = dict(result.outcomes().most_common())
@@ -65,7 +65,7 @@ def print_report(
         out.print(f"and {count_of(rest, 'more error')}; to see them: --json", style="dim")
     _print_timeouts(out, run)
     for text in refusals_of(result):
-        out.print(text, highlight=False, soft_wrap=True)
+        out.print(text, soft_wrap=True)
     for text in dependencies_of(result).texts():
         out.print(Text(printable(text), style=CAUTION), soft_wrap=True)
     if comparison is None:
@@ -108,7 +108,7 @@ def _print_timeouts(out: Console, run: BacktestRun) -> None:
     line = f"{count_of(number, 'event')} reached {limit}"
     if waited:
         line += f", which took {show_span(waited)} of this run, all processes together"
-    out.print(f"{line}; {remedy}", style=CAUTION, soft_wrap=True, highlight=False)
+    out.print(f"{line}; {remedy}", style=CAUTION, soft_wrap=True)
 
 
 def _print_examples(out: Console, result: Result, *, everything: bool) -> None:

@@ -98,7 +98,7 @@ def apply_changes(
     for path in result.removed:
         out.print(Text.assemble(("removed", GOOD), f"  {show_path(str(path))}"))
     for path in result.backups:
-        out.print(f"before   {show_path(str(path))}", markup=False)
+        out.print(f"before   {show_path(str(path))}")
     return True
 
 
@@ -109,11 +109,11 @@ def _show_changes(changes: Sequence[Change]) -> None:
         if not change.is_shown:
             continue
         if not change.has_effect:
-            out.print(f"{path}: nothing to change", markup=False)
+            out.print(f"{path}: nothing to change")
         elif change.agent is None and change.before is None:
-            out.print(f"a new file {path}", markup=False)
+            out.print(f"a new file {path}")
         elif change.agent is None and change.after is None:
-            out.print(f"remove {path}", markup=False)
+            out.print(f"remove {path}")
         else:
             print_difference(out, change)
 

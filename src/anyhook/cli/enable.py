@@ -94,5 +94,5 @@ def _let_decide(engine: Engine, name: str, examples: int, options: WriteOptions)
         would_decide = decisions_json(decisions)
         print_json({**result, "changed": changed, "would_have_decided": would_decide})
     elif is_written:
-        console().print(f"{printable(name)!r} decides from now on", markup=False)
+        console().print(f"{printable(name)!r} decides from now on")
     return OK

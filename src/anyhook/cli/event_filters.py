@@ -126,7 +126,7 @@ def print_no_events(out: Console, options: Mapping[str, str | bool], *, what: st
 def print_notes(notes: Iterable[str]) -> None:
     """Print notes to standard error."""
     for note in notes:
-        console(stderr=True).print(f"note: {note}", markup=False, soft_wrap=True)
+        console(stderr=True).print(f"note: {note}", soft_wrap=True)
 
 
 def notes_on(chosen: Filter, history: History) -> Iterator[str]:

@@ -20,4 +20,4 @@ def evidence_may_be_lost() -> Iterator[None]:
         yield
     except HistoryError as error:
         text = f"the result is not kept as evidence: {error}"
-        console(stderr=True).print(text, style=CAUTION, markup=False, soft_wrap=True)
+        console(stderr=True).print(text, style=CAUTION, soft_wrap=True)

@@ -75,7 +75,7 @@ def write_first_cases(path: Path, project: Path, *, trust_once: bool, as_json: b
         print_json({"file": str(path), "cases": len(cases)})
     else:
         line = shlex.join(["anyhook", "test", str(path)])
-        console().print(f"wrote {path}; run it with: {line}", markup=False)
+        console().print(f"wrote {path}; run it with: {line}")
     return OK
 
 

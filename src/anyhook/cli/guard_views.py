@@ -69,9 +69,9 @@ def print_guards(guards: Sequence[GuardFile], *, as_json: bool) -> None:
     out = console()
     for guard in guards:
         out.print(Text.assemble((guard.name, "bold"), f"  {guard.summary}"), soft_wrap=True)
-        out.print(f"\n{guard.prose}\n", markup=False, soft_wrap=True)
-        out.print(f"Why: {guard.why}", markup=False, soft_wrap=True)
-        out.print(f"Source: {guard.source}\n", markup=False, soft_wrap=True)
+        out.print(f"\n{guard.prose}\n", soft_wrap=True)
+        out.print(f"Why: {guard.why}", soft_wrap=True)
+        out.print(f"Source: {guard.source}\n", soft_wrap=True)
 
 
 def print_conflicts(updates: Sequence[GuardUpdate]) -> None:
@@ -118,4 +118,4 @@ def print_added(out: Console, hooks: Sequence[HookHealth]) -> None:
         out.print(table)
     for settle in dict.fromkeys(hook.settle for hook in hooks):
         if settle:
-            out.print(f"to settle it: {settle}", markup=False, style=QUIET, soft_wrap=True)
+            out.print(f"to settle it: {settle}", style=QUIET, soft_wrap=True)

@@ -144,7 +144,7 @@ def export(
     if as_json:
         print_json({"file": str(output), "events": count})
     else:
-        console().print(f"{count_of(count, 'event')} in {output}", markup=False)
+        console().print(f"{count_of(count, 'event')} in {output}")
     return OK
 
 

@@ -45,7 +45,7 @@ def write_page(path: Path, text: str) -> None:
         path.write_bytes(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise UsageError(f"{str(path)!r} cannot be written: {error.strerror}") from error
-    console(stderr=True).print(f"wrote {show_path(str(path))}", markup=False, soft_wrap=True)
+    console(stderr=True).print(f"wrote {show_path(str(path))}", soft_wrap=True)
 
 
 def missing_library(error: ModuleNotFoundError, feature: str, extra: str = "ui") -> Exception:

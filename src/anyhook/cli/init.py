@@ -165,7 +165,7 @@ def _ask(place: SettingsPlace, agents: list[AgentSpec]) -> list[str]:
     """Show what is going to be written, and ask which guards to add, until the answer is one."""
     out = console()
     titles = " and ".join(agent.title for agent in agents)
-    out.print(f"anyhook guards {titles} in this project:", markup=False, soft_wrap=True)
+    out.print(f"anyhook guards {titles} in this project:", soft_wrap=True)
     table = make_table("guard", "", no_wrap=("guard",))
     for guard in all_guards().values():
         table.add_row(guard.name, guard.summary)
@@ -197,5 +197,5 @@ def _write_starter(place: SettingsPlace, agents: list[AgentSpec], options: Write
         names = ", ".join(CODING_AGENTS)
         out = console()
         out.print(f"{NO_AGENT.capitalize()}. Configure the file for one ({names}):", soft_wrap=True)
-        out.print(f"  anyhook add {shown} --agent NAME", markup=False, soft_wrap=True)
+        out.print(f"  anyhook add {shown} --agent NAME", soft_wrap=True)
     return OK

@@ -194,4 +194,4 @@ def print_native_trust(out: Console, agent: AgentSpec) -> None:
     if agent.settings.native_trust:
         review = load_object(agent.settings.native_trust).review
         text = f"{agent.title} runs new and changed hooks only after you trust them: {review}"
-        out.print(text, markup=False, soft_wrap=True)
+        out.print(text, soft_wrap=True)

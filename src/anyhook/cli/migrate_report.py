@@ -39,7 +39,7 @@ def show_moved_hooks(migration: Migration, losses: Sequence[Loss], project: Path
     if not migration.entries and not losses:
         paths = [show_path(str(file.source.path), project) for file in migration.hooks.files]
         message = f"There are no hooks of {source.title} here ({', '.join(paths)})."
-        console().print(message, markup=False)
+        console().print(message)
     if not migration.entries:
         return
     title = f"{source.title} → {migration.target.title}"

@@ -162,8 +162,7 @@ def _print(
     left = len(mutants) - tried
     out.print(
         f"\n{name}: {tried - survivors} of {count_of(tried, 'change')} noticed"
-        + (f"; {left} not tried, the next run continues there" if left else ""),
-        markup=False,
+        + (f"; {left} not tried, the next run continues there" if left else "")
     )
 
 

@@ -112,7 +112,7 @@ def open_telemetry(
 def print_project(out: Console, project: Path) -> None:
     """Print the project if it is not the current directory."""
     if os.path.realpath(project) != os.path.realpath(HERE):
-        out.print(f"project {show_path(str(project))}", style="dim", markup=False)
+        out.print(f"project {show_path(str(project))}", style="dim")
 
 
 def print_no_hooks(out: Console, scope: CommandScope) -> None:
@@ -135,7 +135,4 @@ def print_no_hooks(out: Console, scope: CommandScope) -> None:
     for settings in scope.with_hooks:
         if settings.agent not in scope.agents:
             where = show_path(str(settings.files[0]), scope.project)
-            out.print(
-                f"{settings.title} has hooks here, in {where}; add: --agent {settings.agent}",
-                markup=False,
-            )
+            out.print(f"{settings.title} has hooks here, in {where}; add: --agent {settings.agent}")

@@ -42,9 +42,13 @@ _TRAILING_BLANKS = re.compile(r"(?<![ \t])[ \t]++(?=\n)")
 class PrintableConsole(Console):
     """A console that shows invisible characters as escapes, whatever is printed.
 
-    Names, commands and records are texts of strangers, and every command shows some. Commands that
-    lay out such a text escape it themselves, so that its width is known.
+    Names, commands and records are texts of strangers, and every command shows some: what looks
+    like markup of rich in them is text, too. Commands that lay out such a text escape it
+    themselves, so that its width is known.
     """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, highlight=False, **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -70,12 +74,10 @@ def console(*, stderr: bool = False) -> Console:
         requested = int(columns)
         width = requested if MIN_WIDTH <= requested <= UNWRAPPED else None
     if stream.isatty():
-        return PrintableConsole(stderr=stderr, highlight=False, width=width)
+        return PrintableConsole(stderr=stderr, width=width)
     trimmed = cast("TextIO", _TrimmedStream(stream))
     # Without a height, rich uses 80 columns if TERM is "dumb" or "unknown".
-    return PrintableConsole(
-        file=trimmed, highlight=False, width=width or UNWRAPPED, height=UNWRAPPED_HEIGHT
-    )
+    return PrintableConsole(file=trimmed, width=width or UNWRAPPED, height=UNWRAPPED_HEIGHT)
 
 
 class _TrimmedStream:

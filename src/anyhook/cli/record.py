@@ -199,7 +199,7 @@ def switch_off(
         )
     elif is_written:
         extent = "" if after is None else " for " + ", ".join(sorted(names & {*CODING_AGENTS}))
-        console().print(f"Recording is off{extent}; what was recorded stays", markup=False)
+        console().print(f"Recording is off{extent}; what was recorded stays")
     return OK
 
 
@@ -226,7 +226,7 @@ def _write(
         moved = show_path(str(set_switch_aside()))
         text = f"The damaged {switch_path().name} was moved to {moved}. Commands of other projects"
         text += " may still be wrapped: run `anyhook history record off` there"
-        console(stderr=True).print(text, style=CAUTION, markup=False, soft_wrap=True)
+        console(stderr=True).print(text, style=CAUTION, soft_wrap=True)
     if after is None:
         remove_switch()
     elif after != before.switch:
@@ -352,7 +352,7 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
             "Recording is off. To record what your hooks see and decide: anyhook history record on"
         )
     else:
-        out.print(f"Recording is on, in {show_path(str(store))}", markup=False)
+        out.print(f"Recording is on, in {show_path(str(store))}")
     table = make_table("agent", "recorder", "tapped hooks", "events today")
     for row in rows:
         recorder = "installed" if row["recorder"] else "-"
@@ -363,11 +363,10 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
     kept = f"{limits.days:g} days" if limits.days else "for ever"
     largest = format_size(limits.size) if limits.size else "any size"
     out.print(
-        f"store {format_size(size)} of {largest}, kept {kept}; journal {format_size(journal)}",
-        markup=False,
+        f"store {format_size(size)} of {largest}, kept {kept}; journal {format_size(journal)}"
     )
     for problem in problems:
-        out.print(f"problem: {printable(problem)}", style=CAUTION, markup=False, soft_wrap=True)
+        out.print(f"problem: {printable(problem)}", style=CAUTION, soft_wrap=True)
     return OK
 
 

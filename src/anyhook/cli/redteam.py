@@ -129,7 +129,7 @@ def redteam(
             _print_report(console(), report, shell)
         for title in chosen.untrusted:
             text = f"{printable(title)} was not run: you have not trusted it; add --trust-once"
-            console().print(text, markup=False, style=CAUTION)
+            console().print(text, style=CAUTION)
     if any(not report.attempt.is_complete for report in reports):
         return INTERRUPTED
     has_escape = any(report.escapes for report in reports)
@@ -194,8 +194,7 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
     if not result.denied:
         out.print(Text(f"{title} denies nothing that is known.", CAUTION))
         out.print(
-            "  Give what it denies: --command LINE, --cases FILE, or examples in the hook file.",
-            markup=False,
+            "  Give what it denies: --command LINE, --cases FILE, or examples in the hook file."
         )
         return
     sums = totals(result)
@@ -210,8 +209,7 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
     proof = f"proved equal in {shell}" if result.can_prove else "not proved: no namespaces here"
     out.print(
         f"  {sums['denied']:,} denied, {sums['asked']:,} asked, {len(report.escapes):,} escapes "
-        f"{proof}, {sums['unproved']:,} passed and do something else",
-        highlight=False,
+        f"{proof}, {sums['unproved']:,} passed and do something else"
     )
     if report.escapes:
         _print_escapes(out, report)

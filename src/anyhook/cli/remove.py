@@ -59,7 +59,7 @@ def remove(
             if copy.is_edited:
                 path = show_path(str(copy.path))
                 text = f"{path} has changes of yours, which are removed with it"
-                console().print(text, style=CAUTION, markup=False, soft_wrap=True)
+                console().print(text, style=CAUTION, soft_wrap=True)
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
     written = apply_changes(removal.changes, options)
     if written:

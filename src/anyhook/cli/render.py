@@ -153,7 +153,7 @@ def confirm(
         return True
     require_terminal(instead, is_quiet=is_quiet)
     out = console(stderr=err)
-    out.print(f"{question} y/N ", end="", markup=False, soft_wrap=True)
+    out.print(f"{question} y/N ", end="", soft_wrap=True)
     try:
         is_agreed = typer.getchar().lower().startswith("y")
     except EOFError:

@@ -33,7 +33,7 @@ def confirm_limits(*, is_agreed: bool) -> None:
         soft_wrap=True,
     )
     for limit in limits:
-        out.print(f"  {limit}", markup=False, soft_wrap=True)
+        out.print(f"  {limit}", soft_wrap=True)
     instead = "to run hooks like this, add --yes"
     if not confirm("Run them?", is_agreed=is_agreed, instead=instead, err=True):
         raise UsageError("nothing was run")

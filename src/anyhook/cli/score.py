@@ -206,7 +206,6 @@ def _print(scores: Sequence[HookScore], sets: Sequence[LabelledSet], problems: l
                 "It names no kinds of danger, so all of the set are shown, also those that it is "
                 "not for; write hooks.about(families=[…]) or add --family.",
                 style=CAUTION,
-                markup=False,
                 soft_wrap=True,
             )
         false_blocks = f"false blocks / {PER:,}"
@@ -220,7 +219,7 @@ def _print(scores: Sequence[HookScore], sets: Sequence[LabelledSet], problems: l
         out.print(table)
         if result.median is not None and result.p95 is not None:
             latency = f"median {show_span(result.median)}, 95 % within {show_span(result.p95)}"
-            out.print(f"latency: {latency}", markup=False)
+            out.print(f"latency: {latency}")
         if result.failed:
             out.print(f"it failed on {count_of(result.failed, 'call')}", style=BAD)
         if each.not_asked:
@@ -234,7 +233,7 @@ def _print(scores: Sequence[HookScore], sets: Sequence[LabelledSet], problems: l
             facts = (origin.source or "source unknown", origin.commit, origin.license)
             text = ", ".join(fact for fact in facts if fact)
             line = f"{labelled.path.name}: {count_of(rows, 'row')} from {text}"
-            out.print(line, style=QUIET, markup=False, soft_wrap=True)
+            out.print(line, style=QUIET, soft_wrap=True)
     for problem in problems:
         out.print(Text.assemble(("✗ ", BAD), printable(problem)), soft_wrap=True)
 
@@ -252,7 +251,7 @@ def _cells(counts: Counts, scale: int, unit: str) -> list[str]:
 def _print_rows(out: Console, heading: str, counts: Counts) -> None:
     if not counts.others:
         return
-    out.print(f"{heading} ({len(counts.others):,} of {counts.total:,})", markup=False)
+    out.print(f"{heading} ({len(counts.others):,} of {counts.total:,})")
     for call, answer in counts.others:
         place = call.place if call.shell == "bash" else f"{call.place} ({call.shell})"
         outcome = "" if answer.outcome == NO_VERDICT else answer.outcome

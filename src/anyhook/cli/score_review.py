@@ -121,5 +121,5 @@ def _label(out: Console, store: History, review: CallReview, file: Path) -> bool
                 answer = typer.prompt("kinds of danger, with commas", default=own)
                 names = [name.strip() for name in answer.split(",") if name.strip()]
             label_calls(store, events[:1], KEYS[key], names, file)
-            out.print(f"{KEYS[key]}: written to {printable(str(file))}", style=QUIET, markup=False)
+            out.print(f"{KEYS[key]}: written to {printable(str(file))}", style=QUIET)
     return True

@@ -226,7 +226,7 @@ def _show_entry(
             settings = {key: settings}
         entry = settings
     out.print(f"In the settings of {agent.title}:")
-    out.print(json.dumps(entry, indent=2), markup=False, soft_wrap=True)
+    out.print(json.dumps(entry, indent=2), soft_wrap=True)
     if is_guarded:
         out.print(f"{agent.title} needs the same {ENV_VARIABLE} in its environment.")
     if unsupported:

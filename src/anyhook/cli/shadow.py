@@ -47,9 +47,9 @@ def shadow(
         return OK
     out = console()
     if not any(change.has_effect for change in changes):
-        out.print(f"{printable(name)!r} is a shadow already", markup=False)
+        out.print(f"{printable(name)!r} is a shadow already")
     elif is_written:
-        out.print(f"{printable(name)!r} runs and does not decide", markup=False)
+        out.print(f"{printable(name)!r} runs and does not decide")
     if not is_recording(history_directory()):
         out.print("Recording is off. To see what it would have decided: anyhook history record on")
     return OK

@@ -19,13 +19,11 @@ if TYPE_CHECKING:
 def print_decisions(out: Console, name: str, decisions: ShadowDecisions) -> None:
     """Print what a shadow would have decided, with some examples of each decision."""
     if not decisions.counts:
-        out.print(
-            f"Nothing is recorded of what {printable(name)!r} would have decided", markup=False
-        )
+        out.print(f"Nothing is recorded of what {printable(name)!r} would have decided")
         return
     events = count_of(decisions.counts.total(), "event")
     where = f"{events} of {count_of(len(decisions.sessions), 'session')}"
-    out.print(f"In {where}, {printable(name)!r} would have decided:", markup=False)
+    out.print(f"In {where}, {printable(name)!r} would have decided:")
     table = make_table("decision", "events", "session", "event", "reason")
     has_more = False
     for outcome, count in decisions.counts.most_common():
@@ -48,7 +46,7 @@ def print_decisions(out: Console, name: str, decisions: ShadowDecisions) -> None
         command = printable(shlex.join(("anyhook", "history", "search", "--hook", name)))
         has_examples = any(decisions.examples.values())
         text = "The newest of each decision. " if has_examples else ""
-        out.print(f"{text}All events: {command}", style="dim", markup=False)
+        out.print(f"{text}All events: {command}", style="dim")
 
 
 def decisions_json(decisions: ShadowDecisions) -> dict[str, Any]:

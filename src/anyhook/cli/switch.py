@@ -134,7 +134,7 @@ def _switch(
         state = "on" if is_on else "off"
         changed = [change.path for change in changes if change.has_effect]
         if not as_json and not changed:
-            console().print(f"{printable(name)!r} is {state} already", markup=False)
+            console().print(f"{printable(name)!r} is {state} already")
         report: dict[str, Any] = {"name": name, "state": state, "switched_off_by": None}
         return {**report, "written": False, "changed": changed}, OK
     result = switch_hook(engine, name, is_on=is_on)
@@ -167,7 +167,7 @@ def _print_state(engine: Engine, name: str, result: SwitchResult, *, should_be_o
     out = console()
     files = ", ".join(show_path(str(path)) for path in result.changed)
     action = f"switched {result.state} in {files}" if files else f"was {result.state} already"
-    out.print(f"{printable(name)!r} {action}", markup=False)
+    out.print(f"{printable(name)!r} {action}")
     if should_be_on and result.handler.shadow:
         out.print("It is a shadow; to let it decide, give this command again.")
     if result.taken_out and files:
@@ -175,7 +175,6 @@ def _print_state(engine: Engine, name: str, result: SwitchResult, *, should_be_o
         out.print(
             f"{engine.agent.title} cannot switch off a single hook, so it was taken out of the "
             f"file; put it back with: {command}",
-            markup=False,
             soft_wrap=True,
         )
         if result.handler.layer is Layer.PROJECT:

@@ -176,8 +176,7 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
     if not results:
         out.print(
             "There are no examples; write some in the hook file, like\n"
-            '  hooks.example(tool="shell", input={"command": "rm -rf /"}, expect="deny")',
-            markup=False,
+            '  hooks.example(tool="shell", input={"command": "rm -rf /"}, expect="deny")'
         )
     return exit_code
 

@@ -149,7 +149,7 @@ def _revoke(store: TrustStore, project: Path, *, as_json: bool) -> int:
         print_json({"project": project, "trusted": False, "changed": was_trusted})
         return OK
     state = "is not trusted any more" if was_trusted else "was not trusted"
-    console().print(f"{show_path(str(project))} {state}", markup=False)
+    console().print(f"{show_path(str(project))} {state}")
     return OK
 
 

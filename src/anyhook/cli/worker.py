@@ -54,7 +54,7 @@ def status(as_json: AsJson = False) -> int:
         return OK
     out = console()
     if not servers:
-        out.print(f"No worker runs (looked in {printable(directory)}).", markup=False)
+        out.print(f"No worker runs (looked in {printable(directory)}).")
     running = [server.status for server in servers if server.status is not None]
     if running:
         out.print(_servers_table(running))

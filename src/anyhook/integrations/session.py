@@ -51,7 +51,6 @@ from anyhook.model.tools import ToolResult
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Mapping
     from pathlib import Path
-    from types import TracebackType
     from typing import Self, Unpack
 
     from anyhook.engine.engine import Engine
@@ -140,12 +139,7 @@ class Session:
             raise
         return self
 
-    async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, error_type: type[BaseException] | None, *_rest: object) -> None:
         await self.end("exit" if error_type is None else "other")
 
     async def start(self) -> None:

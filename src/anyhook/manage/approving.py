@@ -11,14 +11,12 @@ from anyhook.manage.protection import require_user
 from anyhook.trust.approvals import Approvals
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from anyhook.trust.approvals import Approval
 
 LIST = "see: anyhook allow --list"
 
 
-def allow_call(call_id: str, environ: Mapping[str, str] | None = None) -> Approval:
+def allow_call(call_id: str) -> Approval:
     """Allow the denied call with an ID, in capitals or not, once for ten minutes.
 
     Raises:
@@ -30,7 +28,7 @@ def allow_call(call_id: str, environ: Mapping[str, str] | None = None) -> Approv
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError("anyhook allow needs a terminal: enter it yourself in one")
     terminal = os.ttyname(sys.stdin.fileno())
-    approvals = Approvals(environ)
+    approvals = Approvals()
     matching = [call for call in approvals.pending() if call.id == call_id.upper()]
     if not matching:
         raise UsageError(f"no denied call has the ID {call_id!r}; {LIST}")
@@ -42,13 +40,13 @@ def allow_call(call_id: str, environ: Mapping[str, str] | None = None) -> Approv
     return approvals.grant(matching[0], terminal)
 
 
-def revoke_approval(call_id: str, environ: Mapping[str, str] | None = None) -> Approval:
+def revoke_approval(call_id: str) -> Approval:
     """Take back an approval that was not used yet.
 
     Raises:
         UsageError: If there is no such approval.
     """
-    approvals = Approvals(environ)
+    approvals = Approvals()
     for approval in approvals.granted():
         if approval.call.id == call_id.upper() and approvals.revoke(approval):
             return approval

@@ -149,16 +149,17 @@ def digest_of_files(files: Sequence[Path]) -> str:
     return content_digest("\0".join(digests).encode())
 
 
-def recorded_digests(engine: Engine, handler: HandlerSpec) -> set[str]:
+def recorded_digests(engine: Engine, handler: HandlerSpec, *, by_itself: bool = True) -> set[str]:
     """Return the content hashes under which the present version of a hook is recorded.
 
-    Engines and recorders around commands know the command line; a hook file knows only itself.
+    Engines and recorders around commands know the command line. A hook file knows only itself; what
+    it records counts with `by_itself`.
     """
     line = handler.command or shlex.join(handler.argv or ())
     files = [str(file) for file in files_of(engine, handler)]
     file = files[0] if files else None
     digests: set[str] = set()
-    for command in (line, ""):
+    for command in (line, "") if by_itself else (line,):
         version = version_record(command, file)
         digest = hook_digest(RecordedResult(handler.label, version=version))
         if digest is not None:

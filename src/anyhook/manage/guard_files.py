@@ -92,10 +92,10 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def all_guards(directory: Path = GUARDS) -> dict[str, GuardFile]:
-    """Return the guards of a directory by their names, in the order of these."""
+def all_guards() -> dict[str, GuardFile]:
+    """Return the guards by their names, in the order of these."""
     guards: dict[str, GuardFile] = {}
-    for path in sorted(directory.glob("[!_]*.py")):
+    for path in sorted(GUARDS.glob("[!_]*.py")):
         guard = read_guard(path.stem.replace("_", "-"), path.read_text(encoding="utf-8"))
         guards[guard.name] = guard
     return guards
@@ -147,10 +147,10 @@ def find_guard(name: str, guards: Mapping[str, GuardFile]) -> GuardFile:
     return guards[name]
 
 
-def released_text(name: str, version: int, directory: Path = GUARDS) -> str | None:
+def released_text(name: str, version: int) -> str | None:
     """Return the text of an older version of a guard; `None` if it was never released."""
     try:
-        return (directory / "released" / f"{name}-{version}.py").read_text(encoding="utf-8")
+        return (GUARDS / "released" / f"{name}-{version}.py").read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec import PlainText
 from anyhook.engine.hook_files import files_of
 from anyhook.errors import SettingsError, UsageError
-from anyhook.history.digests import hook_digest
-from anyhook.history.events import RecordedResult
 from anyhook.history.ingest import ingest
 from anyhook.history.shadows import ShadowDecisions, ShadowNames, shadow_decisions
 from anyhook.history.store import FILE, History
 from anyhook.journal.lines import history_directory, is_recording
-from anyhook.journal.records import version_record
+from anyhook.manage.evidence import recorded_digests
 from anyhook.manage.hooks import configured_handlers
 from anyhook.manage.recording import TAP_MARK
 from anyhook.model.layers import Layer
@@ -203,10 +200,5 @@ def _digests_of(engine: Engine, handlers: Iterable[HandlerSpec]) -> set[str]:
     """Return the content hashes under which the present versions of commands are recorded."""
     digests: set[str] = set()
     for handler in handlers:
-        command = handler.command or shlex.join(handler.argv or ())
-        names = [str(file) for file in files_of(engine, handler)]
-        version = version_record(command, names[0] if names else None)
-        digest = hook_digest(RecordedResult(handler.label, version=version))
-        if digest is not None:
-            digests.add(digest)
+        digests |= recorded_digests(engine, handler, by_itself=False)
     return digests

@@ -72,6 +72,7 @@ def text_of(draw: Draw, width: int) -> Text:
             force_terminal=True,
             color_system="standard",
             no_color=False,
+            markup=False,
             highlight=False,
             legacy_windows=False,
         )

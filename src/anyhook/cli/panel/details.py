@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import work
 from textual.binding import Binding
 
-from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.past_results import read_results
 from anyhook.cli.panel.rows import print_details
-from anyhook.cli.panel.state import PanelScreen
+from anyhook.cli.panel.state import TextScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.console import Console
     from textual.binding import BindingType
-    from textual.widget import Widget
 
     from anyhook.cli.panel.past_results import Results
     from anyhook.cli.panel.snapshot import PanelHook
@@ -28,7 +24,7 @@ MAX_RESULTS = 100
 """Last results that are shown."""
 
 
-class DetailScreen(PanelScreen):
+class DetailScreen(TextScreen):
     """The whole command of a hook, and its last results."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", "edit")]
@@ -37,15 +33,10 @@ class DetailScreen(PanelScreen):
         super().__init__(state)
         self.hook = hook
 
-    def compose_body(self) -> Iterable[Widget]:
-        """Return the text."""
-        yield ConsoleView(id="text-view")
-
     def on_mount(self) -> None:
         """Show the hook, and read its results."""
         self.show_title(f"{self.hook.engine.agent.title}  {self.hook.event}")
         self._show([])
-        self.query_one("#text-view").focus()
         self._read_results()
 
     @work(exclusive=True)
@@ -59,7 +50,7 @@ class DetailScreen(PanelScreen):
         def draw(out: Console) -> None:
             print_details(out, self.hook, counts, results, full=True)
 
-        self.query_one("#text-view", ConsoleView).show(draw)
+        self.show_text(draw)
 
     def action_edit(self) -> None:
         """Open the hook's place in the user's editor."""

@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.rows import MARKS
-from anyhook.cli.panel.state import PanelScreen
+from anyhook.cli.panel.state import TextScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.console import Console
-    from textual.widget import Widget
 
 KEYS = (
     ("up down j k", "select a hook", "anyhook list"),
@@ -46,19 +42,13 @@ STATES = {
 }
 
 
-class HelpScreen(PanelScreen):
+class HelpScreen(TextScreen):
     """The keys, and the commands that do the same."""
-
-    def compose_body(self) -> Iterable[Widget]:
-        """Return the text."""
-        yield ConsoleView(id="help")
 
     def on_mount(self) -> None:
         """Show the keys."""
         self.show_title("anyhook hooks: keys")
-        view = self.query_one("#help", ConsoleView)
-        view.show(print_keys)
-        view.focus()
+        self.show_text(print_keys)
 
 
 def print_keys(out: Console) -> None:

@@ -36,7 +36,6 @@ from anyhook.cli.panel.shadow import ShadowScreen
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
 from anyhook.cli.panel.trust_review import TrustScreen
 from anyhook.cli.render import count_of
-from anyhook.errors import AnyhookError
 from anyhook.manage.paths import show_path
 from anyhook.manage.redteam import EVENT
 from anyhook.model.layers import Layer
@@ -340,10 +339,8 @@ class HookList(PanelScreen):
 
     @work(exclusive=True, group="switch")
     async def _switch(self, hook: PanelHook) -> None:
-        try:
+        with self.reporting_problems():
             self.report(await asyncio.to_thread(switch, hook))
-        except (AnyhookError, OSError) as error:
-            self.report_problem(str(error))
         self.post_message(FilesChanged())
 
     def action_trust(self) -> None:

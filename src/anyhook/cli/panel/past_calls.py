@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import sys
 from contextlib import redirect_stderr
 from multiprocessing import resource_tracker
@@ -11,23 +10,20 @@ from threading import Event
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
-from textual import on, work
+from textual import work
 from textual.binding import Binding
-from textual.widgets import OptionList
-from textual.widgets.option_list import Option
 
 from anyhook.cli.panel.actions import ActionResult, exact_place, name_of
-from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.snapshot import command_line
 from anyhook.cli.panel.state import ListScreen
 from anyhook.cli.render import count_of
 from anyhook.cli.score_review import group_text, print_group, review_text
-from anyhook.errors import AnyhookError, UsageError
+from anyhook.errors import UsageError
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History
 from anyhook.manage.paths import show_path
 from anyhook.manage.redteam import choose_guards
-from anyhook.manage.review import label_calls, mark_labels, own_set, review_calls
+from anyhook.manage.review import ReviewGroup, label_calls, mark_labels, own_set, review_calls
 from anyhook.redteam.labelled import DANGEROUS
 from anyhook.sandbox.sandbox import sandbox_limits
 
@@ -37,9 +33,7 @@ if TYPE_CHECKING:
 
     from anyhook.cli.panel.snapshot import PanelHook
     from anyhook.cli.panel.state import PanelState
-    from anyhook.manage.review import CallReview, ReviewGroup
-
-ERRORS = (AnyhookError, OSError, sqlite3.Error)
+    from anyhook.manage.review import CallReview
 
 
 def review_hook(hook: PanelHook, must_end: Event) -> CallReview:
@@ -90,7 +84,7 @@ def _command(hook: PanelHook, *words: str) -> str:
     return command_line(hook.engine.project_dir, "score", name_of(hook), *(words or ("--history",)))
 
 
-class PastCallsScreen(ListScreen):
+class PastCallsScreen(ListScreen[ReviewGroup]):
     """The past calls that a hook would have stopped, by its reason, and those of one reason."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -107,7 +101,6 @@ class PastCallsScreen(ListScreen):
     def on_mount(self) -> None:
         """Ask the hook about the past calls."""
         self.show_title(f"{self.hook.row.label}: past calls")
-
         self.report_text("the hook is asked about the past calls, in a sandbox")
         self._read()
 
@@ -117,57 +110,34 @@ class PastCallsScreen(ListScreen):
 
     @work(exclusive=True)
     async def _read(self) -> None:
-        try:
+        with self.reporting_problems():
             self._review = await asyncio.to_thread(review_hook, self.hook, self._must_end)
-        except ERRORS as error:
-            self.report_problem(str(error))
-            return
-        self.report_text(review_text(self._review))
-        self._show()
+            self.report_text(review_text(self._review))
+            self.show_items(self._review.groups)
 
-    def _show(self) -> None:
-        groups = self._review.groups if self._review else []
-        options = self.query_one("#problems", OptionList)
-        index = options.highlighted or 0
-        options.clear_options()
-        for group in groups:
-            line = Text(f"{group.label:<9}  ", no_wrap=True, overflow="ellipsis")
-            options.add_option(Option(line.append_text(group_text(group))))
-        options.highlighted = index if groups else None
-        self._show_details()
+    def line_of(self, item: ReviewGroup) -> Text:
+        """Return the label and the reason of a group."""
+        return Text(f"{item.label:<9}  ").append_text(group_text(item))
 
-    def _current(self) -> ReviewGroup | None:
-        index = self.selected_index()
-        return None if index is None or self._review is None else self._review.groups[index]
-
-    @on(OptionList.OptionHighlighted, "#problems")
-    def _show_details(self) -> None:
-        group = self._current()
-
-        def draw(out: Console) -> None:
-            if group is None:
-                out.print("It would have stopped no past call that ran.")
-            else:
-                print_group(out, group)
-
-        self.query_one("#details", ConsoleView).show(draw)
-        self.refresh_bindings()
+    def print_item(self, out: Console, item: ReviewGroup | None) -> None:
+        """Print the calls of a group."""
+        if item is None:
+            out.print("It would have stopped no past call that ran.")
+        else:
+            print_group(out, item)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer labels only if there is a group."""
-        return action != "label" or self._current() is not None
+        return action != "label" or self.current() is not None
 
     @work(exclusive=True)
     async def action_label(self, label: str) -> None:
         """Label the calls of the selected group."""
-        group, review = self._current(), self._review
+        group, review = self.current(), self._review
         if group is None or review is None:
             return
-        try:
+        with self.reporting_problems():
             await asyncio.to_thread(label_group, review, group, label)
-        except ERRORS as error:
-            self.report_problem(str(error))
-            return
-        self._show()
-        text = f"{count_of(len(group.calls), 'call')}: {label}, in {show_path(str(own_set()))}"
-        self.report(ActionResult(text, _command(self.hook, "--on", str(own_set()))))
+            self.show_items(review.groups)
+            text = f"{count_of(len(group.calls), 'call')}: {label}, in {show_path(str(own_set()))}"
+            self.report(ActionResult(text, _command(self.hook, "--on", str(own_set()))))

@@ -9,25 +9,21 @@ from rich.text import Text
 from textual import on, work
 from textual.binding import Binding
 from textual.widgets import OptionList
-from textual.widgets.option_list import Option
 
 from anyhook.agents import get_agent
 from anyhook.cli.colors import GOOD, SEVERITIES
 from anyhook.cli.panel.actions import ActionResult
-from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.snapshot import command_line
 from anyhook.cli.panel.state import FilesChanged, ListScreen
 from anyhook.cli.panel.trust_review import TrustScreen
 from anyhook.cli.render import count_of, print_diagnostics, show_place
-from anyhook.errors import AnyhookError
+from anyhook.manage.problems import Finding
 from anyhook.manage.remedies import remedy_for
 
 if TYPE_CHECKING:
     from rich.console import Console
     from textual.binding import BindingType
 
-    from anyhook.cli.panel.state import PanelState
-    from anyhook.manage.problems import Finding
     from anyhook.manage.remedies import Remedy
 
 CODE_WIDTH = 17
@@ -36,7 +32,7 @@ TRUST_CODES = frozenset({"project-untrusted", "trust-changed"})
 """Codes of what a review settles."""
 
 
-class ProblemScreen(ListScreen):
+class ProblemScreen(ListScreen[Finding]):
     """The problems by place, and the whole text and the remedy of one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -44,15 +40,6 @@ class ProblemScreen(ListScreen):
         Binding("t", "trust", "trust"),
         Binding("e,enter", "edit", "edit"),
     ]
-
-    def __init__(self, state: PanelState) -> None:
-        super().__init__(state)
-        self._findings: tuple[Finding, ...] = ()
-        self._selected: Finding | None = None
-
-    def on_mount(self) -> None:
-        """Show the problems."""
-        self.state_changed()
 
     def on_resize(self) -> None:
         """Show the title in the new width."""
@@ -64,7 +51,7 @@ class ProblemScreen(ListScreen):
 
     def state_changed(self) -> None:
         """Show the problems that there are now."""
-        findings = self._findings = self.state.snapshot.findings
+        findings = self.state.snapshot.findings
         # Problems as the list of the hooks counts them, and notes.
         problems = len(self.state.snapshot.problems)
         notes = len(findings) - problems
@@ -72,48 +59,30 @@ class ProblemScreen(ListScreen):
         if notes:
             counts += f", {count_of(notes, 'note')}"
         self.show_title("problems", Text(counts))
-        lines: list[Option] = []
-        index = 0
-        for number, finding in enumerate(findings):
-            if finding == self._selected:
-                index = number
-            diagnostic = finding.diagnostic
-            text = Text(no_wrap=True, overflow="ellipsis")
-            text.append(f"{diagnostic.severity!s:<8}", style=SEVERITIES[diagnostic.severity])
-            text.append(f"{diagnostic.code:<{CODE_WIDTH}}  ", style="bold")
-            text.append(f"{get_agent(finding.agent).title:<{AGENT_WIDTH}}  ")
-            place = show_place(diagnostic.place, self.state.snapshot.project)
-            lines.append(Option(text.append(place, style="dim")))
-        options = self.query_one("#problems", OptionList)
-        with self.prevent(OptionList.OptionHighlighted):
-            options.clear_options()
-            options.add_options(lines)
-            options.highlighted = min(index, len(lines) - 1) if lines else None
-        self._show_details()
+        self.show_items(findings)
 
-    def _current(self) -> Finding | None:
-        index = self.selected_index()
-        return None if index is None else self._findings[index]
+    def line_of(self, item: Finding) -> Text:
+        """Return the code and the place of a problem."""
+        diagnostic = item.diagnostic
+        text = Text(f"{diagnostic.severity!s:<8}", style=SEVERITIES[diagnostic.severity])
+        text.append(f"{diagnostic.code:<{CODE_WIDTH}}  ", style="bold")
+        text.append(f"{get_agent(item.agent).title:<{AGENT_WIDTH}}  ")
+        place = show_place(diagnostic.place, self.state.snapshot.project)
+        return text.append(place, style="dim")
 
-    @on(OptionList.OptionHighlighted, "#problems")
-    def _show_details(self) -> None:
-        finding = self._selected = self._current()
+    def print_item(self, out: Console, item: Finding | None) -> None:
+        """Print the whole text of a problem, and its remedy."""
+        if item is None:
+            out.print("no problems", style=GOOD)
+            return
         project = self.state.snapshot.project
-
-        def draw(out: Console) -> None:
-            if finding is None:
-                out.print("no problems", style=GOOD)
-                return
-            print_diagnostics(out, [finding.diagnostic], project)
-            remedy = self._remedy(finding)
-            if remedy is not None:
-                out.print(Text.assemble(("x  ", "bold"), f"{remedy.text}  ({remedy.command})"))
-            elif finding.diagnostic.code in TRUST_CODES:
-                command = command_line(project, "trust", "--agent", finding.agent)
-                out.print(Text.assemble(("t  ", "bold"), f"review it, and trust it  ({command})"))
-
-        self.query_one("#details", ConsoleView).show(draw)
-        self.refresh_bindings()
+        print_diagnostics(out, [item.diagnostic], project)
+        remedy = self._remedy(item)
+        if remedy is not None:
+            out.print(Text.assemble(("x  ", "bold"), f"{remedy.text}  ({remedy.command})"))
+        elif item.diagnostic.code in TRUST_CODES:
+            command = command_line(project, "trust", "--agent", item.agent)
+            out.print(Text.assemble(("t  ", "bold"), f"review it, and trust it  ({command})"))
 
     def _remedy(self, finding: Finding) -> Remedy | None:
         engine = self.state.snapshot.engine_of(finding.agent)
@@ -121,7 +90,7 @@ class ProblemScreen(ListScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what can be done about the problem."""
-        finding = self._selected
+        finding = self.current()
         if action == "fix":
             return finding is not None and self._remedy(finding) is not None
         if action == "trust":
@@ -133,27 +102,24 @@ class ProblemScreen(ListScreen):
     @on(OptionList.OptionSelected, "#problems")
     def action_edit(self) -> None:
         """Open the place of the problem in the user's editor."""
-        finding = self._current()
+        finding = self.current()
         if finding is not None and finding.diagnostic.place is not None:
             self.open_editor(finding.diagnostic.place)
 
     def action_trust(self) -> None:
         """Review what is not trusted of the agent's hooks."""
-        finding = self._current()
+        finding = self.current()
         if finding is not None:
             self.app.push_screen(TrustScreen(self.state, get_agent(finding.agent)))
 
     @work(exclusive=True)
     async def action_fix(self) -> None:
         """Apply the remedy."""
-        finding = self._current()
+        finding = self.current()
         remedy = None if finding is None else self._remedy(finding)
         if remedy is None:
             return
-        try:
+        with self.reporting_problems():
             await asyncio.to_thread(remedy.apply)
-        except (AnyhookError, OSError) as error:
-            self.report_problem(str(error))
-        else:
             self.report(ActionResult(f"done: {remedy.text}", remedy.command))
         self.post_message(FilesChanged())

@@ -11,12 +11,11 @@ from textual.binding import Binding
 
 from anyhook.cli.changes import print_difference
 from anyhook.cli.panel.actions import ActionResult, exact_place, shadow_command
-from anyhook.cli.panel.console_view import ConsoleView
-from anyhook.cli.panel.state import FilesChanged, PanelScreen
+from anyhook.cli.panel.state import FilesChanged, TextScreen
 from anyhook.cli.shadow_decisions import print_decisions
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
-from anyhook.errors import AnyhookError, UsageError
+from anyhook.errors import UsageError
 from anyhook.history.shadows import ShadowDecisions
 from anyhook.journal.lines import history_directory, is_recording
 from anyhook.manage.hooks import configured_handlers
@@ -25,11 +24,8 @@ from anyhook.manage.shadows import check_can_be_shadow, shadow_changes, would_ha
 from anyhook.settings.changes import write_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.console import Console
     from textual.binding import BindingType
-    from textual.widget import Widget
 
     from anyhook.cli.panel.snapshot import PanelHook
     from anyhook.cli.panel.state import PanelState
@@ -75,7 +71,7 @@ def plan_shadow(hook: PanelHook) -> ShadowPlan:
     return ShadowPlan(is_promotion, changes, decisions, is_recording(history_directory()))
 
 
-class ShadowScreen(PanelScreen):
+class ShadowScreen(TextScreen):
     """What a shadow would have decided, and what becomes of the settings."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -88,28 +84,21 @@ class ShadowScreen(PanelScreen):
         self.hook = hook
         self._plan: ShadowPlan | None = None
 
-    def compose_body(self) -> Iterable[Widget]:
-        """Return the text."""
-        yield ConsoleView(id="shadow")
-
     def on_mount(self) -> None:
         """Read the settings, and what was recorded."""
         title, label = self.hook.engine.agent.title, self.hook.row.label
         is_shadow = self.hook.handler.shadow
         task = f"let {label} decide" if is_shadow else f"let {label} run without deciding"
         self.show_title(f"{title}: {task}")
-        self.query_one("#shadow").focus()
         self._read()
 
     @work(exclusive=True)
     async def _read(self) -> None:
-        try:
-            plan = await asyncio.to_thread(plan_shadow, self.hook)
-        except (AnyhookError, OSError) as error:
-            self.report_problem(str(error))
-            return
-        self._plan = plan
+        with self.reporting_problems():
+            self._plan = await asyncio.to_thread(plan_shadow, self.hook)
+            self._show(self._plan)
 
+    def _show(self, plan: ShadowPlan) -> None:
         def draw(out: Console) -> None:
             if plan.is_promotion:
                 print_decisions(out, self.hook.row.label, plan.decisions)
@@ -125,8 +114,7 @@ class ShadowScreen(PanelScreen):
                     text = "Recording is off. To see later what it would decide:"
                     out.print(f"{text} anyhook history record on")
 
-        self.query_one("#shadow", ConsoleView).show(draw)
-        self.refresh_bindings()
+        self.show_text(draw)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to write only if something changes."""
@@ -143,19 +131,15 @@ class ShadowScreen(PanelScreen):
         if plan is None:
             return
         self._plan = None
-        try:
+        with self.reporting_problems():
             if not plan.is_promotion:
                 require_user()
             await asyncio.to_thread(write_changes, plan.changes)
-        except (AnyhookError, OSError) as error:
-            self.report_problem(str(error))
-            return
-        self.query_one("#shadow", ConsoleView).show(lambda out: _print_changes(out, plan))
-        self.refresh_bindings()
-        effect = "decides from now on" if plan.is_promotion else "runs and does not decide"
-        command = shadow_command(self.hook)
-        self.report(ActionResult(f"{self.hook.row.label} {effect}", command))
-        self.post_message(FilesChanged())
+            self.show_text(lambda out: _print_changes(out, plan))
+            effect = "decides from now on" if plan.is_promotion else "runs and does not decide"
+            command = shadow_command(self.hook)
+            self.report(ActionResult(f"{self.hook.row.label} {effect}", command))
+            self.post_message(FilesChanged())
 
 
 def _print_changes(out: Console, plan: ShadowPlan) -> None:

@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from rich.text import Text
+from textual import on
 from textual.app import SuspendNotSupported
 from textual.binding import Binding
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, OptionList, Static
+from textual.widgets.option_list import Option
 
 from anyhook.cli.colors import ACCENT, BAD, CAUTION, GOOD
 from anyhook.cli.panel.actions import editor_command
 from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.past_results import PastResults
+from anyhook.errors import AnyhookError
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from rich.console import Console
     from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.widget import Widget
 
     from anyhook.cli.panel.actions import ActionResult
+    from anyhook.cli.panel.console_view import Draw
     from anyhook.cli.panel.snapshot import Snapshot
     from anyhook.model.diagnostics import Place
 
+
+Item = TypeVar("Item")
 
 MIN_PATH_WIDTH = 8
 """Columns of a path below which it is not shown."""
@@ -109,6 +118,14 @@ class PanelScreen(Screen[None]):
         """Show why something could not be done."""
         self._show_status(Text(printable(message), style=BAD))
 
+    @contextmanager
+    def reporting_problems(self) -> Iterator[None]:
+        """Show an error instead of raising it."""
+        try:
+            yield
+        except (AnyhookError, OSError, sqlite3.Error) as error:
+            self.report_problem(str(error))
+
     def report_notice(self, message: str) -> None:
         """Show what the user should know before something is done."""
         self._show_status(Text(printable(message), style=CAUTION))
@@ -141,8 +158,30 @@ class PanelScreen(Screen[None]):
         self.post_message(FilesChanged())
 
 
-class ListScreen(PanelScreen):
-    """A screen with a list of lines, and the details of the selected one."""
+class TextScreen(PanelScreen):
+    """A screen with one text."""
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Return the text."""
+        yield ConsoleView(id="view")
+
+    def on_mount(self) -> None:
+        """Give the text the focus; textual calls the method of a class derived from this, too."""
+        self.query_one("#view").focus()
+
+    def show_text(self, draw: Draw) -> None:
+        """Show what a function prints, and the keys that are of use now."""
+        self.query_one("#view", ConsoleView).show(draw)
+        self.refresh_bindings()
+
+
+class ListScreen(PanelScreen, Generic[Item]):
+    """A screen with a line for each of some items, and the details of the selected one."""
+
+    def __init__(self, state: PanelState) -> None:
+        super().__init__(state)
+        self._items: Sequence[Item] = ()
+        self._selected: Item | None = None
 
     def compose_body(self) -> Iterable[Widget]:
         """Return the list and the details."""
@@ -154,9 +193,37 @@ class ListScreen(PanelScreen):
         self.query_one("#details").can_focus = False
         self.query_one("#problems").focus()
 
-    def selected_index(self) -> int | None:
-        """Return the index of the selected line; `None` if there is none."""
-        return self.query_one("#problems", OptionList).highlighted
+    def line_of(self, item: Item) -> Text:
+        """Return the line of an item."""
+        raise NotImplementedError
+
+    def print_item(self, out: Console, item: Item | None) -> None:
+        """Print the details of the selected item; `None` if there is none."""
+        raise NotImplementedError
+
+    def show_items(self, items: Sequence[Item]) -> None:
+        """Fill the list, and keep the item that is selected, otherwise select the first."""
+        self._items = items
+        options = self.query_one("#problems", OptionList)
+        with self.prevent(OptionList.OptionHighlighted):
+            options.clear_options()
+            for item in items:
+                line = Text(no_wrap=True, overflow="ellipsis").append_text(self.line_of(item))
+                options.add_option(Option(line))
+            index = items.index(self._selected) if self._selected in items else 0
+            options.highlighted = index if items else None
+        self._show_details()
+
+    def current(self) -> Item | None:
+        """Return the selected item; `None` if there is none."""
+        index = self.query_one("#problems", OptionList).highlighted
+        return None if index is None else self._items[index]
+
+    @on(OptionList.OptionHighlighted, "#problems")
+    def _show_details(self) -> None:
+        item = self._selected = self.current()
+        self.query_one("#details", ConsoleView).show(lambda out: self.print_item(out, item))
+        self.refresh_bindings()
 
 
 def _run_editor(words: list[str]) -> str:

@@ -10,27 +10,22 @@ from textual.binding import Binding
 
 from anyhook.cli.colors import GOOD
 from anyhook.cli.panel.actions import ActionResult
-from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.snapshot import command_line
-from anyhook.cli.panel.state import FilesChanged, PanelScreen
+from anyhook.cli.panel.state import FilesChanged, TextScreen
 from anyhook.cli.render import count_of, print_note
 from anyhook.cli.trust import print_review, review_hooks
-from anyhook.errors import AnyhookError
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rich.console import Console
     from textual.binding import BindingType
-    from textual.widget import Widget
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.cli.panel.state import PanelState
     from anyhook.cli.trust import Review
 
 
-class TrustScreen(PanelScreen):
+class TrustScreen(TextScreen):
     """What is not trusted of the project's hooks of one agent, as `anyhook trust` shows it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -44,26 +39,22 @@ class TrustScreen(PanelScreen):
         self.store = TrustStore()
         self._review: Review | None = None
 
-    def compose_body(self) -> Iterable[Widget]:
-        """Return the review."""
-        yield ConsoleView(id="review")
-
     def on_mount(self) -> None:
         """Read the hooks."""
         self.show_title(f"{self.agent.title}: trust")
-        self.query_one("#review").focus()
         self._read()
 
     @work(exclusive=True)
     async def _read(self) -> None:
         project = self.state.snapshot.project
-        try:
+        with self.reporting_problems():
             review = await asyncio.to_thread(review_hooks, self.store, project, self.agent)
-        except (AnyhookError, OSError) as error:
-            self.report_problem(str(error))
-            return
-        # What is trusted is what is shown here, whatever happens to the files meanwhile.
-        self._review = review
+            # What is trusted is what is shown here, whatever happens to the files meanwhile.
+            self._review = review
+            self._show(review)
+
+    def _show(self, review: Review) -> None:
+        project = self.state.snapshot.project
 
         def draw(out: Console) -> None:
             if not review.subjects:
@@ -76,8 +67,7 @@ class TrustScreen(PanelScreen):
             else:
                 print_note(out, "trusted:", count_of(len(review.subjects), "hook"), GOOD)
 
-        self.query_one("#review", ConsoleView).show(draw)
-        self.refresh_bindings()
+        self.show_text(draw)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to trust only if something is not trusted."""
@@ -91,16 +81,11 @@ class TrustScreen(PanelScreen):
         review = self._review
         if review is None:
             return
-        project = self.state.snapshot.project
-        try:
-            await asyncio.to_thread(
-                self.store.trust, project, review.subjects, agent=self.agent.name
-            )
-        except (AnyhookError, OSError) as error:
-            self.report_problem(str(error))
-            return
-        hooks = count_of(len(review.subjects), "hook")
-        command = command_line(project, "trust", "--yes", "--agent", self.agent.name)
-        self.report(ActionResult(f"trusted: {hooks} of {self.agent.title}", command))
-        self.post_message(FilesChanged())
-        self._read()
+        project, name = self.state.snapshot.project, self.agent.name
+        with self.reporting_problems():
+            await asyncio.to_thread(self.store.trust, project, review.subjects, agent=name)
+            hooks = count_of(len(review.subjects), "hook")
+            command = command_line(project, "trust", "--yes", "--agent", name)
+            self.report(ActionResult(f"trusted: {hooks} of {self.agent.title}", command))
+            self.post_message(FilesChanged())
+            self._read()

@@ -36,7 +36,6 @@ from anyhook.integrations.results import tag_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
     from typing import Self, Unpack
 
     from langchain.agents.middleware.types import ModelRequest, ToolCallRequest
@@ -113,12 +112,7 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any], LoadedHooks):
         self._sessions.enter_block()
         return self
 
-    async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, error_type: type[BaseException] | None, *_rest: object) -> None:
         try:
             await self._sessions.leave_block(error_type, wait_here)
         finally:
@@ -128,12 +122,7 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any], LoadedHooks):
         self._sessions.enter_block()
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, error_type: type[BaseException] | None, *_rest: object) -> None:
         try:
             run_without_loop(self._sessions.leave_block(error_type, self._sessions.wait_in_thread))
         finally:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
-    from types import TracebackType
     from typing import Self, Unpack
 
     from agents.run_config import RunOptions
@@ -77,12 +76,7 @@ class AnyhookRunner(LoadedHooks):
         self._is_in_block = True
         return self
 
-    async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, error_type: type[BaseException] | None, *_rest: object) -> None:
         kept, self._kept, self._is_in_block = self._kept, {}, False
         reason = "exit" if error_type is None else "other"
         try:
