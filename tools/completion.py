@@ -15,7 +15,13 @@ import typer
 from anyhook.cli.app import make_app
 from anyhook.cli.completion_words import REPEATS, TABLE
 
-KINDS_OF_METAVARS = {"AGENT": "agent", "EVENT": "event", "HOOK": "hook", "RULES": "rules"}
+KINDS_OF_METAVARS = {
+    "AGENT": "agent",
+    "EVENT": "event",
+    "HOOK": "hook",
+    "NAME | FILE": "guard",
+    "RULES": "rules",
+}
 KINDS_OF_NAMES = frozenset({"event", "session", "tool", "hook", "outcome", "scope"})
 """Names of parameters that are kinds, too."""
 MAX_HELP = 60
@@ -24,7 +30,7 @@ MAX_HELP = 60
 def _kind(parameter: Any) -> str:
     """Return what the value of a parameter is: words, a kind, or nothing that is known."""
     annotation = parameter.type_descriptor.annotation
-    metavar = (parameter.metavar or "").strip("[]").rstrip(".")
+    metavar = (parameter.metavar or "").rstrip(".").strip("[]")
     is_class = isinstance(annotation, type)
     if is_class and issubclass(annotation, Enum):
         kind = "|".join(str(member.value) for member in annotation)

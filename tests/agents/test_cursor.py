@@ -189,7 +189,7 @@ def run_guard(guard, event, prefix=b"", **fields):
         [sys.executable, str(guard)],
         input=prefix + json.dumps(payload).encode(),
         capture_output=True,
-        env={"PATH": os.environ["PATH"], "CURSOR_VERSION": "3.9.16", "CLAUDE_PROJECT_DIR": "/"},
+        env={**os.environ, "CURSOR_VERSION": "3.9.16", "CLAUDE_PROJECT_DIR": "/"},
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -223,6 +223,24 @@ def test_what_was_added_at_the_users_request_is_trusted(world, run, hook_file):
     assert states["my guard"] == "changed"
 
 
+def test_what_was_added_is_trusted_in_each_agent_that_reads_the_settings(world, run, hook_file):
+    """Cursor runs the hooks in the settings of Claude Code, too."""
+    other = {"type": "command", "name": "other", "command": "true"}
+    world.write(world.project / ".cursor" / "hooks.json", '{"version": 1, "hooks": {}}')
+    world.settings("project:claude", {"hooks": {"PreToolUse": [{"hooks": [other]}]}})
+
+    def trusted_by_cursor():
+        rows = json.loads(run("list", "--agent", "cursor", "--json")[1])
+        return {row["name"] for row in rows if row["state"] == "on"}
+
+    run("add", str(hook_file), "--agent", "claude", "--yes")
+    assert trusted_by_cursor() == {"my guard.py"}
+
+    run("remove", str(hook_file), "--agent", "claude", "--yes")
+    (store,) = Path(os.environ["ANYHOOK_DATA_DIR"], "trust").glob("*.json")
+    assert json.loads(store.read_text())["hooks"] == {}
+
+
 def test_a_dry_run_trusts_nothing(world, run, hook_file):
     run("add", str(hook_file), "--agent", "gemini", "--dry-run")
 
@@ -742,6 +760,17 @@ def test_events_are_made_as_the_agent_sends_them():
         make_event("before_tool", agent="claude")
     with pytest.raises(EventError, match="has no field 'promt'"):
         make_event("before_prompt", agent="claude", promt="x")
+
+
+@pytest.mark.parametrize("name", ["shell", "Bash", "run_shell_command", "mcp__a__b", "deploy"])
+def test_a_tool_that_an_agent_lacks_may_be_one_of_a_program(name):
+    assert make_event("before_tool", agent="claude", tool=name).name == "before_tool"
+
+
+@pytest.mark.parametrize(("name", "tool"), [("shel", "shell"), ("Bashh", "Bash")])
+def test_a_mistyped_tool_is_reported(hook_file, name, tool):
+    with pytest.warns(UserWarning, match=f"no tool '{name}'; did you mean '{tool}'"):
+        run_hook(hook_file, "before_tool", tool=name)
 
 
 @pytest.mark.parametrize("agent", AGENTS)

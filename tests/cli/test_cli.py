@@ -752,6 +752,28 @@ def test_trust_shows_asks_and_records(world, run):
     assert json.loads(run("trust", "--revoke", "--json")[1])["changed"] is False
 
 
+def test_trust_reports_a_hook_that_cannot_work(world, run):
+    world.write(world.project / "guard.py", "def guard(event)\n")
+    world.settings("project", settings(hook("p", "python3 guard.py")))
+
+    _, out, _ = run("trust", "--show")
+    assert "broken" not in out
+
+    code, out, _ = run("trust", "--yes")
+    assert code == 0
+    assert "broken  p: python3 cannot read guard.py: expected ':'" in out
+
+
+def test_a_list_for_programs_reports_settings_that_cannot_be_read(world, run):
+    world.files["project"].parent.mkdir(parents=True, exist_ok=True)
+    world.files["project"].write_text("")
+
+    code, out, err = run("list", "--json")
+    assert (code, json.loads(out)) == (0, [])
+    assert "settings-syntax" in err
+    assert "settings-syntax" in run("list")[1]
+
+
 def test_trust_without_hooks_reports_it(world, run):
     code, out, _ = run("trust")
 

@@ -102,6 +102,13 @@ def test_hooks_are_completed_and_names_of_several_lines_are_left_out(hooks):
     assert words("enable", "--agent", "claude", "") == ["notify.sh"]
 
 
+def test_guards_that_come_with_anyhook_are_completed(hooks):
+    assert words("add", "se") == ["secrets", "send-out"]
+    assert words("remove", "git", "own") == ["own-hooks"]
+    assert words("score", "secret") == ["secret-guard"]
+    assert words("redteam", "guard two", "sec") == ["secret-guard"]
+
+
 def test_hooks_are_those_that_the_files_hold_now(hooks):
     assert words("disable", "secret") == ["secret-guard"]
 

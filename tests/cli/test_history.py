@@ -165,6 +165,7 @@ def test_events_are_found(home, capsys, arguments, numbers):
     [
         (["--event", "befor_tool"], "no event 'befor_tool'; did you mean 'before_tool'?"),
         (["--tool", "shel"], "no agent has a tool 'shel', and no event has it; did you mean"),
+        (["--tool", "Bashh"], "no event has it; did you mean 'Bash'?"),
         (["--hook", "gard.py"], "no hook named 'gard.py' has run; did you mean 'guard.py'?"),
         (["--hook", "other"], "no hook named 'other' has run; anyhook history stats lists them"),
     ],
@@ -618,6 +619,11 @@ def test_a_backtest_of_an_empty_history_says_so(home, monkeypatch, capsys):
 def test_an_event_of_another_session_is_not_shown_as_one_of_this(home, capsys):
     assert main(["history", "show", "5e55-two", "--event", "2"]) == USAGE
     assert "anyhook history show 5e55-one --event 2" in capsys.readouterr().err
+
+
+def test_an_empty_name_is_not_the_newest_session(home, capsys):
+    assert main(["history", "show", ""]) == USAGE
+    assert "the history has no session ''" in capsys.readouterr().err
 
 
 def test_an_unknown_decision_is_an_error_with_a_suggestion(home, capsys):

@@ -42,6 +42,16 @@ def test_a_change_is_noticed_once_and_kept_until_it_is_reviewed(world, settings)
     assert look(world, settings) == []
 
 
+def test_of_a_deleted_file_no_line_is_kept(world, settings):
+    settings.write_text("{\n}\n")
+    look(world, settings)
+    settings.unlink()
+
+    (change,) = look(world)
+
+    assert change.difference == ("- all 2 lines: the file was deleted",)
+
+
 HOOK = {"type": "command", "command": "python3 .anyhook/own.py"}
 
 

@@ -545,6 +545,50 @@ def test_an_import_of_python_loads_no_file_of_another_language(world, store):
     assert load(world, store).guard.changes() != []
 
 
+LISTS = """# Source: https://github.com/x
+import re
+
+from anyhook.authoring import Hooks
+
+LIBRARIES, PROGRAM = ["lib/**"], "git"
+{}
+"""
+
+
+def has_new_file(world, store, text, file, helper=""):
+    """Return whether the trust of a hook is lost when an executable file appears."""
+    configure(world, f"anyhook run {HOOKS}/guard.py")
+    world.write(world.project / HOOKS / "guard.py", text)
+    world.write(world.project / "tools" / "helper.py", helper)
+    (world.project / "lib").mkdir()
+    trust(world, store)
+    world.write(world.project / file, "#!/bin/sh\n").chmod(0o755)
+    return load(world, store).guard.changes() != []
+
+
+@pytest.mark.parametrize("file", ["lib/re.py", "lib/re.pyc", "lib/git"])
+def test_a_file_that_python_does_not_load_is_not_bound(world, store, file):
+    assert not has_new_file(world, store, LISTS.format(""), file)
+
+
+@pytest.mark.parametrize(
+    ("statement", "file", "helper"),
+    [
+        ("import lib.re", "lib/re.py", ""),
+        ("from lib import re", "lib/re.py", ""),
+        ("from sys import path as p\np[:0] = ['lib']", "lib/re.py", ""),
+        ("import sys as s\ns.path[:0] = ['lib']", "lib/re.py", ""),
+        ("exec('import re', open('lib/x').read())", "lib/re.py", ""),
+        ("import tools.helper", "lib/re.py", "import sys as s\ns.path[:0] = ['lib']\n"),
+        ("import re", HOOKS + "/re.py", ""),
+        ("run('lib/git')", "lib/git", ""),
+        ("run(f'lib/git{suffix}')", "lib/git", ""),
+    ],
+)
+def test_a_file_that_python_may_load_is_bound(world, store, statement, file, helper):
+    assert has_new_file(world, store, LISTS.format(statement), file, helper)
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -61,7 +61,7 @@ def missing_abilities(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]
 
 def unknown_subjects(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     """Report tools that a function is registered for and that no agent has."""
-    # Of names that differ in case only, `closest` suggests the last one: the common name.
+    # Of names that are as similar, `closest` suggests the last one: the common name.
     tools = [*engine.agent.tools, *engine.agent.renamed_tools, *TOOLS]
     for use in file.uses:
         spec = engine.agent.by_canonical.get(use.event)

@@ -152,6 +152,10 @@ def _words_of_kind(kind: str, line: _Line, last: str) -> Words:
     agent = line.values.get("--agent", "")
     if kind == "hook":
         return _hooks(line.values, agent)
+    if kind == "guard":
+        from anyhook.manage.guard_files import all_guards
+
+        return [(guard.name, guard.summary) for guard in all_guards().values()]
     if kind == "session":
         return _sessions(agent)
     if kind in ("event", "tool"):

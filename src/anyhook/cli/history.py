@@ -160,7 +160,7 @@ def _session_table(summaries: list[SessionSummary], names: Mapping[str, str]) ->
 
 
 def show(
-    session: SessionArgument = "",
+    session: SessionArgument = "last",
     event: Annotated[
         int,
         typer.Option("--event", metavar="NUMBER", help="One event, with all that is known."),
@@ -181,11 +181,11 @@ def show(
     """
     check_agent(agent)
     with open_history() as store:
-        if event and not session:
-            session = get_event(store, event).session
-        summary = find_session(store, session or "last", agent)
-        if event:
-            recorded = get_event(store, event)
+        recorded = get_event(store, event) if event else None
+        if recorded is not None and session == "last":
+            session = recorded.session
+        summary = find_session(store, session, agent)
+        if recorded is not None:
             if (recorded.agent, recorded.session) != (summary.agent, summary.session):
                 name = printable(recorded.session)
                 raise UsageError(

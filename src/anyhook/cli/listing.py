@@ -47,6 +47,7 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
     scope = scope_of(project, agent)
     engines = list(scope.engines(default=True))
     if as_json:
+        err = console(stderr=True)
         items: list[dict[str, Any]] = []
         for engine in engines:
             engine_health = health(engine)
@@ -68,6 +69,7 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
                         **({} if row.native is None else {"native_trust": row.native}),
                     }
                 )
+            _print_errors(err, engine)
         print_json(items)
         return OK
     out = console()
@@ -83,12 +85,17 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
             if len(engines) > 1:
                 out.print(Text(engine.agent.title, style="bold"))
             _print_hooks(out, engine, rows, engine_health)
-        errors = [d for d in engine.hooks.diagnostics if d.severity is Severity.ERROR]
-        print_diagnostics(out, errors, engine.project_dir)
+        _print_errors(out, engine)
     if not has_rows:
         print_no_hooks(out, scope)
     print_diagnostics(out, changed, scope.project)
     return OK
+
+
+def _print_errors(out: Console, engine: Engine) -> None:
+    """Print why hooks of settings files are missing in the list."""
+    errors = [d for d in engine.hooks.diagnostics if d.severity is Severity.ERROR]
+    print_diagnostics(out, errors, engine.project_dir)
 
 
 def _print_hooks(out: Console, engine: Engine, rows: list[HookRow], engine_health: Health) -> None:
@@ -100,12 +107,7 @@ def _print_hooks(out: Console, engine: Engine, rows: list[HookRow], engine_healt
     if recorder is not None:
         text = f"and the recorder on {recorder.event}; see: anyhook history record status"
         out.print(Text(text, style="dim"))
-    for hook in engine_health.hooks:
-        if hook.word is HealthWord.BROKEN:
-            text = f"  {hook.row.label}: {hook.evidence}  "
-            place = show_place(hook.place, engine.project_dir)
-            line = Text.assemble(("broken", BAD), text, (place, "dim"))
-            out.print(line, soft_wrap=True)
+    print_broken(out, engine, engine_health)
     labels_by_switch: dict[str, list[str]] = {}
     for row in rows:
         if row.switched_off_by:
@@ -117,6 +119,16 @@ def _print_hooks(out: Console, engine: Engine, rows: list[HookRow], engine_healt
         command = trust_command(engine.agent.name, engine.project_dir)
         out.print(Text.assemble(("not trusted", CAUTION), f"  review them with: {command}"))
     print_native(out, engine, rows)
+
+
+def print_broken(out: Console, engine: Engine, engine_health: Health) -> None:
+    """Print which hooks cannot do their work, and why."""
+    for hook in engine_health.hooks:
+        if hook.word is HealthWord.BROKEN:
+            text = f"  {hook.row.label}: {hook.evidence}  "
+            place = show_place(hook.place, engine.project_dir)
+            line = Text.assemble(("broken", BAD), text, (place, "dim"))
+            out.print(line, soft_wrap=True)
 
 
 def _table(out: Console, engine: Engine, rows: list[HookRow], engine_health: Health) -> Table:

@@ -17,6 +17,7 @@ from rich.text import Text
 from anyhook.agents import get_agent
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import ACCENT, CAUTION, DIFFERENCES, GOOD
+from anyhook.cli.listing import print_broken
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
 from anyhook.cli.output import console, members, place_members, print_json
 from anyhook.cli.render import (
@@ -28,8 +29,11 @@ from anyhook.cli.render import (
     require_terminal,
     show_place,
 )
+from anyhook.engine.engine import Engine
 from anyhook.engine.guard import TrustGuard
+from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
+from anyhook.manage.health import health
 from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
 from anyhook.manage.scope import scope_of
@@ -189,6 +193,9 @@ def _print_result(
                 text = f"  {hooks} {state} in {review.agent.title}; {native.review}"
                 out.print(Text.assemble(("!", CAUTION), text), soft_wrap=True)
         problems.update(dict.fromkeys(review.problems))
+        if trusted:
+            engine = Engine.load(scope.project, agent=review.agent.name, on_message=discard)
+            print_broken(out, engine, health(engine))
     print_diagnostics(console(stderr=True), problems, scope.project)
 
 

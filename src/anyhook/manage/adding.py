@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents import AGENTS, get_agent
 from anyhook.authoring.inspect import NEVER_RUNS, calls_run, scan
 from anyhook.authoring.load import load_hooks as load_hooks_of_file
 from anyhook.engine.guard import TrustGuard
@@ -24,14 +25,14 @@ from anyhook.settings.directories import find_root
 from anyhook.settings.entries import add_definitions, remove_handlers
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.layout import iter_definitions
-from anyhook.settings.sources import Location
+from anyhook.settings.sources import Location, places
 from anyhook.shell.path_variables import TOP_OF_REPOSITORY
 from anyhook.shell.tapped import SHADOW_OPTION
 from anyhook.trust.store import TrustStore
 from anyhook.worker.commands import read_command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.authoring.functions import HookFunction
@@ -345,27 +346,41 @@ def runs_file(handler: Any, arguments: set[str]) -> bool:
 def trust_hook_files(
     changes: SettingsChanges, place: SettingsPlace, files: Sequence[AddedFile]
 ) -> None:
-    """Trust the written hooks, which the user has seen and confirmed, and no other new ones."""
+    """Trust the written hooks, which the user has seen and confirmed, and no other new ones.
+
+    They are trusted in every agent that reads the settings.
+    """
     arguments: set[str] = set()
     for file in files:
         arguments |= file_arguments(changes.agent, place.project, file.path)
+    settings = changes.settings.path
 
     def is_written(subject: TrustSubject) -> bool:
         handler = subject.handler
-        is_in_file = handler.place.file == str(changes.settings.path)
+        is_in_file = handler.place.file == str(settings)
         return is_in_file and runs_file({"command": handler.command}, arguments)
 
     paths = [file.path for file in files]
-    _trust_again(changes.agent, place.project, paths, is_written)
+    for agent in _agents_that_read(settings, place.project):
+        _trust_again(agent, place.project, paths, is_written)
 
 
-def forget_hook_files(agent: AgentSpec, project: Path, paths: Sequence[Path]) -> None:
+def forget_hook_files(changes: SettingsChanges, project: Path, paths: Sequence[Path]) -> None:
     """Remove what is recorded in the trust store about hook files that no settings run any more."""
     store = TrustStore()
-    configured = {subject.key for subject in _subjects(agent, project, store)}
-    store.forget(project, agent.name, configured, [os.path.realpath(path) for path in paths])
-    if configured:
-        _trust_again(agent, project, paths, lambda _subject: False)
+    for agent in _agents_that_read(changes.settings.path, project):
+        configured = {subject.key for subject in _subjects(agent, project, store)}
+        store.forget(project, agent.name, configured, [os.path.realpath(path) for path in paths])
+        if configured:
+            _trust_again(agent, project, paths, lambda _subject: False)
+
+
+def _agents_that_read(settings: Path, project: Path) -> Iterator[AgentSpec]:
+    """Yield the agents one of whose settings files is at a path: Cursor reads Claude Code's."""
+    for agent in map(get_agent, AGENTS):
+        location = Location.of(project, home_variable=agent.home_variable)
+        if settings in [path for _, path in places(agent, location)]:
+            yield agent
 
 
 def _trust_again(

@@ -307,7 +307,7 @@ def finish_removal(removal: Removal) -> None:
     """
     for changes in removal.settings:
         if removal.scope != "user":
-            forget_hook_files(changes.agent, removal.project, removal.paths)
+            forget_hook_files(changes, removal.project, removal.paths)
         remove_directories(changes.directories)
     remove_directories({copy.path.parent for copy in removal.copies})
 

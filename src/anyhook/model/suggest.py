@@ -22,13 +22,20 @@ def fold(word: str) -> str:
 
 def closest(word: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to a word; `None` if none is similar."""
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher, get_close_matches
 
     if len(word) > MAX_LENGTH:
         return None
-    by_folded = {fold(name): name for name in islice(known, MAX_NAMES) if len(name) <= MAX_LENGTH}
+    by_folded: dict[str, list[str]] = {}
+    for name in islice(known, MAX_NAMES):
+        if len(name) <= MAX_LENGTH:
+            by_folded.setdefault(fold(name), []).insert(0, name)
     matches = get_close_matches(fold(word), by_folded, n=1, cutoff=0.7)
-    return by_folded[matches[0]] if matches else None
+    if not matches:
+        return None
+    # `Bash` and `bash` are tools of different agents: the one that is written like the word.
+    names = by_folded[matches[0]]
+    return max(names, key=lambda name: SequenceMatcher(None, word, name).ratio())
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

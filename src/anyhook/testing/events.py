@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event, encode_event, payload_key
 from anyhook.agents.samples import samples_of
+from anyhook.agents.tool_names import counterpart_tool
 from anyhook.errors import EventError
 from anyhook.model.events import ToolEvent, event_class, json_kind
+from anyhook.model.suggest import did_you_mean
 from anyhook.model.tools import MCP_PREFIX, TOOLS
 
 if TYPE_CHECKING:
@@ -64,6 +67,7 @@ def make_payload(
     event_spec = spec.event(event)
     cls = event_class(event_spec.canonical)
     if tool is not None:
+        _warn_of_mistyped_tool(spec, tool)
         fields["tool_name"] = spec.vocabulary.name(tool) or tool
         fields["tool_input"] = spec.vocabulary.arguments(tool, input or {})
     if issubclass(cls, ToolEvent) and not fields.get("tool_name"):
@@ -89,6 +93,17 @@ def make_payload(
     if payload_key(spec, event_spec, "timestamp"):
         values.setdefault("timestamp", TIMESTAMP)
     return _encode_with_samples(spec, event_spec, values)
+
+
+def _warn_of_mistyped_tool(agent: AgentSpec, name: str) -> None:
+    """Warn of a tool that is named almost like one; other names may be tools of a program."""
+    if name in TOOLS or name in agent.tools or name in agent.renamed_tools:
+        return
+    if not agent.tools or name.startswith(MCP_PREFIX) or counterpart_tool(agent, name):
+        return
+    hint = did_you_mean(name, [*agent.tools, *TOOLS])
+    if hint:
+        warnings.warn(f"{agent.title} has no tool {name!r}; {hint}", stacklevel=3)
 
 
 def _encode_with_samples(

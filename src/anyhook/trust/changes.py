@@ -48,8 +48,8 @@ class ChangedFile:
     Attributes:
         file: Path of the file.
         time: Unix timestamp at which the change was noticed.
-        difference: Lines of a unified difference without secrets, at most 40; empty if the file is
-            not a text.
+        difference: Lines of a unified difference without secrets, at most 40; one line if the file
+            was deleted; empty if it is not a text.
     """
 
     file: str
@@ -175,6 +175,8 @@ def _compare(kept: _Kept, now: Mapping[str, _Content]) -> list[ChangedFile]:
         if kept.has_looked or loses_hooks:
             old_lines, new_lines = old_text.splitlines(), new_text.splitlines()
             lines = list(difflib.unified_diff(old_lines, new_lines, lineterm="", n=1))[2:]
+            if new is None:
+                lines = [f"- all {len(old_lines)} lines: the file was deleted"]
             if len(lines) > MAX_LINES:
                 lines[MAX_LINES:] = [f" … {len(lines) - MAX_LINES} more lines"]
             changes.append(ChangedFile(path, time.time(), tuple(lines)))

@@ -19,6 +19,8 @@ MAX_COMPUTED = 20
 """Statements of one text that are listed."""
 MAX_EXCERPT = 60
 """Characters of a statement that are shown."""
+SEARCH_MODULES = frozenset("sys site importlib runpy pkgutil imp zipimport".split())
+"""Modules with which Python programs change where modules are looked for."""
 _NAME = expression(r"[\w@+~.%-]+")
 _ANY_VARIABLE = expression(r"\$\w+|\$\{[^{}]*\}")
 _VAGUE = expression(r"[$`*?\[{]|%[sd]")
@@ -96,6 +98,11 @@ class CodeText:
     runners: set[str] = field(default_factory=set)
     computed: dict[Computed, None] = field(default_factory=dict)
     searches_start: bool = False
+
+    @property
+    def may_search(self) -> bool:
+        """Whether it may change where modules are looked for, also in a way that is not read."""
+        return bool(self.searched) or not SEARCH_MODULES.isdisjoint(self.imported | self.loaded)
 
     def names_file(self, name: str) -> bool:
         """Return whether the text holds a name; one with blanks also with escapes."""

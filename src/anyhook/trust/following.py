@@ -58,6 +58,7 @@ class Follower:
         self._files = files
         self._bound = frozenset(bound)
         self._search_roots: dict[str, None] = {}
+        self._may_search = False
         self._waiting: list[tuple[CodeText, str, str]] = []
         self._seen: set[str] = set()
         self.result = Followed()
@@ -93,15 +94,16 @@ class Follower:
         followed: list[tuple[CodeText, str, str]] = []
         while self._waiting:
             item = self._waiting.pop(0)
-            roots_before = len(self._search_roots)
+            before = (len(self._search_roots), self._may_search)
             followed.append(item)
             self._follow_one(*item)
-            # What a text adds to the search path counts for what it loaded before, too.
-            if len(self._search_roots) > roots_before and followed:
+            # What a text adds to the search path counts for what was loaded before, too.
+            if (len(self._search_roots), self._may_search) != before and followed:
                 self._waiting += followed
                 followed = []
 
     def _follow_one(self, code: CodeText, directory: str, path: str) -> None:
+        self._may_search |= code.may_search
         if code.searches_start:
             self._add_search_root(self._start)
         # Paths in the text may start from its directory, or from one above it in the project.
@@ -114,7 +116,14 @@ class Follower:
         roots[self._start] = None
         roots |= self._search_roots
         search_roots = frozenset(self._search_roots)
-        search = self._files.search(self._project, code, directory, tuple(roots), search_roots)
+        search = self._files.search(
+            self._project,
+            code,
+            directory,
+            tuple(roots),
+            search_roots,
+            may_search=self._may_search,
+        )
         for root in search.added_roots:
             self._add_search_root(root)
         for file in search.found:

@@ -8,6 +8,7 @@ that a path may start from, as far as the text holds their names.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from itertools import product
 from pathlib import Path
@@ -97,13 +98,17 @@ class ProjectFiles:
         directory: str,
         roots: tuple[str, ...],
         search_roots: frozenset[str],
+        *,
+        may_search: bool,
     ) -> NameSearch:
         """Look for the files that a text names; see `NameSearch`."""
-        key = (id(code), directory, roots, search_roots)
+        key = (id(code), directory, roots, search_roots, may_search)
         search = self._searches.get(key)
         # The identity of a text that is gone may be that of another one.
         if search is None or search.code is not code:
-            search = NameSearch(project, self, code, directory, roots, search_roots)
+            search = NameSearch(
+                project, self, code, directory, roots, search_roots, may_search=may_search
+            )
             search.run()
             self._searches[key] = search
         return search
@@ -133,7 +138,7 @@ class NameSearch:
     """Looks for the files that one text names.
 
     Paths in the text may start from the roots; modules are looked for in those of them that are
-    search roots.
+    search roots, and elsewhere if a text of the hook may search there.
 
     Attributes:
         matched: Names of files that were found, and of directories all of whose code is bound.
@@ -151,6 +156,8 @@ class NameSearch:
         directory: str,
         roots: Iterable[str],
         search_roots: AbstractSet[str],
+        *,
+        may_search: bool,
     ) -> None:
         self.project = project
         self.files = files
@@ -163,6 +170,7 @@ class NameSearch:
         self.visited: dict[str, None] = {}
         self.added_roots: dict[str, None] = {}
         self._search_roots = search_roots
+        self._may_search = may_search
         self._entered: set[str] = set()
         self._mentioned: dict[str, str] = {}
 
@@ -268,6 +276,9 @@ class NameSearch:
             is_near = depth > 0 or directory == self.directory or is_search_root
             searches = bool(code.searched) or code.language in _SEARCHES_UPWARDS
             is_module = stem in code.imported and name.endswith(_MODULE_SUFFIXES)
+            if is_module and stem in _LIBRARY and stem not in code.loaded and not self._may_search:
+                # Python finds its own module, unless this one is imported from a package.
+                is_module = os.path.basename(directory) in code.imported
             return (stem in code.loaded or is_module) and (is_near or searches)
         if not code.names_file(name):
             return False
@@ -277,7 +288,7 @@ class NameSearch:
             return not (is_data and code.language is JAVASCRIPT)
         if not dot:
             is_program = name in code.programs and bool(code.searched)
-            has_path = f"/{name}" in code.text
+            has_path = re.search(rf"/{re.escape(name)}(?![\w@+~-])", code.text) is not None
             path = os.path.join(directory, name)
             return (is_program or has_path) and os.access(path, os.X_OK) and os.path.isfile(path)
         return False
