@@ -378,7 +378,7 @@ def forget_hook_files(changes: SettingsChanges, project: Path, paths: Sequence[P
 def _agents_that_read(settings: Path, project: Path) -> Iterator[AgentSpec]:
     """Yield the agents one of whose settings files is at a path: Cursor reads Claude Code's."""
     for agent in map(get_agent, AGENTS):
-        location = Location.of(project, home_variable=agent.home_variable)
+        location = Location.of(project, home_variable=agent.settings.home_variable)
         if settings in [path for _, path in places(agent, location)]:
             yield agent
 
