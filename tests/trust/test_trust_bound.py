@@ -555,9 +555,9 @@ LIBRARIES, PROGRAM = ["lib/**"], "git"
 """
 
 
-def has_new_file(world, store, text, file, helper=""):
+def has_new_file(world, store, text, file, helper="", command=f"anyhook run {HOOKS}/guard.py"):
     """Return whether the trust of a hook is lost when an executable file appears."""
-    configure(world, f"anyhook run {HOOKS}/guard.py")
+    configure(world, command)
     world.write(world.project / HOOKS / "guard.py", text)
     world.write(world.project / "tools" / "helper.py", helper)
     (world.project / "lib").mkdir()
@@ -580,6 +580,8 @@ def test_a_file_that_python_does_not_load_is_not_bound(world, store, file):
         ("import sys as s\ns.path[:0] = ['lib']", "lib/re.py", ""),
         ("exec('import re', open('lib/x').read())", "lib/re.py", ""),
         ("import tools.helper", "lib/re.py", "import sys as s\ns.path[:0] = ['lib']\n"),
+        ("from subprocess import run\nrun('python3 -c \"import re\"', cwd='lib')", "lib/re.py", ""),
+        ("import os\nos.environ['PYTHONPATH'] = 'lib'", "lib/re.py", ""),
         ("import re", HOOKS + "/re.py", ""),
         ("run('lib/git')", "lib/git", ""),
         ("run(f'lib/git{suffix}')", "lib/git", ""),
@@ -587,6 +589,22 @@ def test_a_file_that_python_does_not_load_is_not_bound(world, store, file):
 )
 def test_a_file_that_python_may_load_is_bound(world, store, statement, file, helper):
     assert has_new_file(world, store, LISTS.format(statement), file, helper)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"PYTHONPATH=lib python3 {HOOKS}/guard.py",
+        f"env PYTHONPATH=lib python3 {HOOKS}/guard.py",
+        f"export PYTHONPATH=lib; python3 {HOOKS}/guard.py",
+        f"cd lib && PYTHONPATH=. python3 ../{HOOKS}/guard.py",
+        "cd lib && python3 -c 'import re'",
+        "cd lib && python3 -m json.tool",
+    ],
+)
+def test_a_module_where_the_command_makes_python_look_is_bound(world, store, command):
+    file = "lib/json/tool.py" if "json" in command else "lib/re.py"
+    assert has_new_file(world, store, LISTS.format(""), file, command=command)
 
 
 @pytest.mark.parametrize(

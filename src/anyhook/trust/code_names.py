@@ -19,8 +19,11 @@ MAX_COMPUTED = 20
 """Statements of one text that are listed."""
 MAX_EXCERPT = 60
 """Characters of a statement that are shown."""
-SEARCH_MODULES = frozenset("sys site importlib runpy pkgutil imp zipimport".split())
-"""Modules with which Python programs change where modules are looked for."""
+SEARCH_MODULES = frozenset(
+    "sys site importlib runpy pkgutil imp zipimport os posix subprocess asyncio multiprocessing "
+    "pty ctypes".split()
+)
+"""Modules with which Python programs change where modules are looked for, or start others."""
 _NAME = expression(r"[\w@+~.%-]+")
 _ANY_VARIABLE = expression(r"\$\w+|\$\{[^{}]*\}")
 _VAGUE = expression(r"[$`*?\[{]|%[sd]")
