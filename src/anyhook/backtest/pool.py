@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 WHOLE = Slice()
 MAX_HELD_SIZE = 64 * 1024**2
 """Characters of payloads that are held until their sessions are decided. The rest of a longer part
-is decided as if it were another part."""
+is decided as if it were another part. Only parts of a history are so long."""
 SAMPLED_PARTS, SAMPLED_SESSIONS = 8, 4
 """Of one part in so many, so many sessions are decided again in other circumstances."""
 END_SECONDS = 10.0
@@ -108,7 +108,8 @@ class _PartEvaluation:
     def add(self, position: int, row: EventRow) -> None:
         """Add an event; when too many are held, decide them."""
         self._sessions.setdefault(row.session, {})[position] = row
-        self._held += len(row.payload)
+        if isinstance(row.payload, str):
+            self._held += len(row.payload)
         if self._held > MAX_HELD_SIZE:
             self.decide()
 
