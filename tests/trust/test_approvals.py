@@ -22,6 +22,7 @@ from anyhook.journal.lines import history_directory
 from anyhook.model.answers import Outcome
 from anyhook.testing import make_payload
 from anyhook.trust.approvals import (
+    MAX_KEPT,
     MAX_PENDING,
     VALID_SECONDS,
     Approvals,
@@ -349,6 +350,18 @@ def test_of_many_denials_the_oldest_are_dropped_and_each_call_is_listed_once(tmp
 
     assert len(approvals.pending()) == MAX_PENDING
     assert len(approvals.waiting()) == 1
+
+
+def test_files_of_denials_do_not_pile_up(tmp_path):
+    approvals = Approvals({"ANYHOOK_DATA_DIR": str(tmp_path)})
+
+    counts = []
+    for _ in range(MAX_KEPT + 5):
+        approvals.keep(denied_call(new_id()))
+        counts.append(len(list((tmp_path / "approvals" / "pending").iterdir())))
+
+    assert max(counts) == MAX_KEPT
+    assert len(approvals.pending()) == MAX_PENDING
 
 
 JSON = st.recursive(

@@ -33,7 +33,10 @@ VALID_SECONDS = 600.0
 KEPT_SECONDS = 7 * 86400.0
 """Seconds for which denied calls and used approvals are kept."""
 MAX_PENDING = 200
-"""Denied calls that are kept; the oldest are dropped."""
+"""Denied calls that are shown, the newest ones."""
+MAX_KEPT = 250
+"""Denied calls that are kept; the oldest are dropped. A denial that had to drop one would look at
+the times of all of them, and the agent waits for it."""
 MAX_SIZE = 64 * 1024
 """Bytes of a record."""
 MAX_SHOWN = 2000
@@ -121,8 +124,9 @@ class Approvals:
         """
         self._write("pending", call.id, _call_json(call))
         paths = list(self._files("pending"))
-        for path in sorted(paths, key=_modified)[: max(0, len(paths) - MAX_PENDING)]:
-            _remove(path)
+        if len(paths) > MAX_KEPT:
+            for path in sorted(paths, key=_modified)[:-MAX_PENDING]:
+                _remove(path)
 
     def use(self, digest: str) -> Approval | None:
         """Use the approval of a call, which has a digest (`call_digest`); `None` if there is none.
@@ -149,7 +153,7 @@ class Approvals:
     # -- what the user does
 
     def pending(self) -> list[DeniedCall]:
-        """Return the denials of the last seven days, the newest first."""
+        """Return the newest denials of the last seven days, the newest first."""
         oldest = time.time() - KEPT_SECONDS
         calls: list[DeniedCall] = []
         for path in self._files("pending"):
@@ -157,7 +161,7 @@ class Approvals:
             call = None if content is None else _call_of(content)
             if call is not None and call.time >= oldest:
                 calls.append(call)
-        return sorted(calls, key=lambda call: call.time, reverse=True)
+        return sorted(calls, key=lambda call: call.time, reverse=True)[:MAX_PENDING]
 
     def waiting(self) -> list[DeniedCall]:
         """Return the newest denial of each call that is not allowed now, the newest first."""
