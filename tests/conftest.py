@@ -6,8 +6,6 @@ import gc
 import itertools
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -23,9 +21,6 @@ OF_AGENTS = {
 }
 OF_OTHERS = ("GEMINI_", "CLAUDE", "ANYHOOK_", "GITHUB_")
 """What the names of further variables begin with."""
-HOMES = frozenset({"HOME", "ANYHOOK_DATA_DIR"})
-"""Variables of which a Python program needs one, so that it does not write into the real home."""
-ANYHOOK = str(Path(sys.executable).with_name("anyhook"))
 OTHERS = ("COLUMNS", "LINES", "SURFACE", "XDG_CONFIG_HOME")
 
 
@@ -52,23 +47,6 @@ def clean_environment():
         is_of_agent = name in OF_AGENTS or name.startswith(OF_OTHERS)
         if is_of_agent or name in OTHERS or controls_shell(name):
             del os.environ[name]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def homes_of_children():
-    """No test starts a Python program without a home: it would write into the developer's."""
-    start = subprocess.Popen.__init__
-
-    def start_with_home(self, args, *others, env=None, **options):
-        program = args[0] if isinstance(args, list | tuple) else ""
-        is_python = os.fspath(program) in (sys.executable, ANYHOOK)
-        if is_python and env is not None and HOMES.isdisjoint(env):
-            raise AssertionError(f"{args} needs HOME or ANYHOOK_DATA_DIR in its environment")
-        start(self, args, *others, env=env, **options)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(subprocess.Popen, "__init__", start_with_home)
-        yield
 
 
 @pytest.fixture(scope="session")
