@@ -353,33 +353,37 @@ def trust_hook_files(
     arguments: set[str] = set()
     for file in files:
         arguments |= file_arguments(changes.agent, place.project, file.path)
-    settings = changes.settings.path
 
     def is_written(subject: TrustSubject) -> bool:
         handler = subject.handler
-        is_in_file = handler.place.file == str(settings)
+        is_in_file = handler.place.file == str(changes.settings.path)
         return is_in_file and runs_file({"command": handler.command}, arguments)
 
     paths = [file.path for file in files]
-    for agent in _agents_that_read(settings, place.project):
+    for agent in _agents_that_read(changes, place.project):
         _trust_again(agent, place.project, paths, is_written)
 
 
 def forget_hook_files(changes: SettingsChanges, project: Path, paths: Sequence[Path]) -> None:
     """Remove what is recorded in the trust store about hook files that no settings run any more."""
     store = TrustStore()
-    for agent in _agents_that_read(changes.settings.path, project):
+    for agent in _agents_that_read(changes, project):
         configured = {subject.key for subject in _subjects(agent, project, store)}
         store.forget(project, agent.name, configured, [os.path.realpath(path) for path in paths])
         if configured:
             _trust_again(agent, project, paths, lambda _subject: False)
 
 
-def _agents_that_read(settings: Path, project: Path) -> Iterator[AgentSpec]:
-    """Yield the agents one of whose settings files is at a path: Cursor reads Claude Code's."""
+def _agents_that_read(changes: SettingsChanges, project: Path) -> Iterator[AgentSpec]:
+    """Yield the agent of changed settings, and the others that read the file.
+
+    Cursor reads Claude Code's.
+    """
+    yield changes.agent
     for agent in map(get_agent, AGENTS):
         location = Location.of(project, home_variable=agent.settings.home_variable)
-        if settings in [path for _, path in places(agent, location)]:
+        reads_file = changes.settings.path in [path for _, path in places(agent, location)]
+        if reads_file and agent.name != changes.agent.name:
             yield agent
 
 
