@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anyhook.secrets.kinds import KINDS
-from anyhook.secrets.redact import Redactor, compiled, find_secrets
+from anyhook.secrets.redact import (
+    Redactor,
+    compiled,
+    find_at_once,
+    find_mark_by_mark,
+    find_secrets,
+)
 from tests.tables import each
 
 KEY = "a1B2" * 12
@@ -211,6 +217,20 @@ def test_the_search_for_marks_finds_every_secret_that_the_patterns_find(text, ho
     missing = find_exhaustively(line) - found
     kept = {position for position in missing if not part_of_placeholder_or_escape(line, position)}
     assert kept == set()
+
+
+@settings(max_examples=500)
+@given(LINES, st.sampled_from(["plain", "ascii", "utf-8", "hex"]))
+def test_both_searches_find_the_same(text, how):
+    line = escape(text, how)
+    lower = line.replace("İ", "I").lower()
+
+    assert positions(find_mark_by_mark(line, lower)) == positions(find_at_once(line, lower))
+
+
+def positions(matches):
+    """Return the positions that matches cover, and their kinds."""
+    return {(place, kind) for start, end, kind in matches for place in range(start, end)}
 
 
 def part_of_placeholder_or_escape(line, position):

@@ -8,7 +8,7 @@ import pytest
 
 from anyhook.secrets.examples import EXAMPLES
 from anyhook.secrets.kinds import KINDS
-from anyhook.secrets.redact import _LOWER_SEARCHES, _SEARCHES, Redactor
+from anyhook.secrets.redact import _searches, find_at_once
 from tests.secrets.forms import examples
 
 SHORT, LONG = 2_000, 200_000
@@ -35,9 +35,10 @@ def beginnings():
 def seconds(text, runs):
     """Return the least time of this process for a text."""
     times = []
+    lower = text.replace("İ", "I").lower()
     for _ in range(runs):
         started = time.process_time()
-        Redactor({}).redact(text)
+        find_at_once(text, lower)
         times.append(time.process_time() - started)
     return min(times)
 
@@ -55,5 +56,6 @@ def test_a_text_of_beginnings_takes_time_in_proportion_to_its_length(part):
 def test_common_text_begins_no_secret():
     """A search that has a hit is followed by all patterns of the mark, which takes longest."""
     text = "the token string of a secret. Is a password? 1f0c2d4e-7b8a-4c6d-9e0f-a1b2c3d4e5f6"
-    hits = [search.pattern.search(text) for search in (*_SEARCHES, *_LOWER_SEARCHES)]
+    searches = (*_searches(any_case=False), *_searches(any_case=True))
+    hits = [search.pattern.search(text) for search in searches]
     assert not any(hits)

@@ -14,7 +14,6 @@ import os
 import re
 from functools import cache
 
-from anyhook.expressions import expression
 from anyhook.model.record import Record
 from anyhook.secrets.kinds import KINDS
 from anyhook.secrets.names import has_secret_value
@@ -31,6 +30,10 @@ SEARCHED_BEYOND = 16 * 1024
 """Characters behind a cut that are searched: more than the longest tokens have."""
 MAX_ESCAPED = 3
 """How many JSON texts may be within each other around the value of a variable."""
+SHORT_TEXT = 8192
+EARLY_TEXTS = 20
+"""The first texts of a process are searched mark by mark if they have no more characters: a hook
+that an agent starts searches one or two."""
 ANCHORS = "~AJ-:_."
 """Characters from which marks are searched, rare ones of code and JSON first: of each mark the
 first of these that it has, otherwise its own first letter."""
@@ -130,23 +133,19 @@ def _own_redactor() -> Redactor:
     return Redactor()
 
 
+_early_texts = iter(range(EARLY_TEXTS))
+
+
 def find_secrets(text: str) -> list[Secret]:
     """Return the secrets in a JSON text, or in any other text, from left to right.
 
     They do not overlap, and begin and end between the escapes of JSON.
     """
-    matches: list[tuple[int, int, int]] = []
-    for search in _SEARCHES:
-        hit = search.pattern.search(text)
-        if hit:
-            matches += _matches(search, hit.start(), text, text)
     lower = text.lower()
     if len(lower) != len(text):  # each letter has to keep its position
         lower = text.replace("İ", "I").lower()
-    for search in _LOWER_SEARCHES:
-        hit = search.pattern.search(lower)
-        if hit:
-            matches += _matches(search, hit.start(), lower, text)
+    is_early = len(text) <= SHORT_TEXT and next(_early_texts, None) is not None
+    matches = find_mark_by_mark(text, lower) if is_early else find_at_once(text, lower)
     # Matches that overlap are one secret, of the kind that is first in the table.
     united: list[tuple[int, int, int]] = []
     for start, end, number in sorted(matches):
@@ -163,6 +162,46 @@ def find_secrets(text: str) -> list[Secret]:
     return secrets
 
 
+Match = tuple[int, int, int]
+"""Start and end of a secret, and the number of its kind."""
+
+
+def find_mark_by_mark(text: str, lower: str) -> list[Match]:
+    """Find what may be secrets in a text, which is also given in lower case.
+
+    It takes 0.2 ms for a short text, and nothing has to be compiled that is not in the text.
+    """
+    matches: list[Match] = []
+    for number, kind in enumerate(KINDS):
+        searched = lower if kind.any_case else text
+        places: list[tuple[int, str]] = []
+        for mark in kind.marks:
+            start = searched.find(mark)
+            while start >= 0:
+                places.append((start, mark))
+                start = searched.find(mark, start + 1)
+        end = 0
+        for start, mark in sorted(places):
+            if start < end:  # each kind passes over a text once
+                continue
+            match = _match(kind, searched, text, start, mark)
+            if match is not None:
+                end = match.end()
+                matches += _secret_in(match, number)
+    return matches
+
+
+def find_at_once(text: str, lower: str) -> list[Match]:
+    """Find the same in less time for each letter, with expressions that take 12 ms to compile."""
+    matches: list[Match] = []
+    for any_case, searched in ((False, text), (True, lower)):
+        for search in _searches(any_case=any_case):
+            hit = search.pattern.search(searched)
+            if hit:
+                matches += _matches(search, hit.start(), searched, text)
+    return matches
+
+
 class _Search(Record, kw_only=False):
     """A search for the marks that share a letter."""
 
@@ -172,7 +211,8 @@ class _Search(Record, kw_only=False):
     """The marks, each with the index of the letter in it and the numbers of its kinds."""
 
 
-def _make_searches(*, any_case: bool) -> tuple[_Search, ...]:
+@cache
+def _searches(*, any_case: bool) -> tuple[_Search, ...]:
     """Return the searches for marks, those in a text in lower case if `any_case`."""
     anchors = LOWER_ANCHORS if any_case else ANCHORS
     groups: dict[str, dict[str, list[int]]] = {}
@@ -193,7 +233,7 @@ def _make_searches(*, any_case: bool) -> tuple[_Search, ...]:
             (after, _preceded_by(of_alternative, anchor + after, follows))
             for (after, follows), of_alternative in alternatives.items()
         ]
-        pattern = expression(re.escape(anchor) + _any_of(parts))
+        pattern = re.compile(re.escape(anchor) + _any_of(parts))
         entries = [(mark, mark.rindex(anchor), tuple(marks[mark])) for mark in marks]
         searches.append(_Search(pattern, tuple(entries)))
     return tuple(searches)
@@ -238,14 +278,8 @@ def _preceded_by(marks: Iterable[str], end: str, follows: str) -> str:
     return f"{quick}{following}(?:{'|'.join(lookbehinds)})"
 
 
-_SEARCHES = _make_searches(any_case=False)
-_LOWER_SEARCHES = _make_searches(any_case=True)
-
-
-def _matches(
-    search: _Search, first: int, searched: str, text: str
-) -> Iterator[tuple[int, int, int]]:
-    """Yield start and end of secrets, and the number of their kind.
+def _matches(search: _Search, first: int, searched: str, text: str) -> Iterator[Match]:
+    """Yield the secrets that one search finds.
 
     `first` is the position of the first letter that is part of a mark.
     """
@@ -259,21 +293,31 @@ def _matches(
                 # Each kind passes over a text once.
                 if start < ends.get(number, 0):
                     continue
-                match = _match(KINDS[number], text, start)
+                match = _match(KINDS[number], searched, text, start, mark)
                 if match is None:
                     continue
                 ends[number] = match.end()
-                group = "secret" if "secret" in match.re.groupindex else 0
-                if match[group] is not None:
-                    yield (*match.span(group), number)
+                yield from _secret_in(match, number)
 
 
-def _match(kind: SecretKind, text: str, mark: int) -> re.Match[str] | None:
+def _match(
+    kind: SecretKind, searched: str, text: str, start: int, mark: str
+) -> re.Match[str] | None:
+    """Match a kind of secret at one of its marks in a text, of which `searched` is a form."""
+    if not compiled(kind.follows).match(searched, start + len(mark)):
+        return None
     for pattern in kind.patterns:
-        match = compiled(pattern, kind.before).match(text, max(0, mark - kind.before))
+        match = compiled(pattern, kind.before).match(text, max(0, start - kind.before))
         if match is not None:
             return match
     return None
+
+
+def _secret_in(match: re.Match[str], number: int) -> Iterator[Match]:
+    """Yield the part of a match that is the secret, if that part is there."""
+    group = "secret" if "secret" in match.re.groupindex else 0
+    if match[group] is not None:
+        yield (*match.span(group), number)
 
 
 @cache

@@ -51,11 +51,11 @@ RELOAD_DELAY = 60.0
 """Seconds after which a file that could not be warm is loaded again, also if it did not change."""
 PRELOADED = (
     "atexit",
+    "hashlib",
     "anyhook.agents.payloads",
     "anyhook.agents.encode",
     "anyhook.authoring.degrade",
     "anyhook.authoring.recording",
-    "anyhook.secrets.redact",
     "anyhook.model.further_events",
     "anyhook.model.rare_events",
     "anyhook.model.sequence",
@@ -253,9 +253,11 @@ def reset_signals() -> None:
 def preload() -> None:
     """Import what answers need."""
     from anyhook.agents import CODING_AGENTS, get_agent
+    from anyhook.secrets.redact import find_at_once
 
     for name in PRELOADED:
         import_module(name)
+    find_at_once("", "")  # compiles the expressions
     for name in CODING_AGENTS:
         get_agent(name)
 
