@@ -11,17 +11,14 @@ import os
 import stat
 import sys
 import time
-from contextlib import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 DATA_VARIABLE = "ANYHOOK_DATA_DIR"
 """Environment variable that names another data directory."""
-LOCK_SECONDS = 10.0
-"""Seconds to wait for a lock that another process holds."""
 TICK = 20_000_000
 """Nanoseconds. The clock of file systems advances in steps of up to 10 ms, so two edits within one
 step have the same time."""
@@ -191,34 +188,3 @@ def data_path(environ: Mapping[str, str] | None = None) -> str:
     from platformdirs import user_data_path
 
     return str(user_data_path("anyhook"))
-
-
-@contextmanager
-def locked(path: str | os.PathLike[str], *, timeout: float = LOCK_SECONDS) -> Iterator[None]:
-    """Lock a file against all other anyhook processes of this user.
-
-    The system releases the lock when the process ends in any way. The lock file is in the data
-    directory, not in the directory of the user's file.
-
-    Args:
-        path: The file, which need not exist. All links to a file share a lock.
-        timeout: Seconds to wait.
-
-    Raises:
-        TimeoutError: If another process holds the lock for longer.
-        OSError: If the data directory cannot be written.
-    """
-    from filelock import FileLock, Timeout
-
-    directory = data_directory() / "locks"
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lock = FileLock(directory / f"{record_name(path)}.lock", timeout=timeout)
-    try:
-        lock.acquire()
-    except Timeout:
-        text = "another process of anyhook is editing it"
-        raise TimeoutError(errno.EWOULDBLOCK, text, str(path)) from None
-    try:
-        yield
-    finally:
-        lock.release()

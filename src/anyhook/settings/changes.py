@@ -10,7 +10,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError, UsageError
-from anyhook.files import data_directory, locked, read_user_file
+from anyhook.files import data_directory, read_user_file
+from anyhook.locks import locked
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
 from anyhook.settings.edit import read_settings

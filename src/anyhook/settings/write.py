@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from anyhook.atomic_write import remove_leftovers, replace_file, temporary_beside
 from anyhook.errors import SettingsError
-from anyhook.files import locked, read_user_file
+from anyhook.files import read_user_file
+from anyhook.locks import locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

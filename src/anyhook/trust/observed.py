@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.files import data_path, locked, read_user_file, record_name
+from anyhook.files import data_path, read_user_file, record_name
+from anyhook.locks import locked
 from anyhook.trust.loaded_code import PACKAGE_DIRECTORIES, is_installed
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.atomic_write import replace_file
 from anyhook.errors import SettingsError
-from anyhook.files import data_directory, identity_of, locked, read_user_file, record_name
+from anyhook.files import data_directory, identity_of, read_user_file, record_name
+from anyhook.locks import locked
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.trust.changes import accept_files, start_record
 from anyhook.trust.records import Records, TrustChange, object_member, record_subjects
