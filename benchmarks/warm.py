@@ -35,6 +35,9 @@ ROUNDS = 1000
 PAUSE = 0.05
 """Seconds between two events: agents send no more than 20 a second."""
 MIB = 1 << 20
+MEMORY_READINGS = 10
+MEMORY_PAUSE = 0.1
+"""Seconds between two readings of memory: a server has replaced a child by then."""
 WARM_UP = 20.0
 """Seconds in which a worker has to come up and answer."""
 RECORDING = "native, and the event is recorded"
@@ -134,8 +137,16 @@ class Worker:
 
     @property
     def private_memory(self) -> int:
-        """Bytes that only one of its processes holds, added up: what a leak adds to."""
-        return sum(_private(pid) for pid in self.pids)
+        """Bytes that only one of its processes holds, added up: what a leak adds to.
+
+        It is the least of several readings: a child that has answered and its successor are there
+        together for a moment.
+        """
+        readings = []
+        for _ in range(MEMORY_READINGS):
+            readings.append(sum(_private(pid) for pid in self.pids))
+            time.sleep(MEMORY_PAUSE)
+        return min(readings)
 
     def serve(self, file: Path, payload: bytes) -> None:
         """Have a hook file loaded.
