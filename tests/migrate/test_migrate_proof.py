@@ -5,16 +5,24 @@ from __future__ import annotations
 import json
 import os
 import sys
+from itertools import permutations
 
 import pytest
 
+from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents.translate import call_of
+from anyhook.migrate.corpus import builtin_probes
+from anyhook.model.events import ToolEvent
+from anyhook.model.tools import TOOLS
 from anyhook.sandbox.copies import copy_home
 from anyhook.settings.sources import Location
 from tests.answering import answer
+from tests.tables import each
 
 pytestmark = pytest.mark.slow
 
 ARGUMENTS = ("migrate", "--from", "claude", "--to", "gemini", "--dry-run", "--prove")
+TO_CODEX = ("migrate", "--from", "claude", "--to", "codex", "--dry-run")
 STOP = {"hook_event_name": "Stop", "session_id": "s", "transcript_path": "", "cwd": "/srv"}
 
 
@@ -242,3 +250,51 @@ def test_a_command_of_a_stranger_cannot_write_to_the_terminal(here, run):
 
     assert "\x1b[2J" not in out + err
     assert "\u202e" not in out + err
+
+
+@each("source, target", permutations(CODING_AGENTS, 2))
+def test_events_of_tools_that_one_agent_lacks_are_not_compared(source, target, tmp_path):
+    agents = get_agent(source), get_agent(target)
+
+    probes = builtin_probes(*agents, (), tmp_path)
+
+    for probe in probes:
+        if isinstance(probe.source_event, ToolEvent):
+            tool = call_of(probe.source_event, agents[0]).tool
+            names = [agent.vocabulary.name(tool) for agent in agents]
+            assert tool not in TOOLS or all(names), probe.label
+
+
+def test_the_report_names_the_tools_that_were_not_compared(here, run):
+    events = configure(here, "true")
+
+    code, out, _ = run(*TO_CODEX, "--prove", "--trust-once", "--events", str(events))
+
+    assert code == 0
+    assert "not compared: Codex CLI has no tool like Read, " in " ".join(out.split())
+
+
+HIDES_RESULTS = """
+from anyhook.authoring import Hooks, replace_result
+
+hooks = Hooks()
+
+
+@hooks.after_tool("shell")
+def hide(event):
+    return replace_result("hidden")
+
+
+if __name__ == "__main__":
+    hooks.run()
+"""
+
+
+def test_what_a_function_of_a_hook_file_cannot_do_there_is_a_loss(here, run):
+    here.write(here.project / "hide.py", HIDES_RESULTS)
+    configure(here, "python3 hide.py", event="PostToolUse")
+
+    _, out, _ = run(*TO_CODEX, "--json")
+
+    what = [loss["what"] for loss in json.loads(out)["losses"]]
+    assert "hide.py: replaced results" in what

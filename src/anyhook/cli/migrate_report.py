@@ -11,6 +11,7 @@ from anyhook.cli.output import console, members
 from anyhook.cli.render import WIDE, make_table, show_place
 from anyhook.cli.sandboxed import sandbox_text
 from anyhook.manage.paths import show_path
+from anyhook.migrate.corpus import missing_tools
 from anyhook.model.text import printable
 from anyhook.sandbox.copies import copied_directories
 
@@ -100,6 +101,7 @@ def show_proof(proof: Proof, migration: Migration, project: Path) -> None:
     """Show the results of a proof."""
     out = console()
     out.print(_proof_table(proof, project))
+    _show_missing_tools(migration)
     for hook in proof.hooks:
         for difference in hook.differences[:MAX_DIFFERENCES]:
             _show_difference(hook.label, difference, migration)
@@ -126,6 +128,13 @@ def show_proof(proof: Proof, migration: Migration, project: Path) -> None:
         out.print("both sides decide these events the same", style=GOOD)
     elif proof.holds:
         out.print("the two sides differ only as reported above", style=CAUTION)
+
+
+def _show_missing_tools(migration: Migration) -> None:
+    missing = missing_tools(migration.source, migration.target)
+    if missing:
+        text = f"not compared: {migration.target.title} has no tool like {', '.join(missing)}"
+        console().print(Text(text, style="dim"))
 
 
 def _proof_table(proof: Proof, project: Path) -> Table:

@@ -11,9 +11,9 @@ from anyhook.agents.tool_results import write_tool_result
 from anyhook.agents.translate import FAILED_TOOL, call_of, counterparts, translate_event
 from anyhook.errors import EventError
 from anyhook.migrate.matchers import TOOL
-from anyhook.model.events import AfterTool, UnknownEvent
+from anyhook.model.events import AfterTool, ToolEvent, UnknownEvent
 from anyhook.model.record import Record
-from anyhook.model.tools import ToolResult
+from anyhook.model.tools import TOOLS, ToolResult
 from anyhook.settings.recordings import read_payloads
 
 if TYPE_CHECKING:
@@ -266,10 +266,24 @@ def replace_directory(value: Any, old: str, new: str) -> Any:
     return value
 
 
+def missing_tools(source: AgentSpec, target: AgentSpec) -> list[str]:
+    """Return the source's names of tools that the target lacks: no event compares them."""
+    missing = []
+    for tool in source.vocabulary.tools:
+        name = source.vocabulary.name(tool)
+        if name is not None and target.vocabulary.name(tool) is None:
+            missing.append(name)
+    return missing
+
+
 def _pair(event: Event, source: AgentSpec, target: AgentSpec) -> list[Probe]:
-    """Pair an event of the source with that of the target; empty if the target sends none."""
+    """Pair an event of the source with that of the target; empty if one of them sends none."""
     if event.name not in source.by_canonical or not counterparts(source, event.name, target):
         return []
+    if isinstance(event, ToolEvent):
+        tool = call_of(event, source).tool
+        if tool in TOOLS and None in (source.vocabulary.name(tool), target.vocabulary.name(tool)):
+            return []
     source_event, _ = decode_event(source, encode_event(source, event))
     payload = encode_event(target, translate_event(source_event, source, target))
     target_event, _ = decode_event(target, payload)

@@ -12,6 +12,7 @@ from anyhook.agents.capabilities import ABILITIES, Support, support
 from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, payload_key
 from anyhook.agents.spec import Denial, PlainText
 from anyhook.authoring.degrade import NAMES, fit
+from anyhook.authoring.inspect import CALLS, MARK
 from anyhook.migrate.losses import ANYTHING
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
@@ -146,7 +147,8 @@ def mentions_ability(move: HandlerMigration, ability: str, text: str) -> bool:
     uses_plain_text = PLAIN_TEXT_ABILITIES.get(event.plain_text) == ability
     if uses_plain_text and _prints_text(source, event, text):
         return True
-    if sample.outcome is Outcome.DENY and _EXITS_WITH_2.search(text):
+    denies_by_exit_code = sample.outcome is Outcome.DENY and _EXITS_WITH_2.search(text)
+    if denies_by_exit_code or _calls_function(ability, text):
         return True
     answer_field = "outcome" if field == "approve" else field
     for item in source.output_fields:
@@ -165,6 +167,14 @@ def mentions_ability(move: HandlerMigration, ability: str, text: str) -> bool:
             if re.search(pattern, text):
                 return True
     return False
+
+
+def _calls_function(ability: str, text: str) -> bool:
+    """Return whether a text that uses `anyhook.authoring` calls the function of an ability."""
+    if MARK not in text:
+        return False
+    functions = [function for function in CALLS if CALLS[function] == ability]
+    return any(re.search(rf"\b{function}\(", text) for function in functions)
 
 
 def _sets_member(item: OutputField, text: str) -> bool:
