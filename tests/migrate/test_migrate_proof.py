@@ -298,3 +298,14 @@ def test_what_a_function_of_a_hook_file_cannot_do_there_is_a_loss(here, run):
 
     what = [loss["what"] for loss in json.loads(out)["losses"]]
     assert "hide.py: replaced results" in what
+
+
+@each("target", ["gemini", "copilot", "opencode"])
+def test_a_result_that_does_not_repeat_what_was_written_is_a_note(here, run, target):
+    here.write(here.project / "hide.py", HIDES_RESULTS)
+    configure(here, "python3 hide.py", event="PostToolUse")
+
+    _, out, _ = run("migrate", "--from", "claude", "--to", target, "--dry-run", "--json")
+
+    why = [loss["why"] for loss in json.loads(out)["losses"] if loss["kind"] == "note"]
+    assert any("does not repeat its text" in text for text in why)

@@ -19,7 +19,7 @@ from anyhook.migrate.lost_answers import (
     record_lost_fields,
 )
 from anyhook.migrate.names import has_names, is_generated
-from anyhook.model.tools import ToolCall, ToolResult
+from anyhook.model.tools import ToolCall, ToolResult, all_texts
 from anyhook.trust.scripts import program
 
 if TYPE_CHECKING:
@@ -120,6 +120,8 @@ def _record_answer_losses(move: HandlerMigration) -> None:
     record_lost_abilities(move, text, is_whole=is_whole)
     record_lost_fields(move, text)
     _record_hidden_failures(move)
+    if mentions_ability(move, "replace_result", text):
+        _record_shorter_results(move)
     observed = source.rule_sets.get("observed")
     if observed is not None and _OTHER_EXIT_CODE.search(text):
         other_exit = observed.exit_rules_for("*").other
@@ -174,6 +176,27 @@ def _record_hidden_failures(move: HandlerMigration) -> None:
             "failed, and does not show it",
             "nothing, unless it is for successful commands only",
             MORE,
+        )
+
+
+def _record_shorter_results(move: HandlerMigration) -> None:
+    """Record that a written file stands in the result of the source's tool alone."""
+    source, target, event = move.source, move.target, move.source_event
+    text = "what is written"
+    call = ToolCall(tool="write_file", arguments={"file_path": "file", "content": text})
+    before, after = (
+        text in all_texts(write_tool_result(agent, call, ToolResult(text="done")))
+        for agent in (source, target)
+    )
+    if event.canonical == AFTER_TOOL and before and not after:
+        move.record_loss(
+            "note",
+            f"{event.wire}: {move.handler.label}",
+            f"the result of writing a file does not repeat its text in {target.title}, so it has "
+            "nothing to hide there",
+            "look at the text in the arguments",
+            "context",
+            "tool_output",
         )
 
 

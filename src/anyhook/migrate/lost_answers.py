@@ -91,7 +91,11 @@ def record_lost_abilities(move: HandlerMigration, text: str, *, is_whole: bool) 
             event, _ = decode_event(target, {target.event_key: target_event.wire})
             _, notes = fit(target, event, sample)
             reason = "; ".join(notes) or f"{target.title} does not do it"
-        _record(move, kind, ability, reason, ability if field == "outcome" else field)
+        explains = [ability if field == "outcome" else field]
+        if ability == "replace_result":
+            # Of some tools an agent replaces no result; a hook file gives it the text as context.
+            explains.append("context")
+        _record(move, kind, ability, reason, *explains)
     if "deny" in abilities:
         _record_changed_denial(move)
     if "stop" in abilities:
