@@ -120,10 +120,14 @@ def test_the_transcript_gives_the_payloads_that_hooks_got(agent, session, home):
     tables = get_agent(agent.name)
     transcripts = get_transcripts(agent.name)
     problems = []
-    imported = [
+    events = [
         event
         for path in transcripts.find(home, {})
         for event in transcripts.read(path, problems.append)
+    ]
+    # A call of an unknown tool, or with wrong arguments, is in the file, and no hook got it.
+    imported = [
+        event for event in events if event.refusal is None or event.refusal.has_reached_hooks
     ]
     sent = [(decode_event(tables, payload)[0], payload) for payload in session]
     if agent.repeats_prompt:  # it sends an empty prompt with the results of each round of tools
@@ -133,7 +137,7 @@ def test_the_transcript_gives_the_payloads_that_hooks_got(agent, session, home):
         hooked[key_of(event)].append(payload)
 
     assert problems == []
-    assert len({event.key for event in imported}) == len(imported)
+    assert len({event.key for event in events}) == len(events)
     assert sorted(e.event for e in imported) == sorted(
         event.name for event, _ in sent if event.name not in NOT_IN_THE_FILE.get(agent.name, ())
     )
