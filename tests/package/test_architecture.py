@@ -21,10 +21,10 @@ SRC = Path(anyhook.__file__).parent
 LONGEST_MODULE = 450
 
 LOWEST = [
-    "_compat expressions interrupts _help_text",
+    "_compat expressions interrupts python_source _help_text",
     "shell",
     "errors model",
-    "files atomic_write _help",
+    "files locks atomic_write _help",
 ]
 """What stands below the diagram of `docs/architecture.md`."""
 HIGHEST = ["_entry_point", "__main__"]

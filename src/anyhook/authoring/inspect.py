@@ -10,6 +10,7 @@ from anyhook.authoring.degrade import NAMES
 from anyhook.files import read_user_file
 from anyhook.model.events import event_class
 from anyhook.model.record import Record
+from anyhook.python_source import read_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,12 +62,13 @@ def scan(path: Path) -> list[Use]:
         path: A file; one that is not a hook file, or no Python, has none.
     """
     try:
-        text = read_user_file(path, MAX_SIZE).decode()
-        tree = ast.parse(text) if MARK in text else None
-    except (OSError, ValueError, SyntaxError, RecursionError):
+        source = read_user_file(path, MAX_SIZE)
+    except OSError:
+        return []
+    if MARK.encode() not in source:
         return []
     uses: list[Use] = []
-    for node in ast.walk(tree) if tree else ():
+    for node in read_python(source).nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             uses.extend(_uses(node))
     return uses
@@ -79,7 +81,7 @@ def builds_hooks(source: bytes) -> bool:
         source: A Python file. One that cannot be parsed counts as a hook file, so that the error
             of its import is reported.
     """
-    nodes = _parse(source)
+    nodes = read_python(source).nodes
     if not nodes:
         return True
     classes: set[str] = set()
@@ -108,19 +110,11 @@ def calls_run(source: bytes) -> bool:
         source: A Python file. One that cannot be parsed counts as one that does, so that the error
             of its import is reported.
     """
-    nodes = _parse(source)
+    nodes = read_python(source).nodes
     for node in nodes:
         if isinstance(node, ast.Call) and getattr(node.func, "attr", None) == "run":
             return True
     return not nodes
-
-
-def _parse(source: bytes) -> list[ast.AST]:
-    """Return all nodes of a Python file; none if it cannot be parsed."""
-    try:
-        return list(ast.walk(ast.parse(source)))
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return []
 
 
 NEVER_RUNS = (

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from anyhook.expressions import expression
+from anyhook.python_source import read_python
 from anyhook.shell import read_commands
 
 if TYPE_CHECKING:
@@ -44,18 +45,15 @@ def command_texts(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnost
 
 def _python_tests(text: str) -> Iterator[tuple[int, str]]:
     """Yield the line and the searched text of each test on the text of a command."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+    nodes = read_python(text).nodes
     names = {
         target.id
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Assign) and _is_command(node.value, frozenset())
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         searched = _searched_text(node, frozenset(names))
         if searched is not None:
             yield getattr(node, "lineno", 1), searched

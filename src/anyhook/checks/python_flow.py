@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from anyhook.checks.flow import Branch, Exit, Flow, Return, ScriptCall
 from anyhook.checks.script_facts import DECISION_MEMBERS, ScriptOutput
+from anyhook.python_source import read_python
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from anyhook.checks.flow import Statement
 
@@ -24,19 +25,19 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 def python_flow(text: str) -> Flow:
     """Return the flow of a Python script; an empty one if it has a syntax error."""
     flow = Flow(text)
-    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        tree = ast.parse(text)
-        flow.statements = _Reader(tree, flow).read_block(tree.body)
+    statements, nodes = read_python(text)
+    with suppress(ValueError, RecursionError, MemoryError):
+        flow.statements = _Reader(nodes, flow).read_block(statements)
     return flow
 
 
 class _Reader:
     """Turns the statements of a script into its flow; the functions are added to it."""
 
-    def __init__(self, tree: ast.Module, flow: Flow) -> None:
+    def __init__(self, nodes: Iterable[ast.AST], flow: Flow) -> None:
         self._flow = flow
         self._objects: dict[str, list[ast.Dict]] = {}
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
                 for target in node.targets:
                     self._objects.setdefault(ast.unparse(target), []).append(node.value)

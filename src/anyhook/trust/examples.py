@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections import Counter
+from typing import TYPE_CHECKING
+
+from anyhook.python_source import read_python
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _VALUES = (
@@ -26,12 +31,8 @@ def without_examples(text: str) -> str:
     """
     if "hooks.example(" not in text or "anyhook.authoring" not in text:
         return text
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            statements = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return text
-    names = _names_set(statements)
+    statements, nodes = read_python(text)
+    names = _names_set(nodes)
     if not _makes_hooks(statements) or names["hooks"] != 1 or names["Hooks"] != 1:
         return text  # `hooks.example` may be any function, which may load what it gets
     helpers = _helpers(statements, names)
@@ -44,19 +45,18 @@ def without_examples(text: str) -> str:
     return "\n".join(line for number, line in numbered if number not in examples - others)
 
 
-def _names_set(statements: list[ast.stmt]) -> Counter[str]:
+def _names_set(nodes: Iterable[ast.AST]) -> Counter[str]:
     """Count how often each name is set, and each attribute."""
     names: Counter[str] = Counter()
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                names[node.name] += 1
-            elif isinstance(node, ast.alias):
-                names[node.asname or node.name] += 1
-            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                names[node.id] += 1
-            elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-                names[getattr(node.value, "id", "")] += 1
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names[node.name] += 1
+        elif isinstance(node, ast.alias):
+            names[node.asname or node.name] += 1
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names[node.id] += 1
+        elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            names[getattr(node.value, "id", "")] += 1
     return names
 
 
