@@ -57,7 +57,9 @@ class Tapped:
     @property
     def lines(self):
         texts = [file.read_text() for file in (self.history / "journal").glob("*.jsonl")]
-        return [json.loads(line) for line in "".join(texts).splitlines() if line]
+        # A line without its end is still being written.
+        complete = [text[: text.rfind("\n") + 1] for text in texts]
+        return [json.loads(line) for line in "".join(complete).splitlines() if line]
 
     def records(self, count=1):
         until(lambda: len(self.lines) >= count, "not recorded")
