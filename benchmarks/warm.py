@@ -133,20 +133,23 @@ class Worker:
     @property
     def memory(self) -> int:
         """Bytes that all of its processes hold; what others hold too counts in parts."""
-        return sum(_pss(pid) for pid in self.pids)
+        return self._weigh(_pss)
 
     @property
     def private_memory(self) -> int:
-        """Bytes that only one of its processes holds, added up: what a leak adds to.
+        """Bytes that only one of its processes holds, added up: what a leak adds to."""
+        return self._weigh(_private)
 
-        It is the least of several readings: a child that has answered and its successor are there
-        together for a moment.
+    def _weigh(self, size: Callable[[int], int]) -> int:
+        """Return the median of several readings of all processes.
+
+        A child that has answered and its successor are there together for a moment.
         """
         readings = []
         for _ in range(MEMORY_READINGS):
-            readings.append(sum(_private(pid) for pid in self.pids))
             time.sleep(MEMORY_PAUSE)
-        return min(readings)
+            readings.append(sum(size(pid) for pid in self.pids))
+        return sorted(readings)[MEMORY_READINGS // 2]
 
     def serve(self, file: Path, payload: bytes) -> None:
         """Have a hook file loaded.
@@ -367,9 +370,10 @@ def memory(worker: Worker, root: Path) -> Section:
     _serve_often(worker, one)
     facts = [_weighed(f"{FILES} hooks in one file, and their server (PSS)", worker.memory)]
     worker.stop()
-    for number in range(FILES):
-        file = root / f"many_{number}.py"
+    files = [root / f"many_{number}.py" for number in range(FILES)]
+    for number, file in enumerate(files):  # a server ends when a module comes to its directory
         file.write_text(ONE_OF_MANY.format(number=number))
+    for file in files:
         _serve_often(worker, file)
     text = f"{FILES} hooks in {FILES} files, and their servers (PSS)"
     facts.append(Fact(text, worker.memory, mib(worker.memory)))
