@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -17,6 +16,7 @@ from anyhook.errors import UsageError
 from anyhook.model.events import ToolEvent, event_class
 from anyhook.model.tools import TOOLS
 from anyhook.sandbox.sandbox import Sandbox
+from anyhook.settings.toml_edit import table_lines
 from anyhook.testing.cases import LIST, Case
 from anyhook.testing.events import make_payload
 
@@ -137,33 +137,10 @@ def _sample_tool(agent: AgentSpec, matcher: str | None) -> str:
 
 
 def _case_toml(case: Case, handler: HandlerSpec, expect: str | None) -> str:
-    lines = [
-        f"[[{LIST}]]  # {handler.place}",
-        f"name = {_toml(case.name)}",
-        f"agent = {_toml(case.agents[0])}",
-        f"event = {_toml(case.event)}",
-    ]
-    if case.tool is not None:
-        lines.append(f"tool = {_toml(case.tool)}")
-    if case.input:
-        lines.append(f"input = {_toml(dict(case.input))}")
+    members: dict[str, Any] = {"name": case.name, "agent": case.agents[0], "event": case.event}
+    members |= {"tool": case.tool, "input": case.input or None, "expect": expect}
+    header, *lines = table_lines([LIST], members)
     # Without `expect` the file is refused until the user has completed the case.
     if expect is None:
         lines.append('# expect = "deny"  # the project is not trusted, so the hook was not run')
-    else:
-        lines.append(f"expect = {_toml(expect)}")
-    return "\n".join([*lines, ""])
-
-
-def _toml(value: Any) -> str:
-    """Return a JSON value as TOML on one line, without members that are null."""
-    if isinstance(value, dict):
-        pairs = []
-        for key, item in value.items():
-            if item is not None:
-                pairs.append(f"{json.dumps(key)} = {_toml(item)}")
-        return "{ " + ", ".join(pairs) + " }"
-    if isinstance(value, list):
-        items = [_toml(item) for item in value if item is not None]
-        return "[" + ", ".join(items) + "]"
-    return json.dumps(value)
+    return "\n".join([f"{header}  # {handler.place}", *lines, ""])
