@@ -9,7 +9,7 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.capabilities import Support, support
 from anyhook.agents.program import get_program
 from anyhook.cli.capabilities import markdown_tables
-from anyhook.cli.verdict import effect_of_denial
+from anyhook.cli.verdict import effects_of
 from anyhook.integrations.adk import ADK
 from anyhook.integrations.claude_sdk import CLAUDE_SDK
 from anyhook.integrations.langchain import LANGCHAIN
@@ -33,23 +33,37 @@ PAGE.write_text(f"{head}{tables}\n", encoding="utf-8")
 
 INTEGRATIONS = Path(__file__).with_name("integrations.md")
 FRAMEWORKS = {
-    "integration-adk.md": (ADK, "App(…, plugins=[AnyhookPlugin.load(project)])"),
+    "integration-adk.md": (
+        ADK,
+        "adk",
+        "App(…, plugins=[AnyhookPlugin.load(project)])",
+    ),
     "integration-langchain.md": (
         LANGCHAIN,
+        "langchain",
         "create_agent(…, middleware=[AnyhookMiddleware.load(project)])",
     ),
-    "integration-openai.md": (OPENAI_AGENTS, "await AnyhookRunner.load(project).run(agent, …)"),
+    "integration-openai.md": (
+        OPENAI_AGENTS,
+        "openai-agents",
+        "await AnyhookRunner.load(project).run(agent, …)",
+    ),
     "integration-pydantic-ai.md": (
         PYDANTIC_AI,
+        "pydantic-ai",
         "Agent(model, capabilities=[AnyhookHooks.load(project)])",
     ),
-    "integration-claude-sdk.md": (CLAUDE_SDK, "ClaudeAgentOptions(hooks=anyhook_hooks(project))"),
+    "integration-claude-sdk.md": (
+        CLAUDE_SDK,
+        "claude-agent-sdk",
+        "ClaudeAgentOptions(hooks=anyhook_hooks(project))",
+    ),
 }
-"""Page to the row of a framework and the line that puts hooks into it."""
+"""Page to the row of a framework, its extra, and the line that puts hooks into it."""
 
 rows = ["|framework|extra|the line|", "|---|---|---|"]
 rows += [
-    f"|[{row.title}]({page})|`{row.package}`|`{line}`|" for page, (row, line) in FRAMEWORKS.items()
+    f"|[{row.title}]({page})|`{extra}`|`{line}`|" for page, (row, extra, line) in FRAMEWORKS.items()
 ]
 
 
@@ -68,7 +82,7 @@ def event_names(event: str) -> str:
 
 
 write_between(INTEGRATIONS, "frameworks", "\n".join(rows))
-for page, (row, _) in FRAMEWORKS.items():
+for page, (row, *_) in FRAMEWORKS.items():
     events_of: dict[tuple[str, str], list[str]] = {}
     for key, instead in row.missing.items():
         event, _, ability = key.partition(".")
@@ -143,8 +157,8 @@ observed = gemini.rule_sets["observed"].by_canonical
 rows = ["|event|by the reference, the agent …|the program …|", "|---|---|---|"]
 for spec in gemini.documented.events:
     has_verdict = observed[spec.canonical].verdict_policy != "none"
-    seen = effect_of_denial(observed[spec.canonical]) if has_verdict else "goes on"
-    rows.append(f"|`{spec.wire}`|{effect_of_denial(spec)}|{seen}|")
+    seen = effects_of(observed[spec.canonical])[0] if has_verdict else "goes on"
+    rows.append(f"|`{spec.wire}`|{effects_of(spec)[0]}|{seen}|")
 write_between(Path(__file__).with_name("rules.md"), "denials", "\n".join(rows))
 
 QUESTIONS = {

@@ -106,7 +106,7 @@ def test_an_unknown_option_beside_an_engine_is_refused(make, project):
 
 
 class TestRequiredHooksOnEventsThatNeverFire:
-    @pytest.mark.parametrize("framework", [LANGCHAIN, PYDANTIC_AI], ids=lambda f: f.package)
+    @pytest.mark.parametrize("framework", [LANGCHAIN, PYDANTIC_AI], ids=lambda f: f.title)
     @pytest.mark.parametrize("require", [True, {"PreCompress"}, {"before_compress"}])
     def test_end_the_start_of_a_session(self, project, framework, require):
         write_hooks(project / ".gemini" / "settings.json", "PreCompress")

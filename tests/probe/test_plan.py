@@ -76,7 +76,7 @@ def test_calls_that_end_the_turn_come_last(steps):
 def test_calls_of_the_user_are_made_as_they_are(steps):
     hooks = [("PreToolUse", "Bash", DENIES.format("force"))]
     planned = steps(hooks, 'Bash {"command": "git push --force-with-lease"}')
-    [step] = [step for step in planned if step.is_users]
+    [step] = [step for step in planned if "force-with-lease" in str(step.sample.arguments)]
     assert step.is_denied
     assert step.call(None) == ("Bash", {"command": "git push --force-with-lease"})
 

@@ -73,7 +73,7 @@ _STDOUT_AT_START = file_identity(1)
 def answer_of_exit(end: SystemExit, name: str, printed: str) -> Answer:
     """Return what `sys.exit` inside a hook function means.
 
-    It means what the exit code of a command means to an agent: 0 is no opinion, 2 is a denial with
+    It means what the exit code of a command means to an agent: 0 means no opinion, 2 a denial with
     standard error as its reason.
 
     Args:

@@ -71,7 +71,7 @@ class ExitAnswer(NamedTuple):
 def answer_of_end(agent: AgentSpec, event: Event, failure: Failure) -> ExitAnswer:
     """Return what an agent makes of a hook that ended its process.
 
-    The exit code counts as that of a command: 0 is no opinion and 2 a denial, where the agent's
+    The exit code counts as that of a command: 0 means no opinion and 2 a denial, where the agent's
     reference says so for the event. What was printed is not known.
     """
     from anyhook.agents.output import ProcessExit, decode_exit  # hardly any hook ends its process

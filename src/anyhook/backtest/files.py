@@ -221,7 +221,7 @@ class _PartReader:
         from pyarrow import ArrowException
 
         is_export = self._part.form.kind is FileKind.EXPORT
-        names = [field.name for field in EXPORT_FIELDS if field.name != "results"]
+        names = [name for name in EXPORT_FIELDS if name != "results"]
         if not is_export:
             names = [*trajectories.MESSAGE_LISTS, *trajectories.IDS]
         number = 0

@@ -112,12 +112,7 @@ def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -
     )
 
 
-def effect_of_denial(spec: EventSpec) -> str:
-    """Return what an agent does if an event is denied, without a subject."""
-    return _effects(spec)[0]
-
-
-def _effects(spec: EventSpec) -> tuple[str, str]:
+def effects_of(spec: EventSpec) -> tuple[str, str]:
     """Return what the agent does if an event is denied, and if it is not."""
     effects = EFFECTS[spec.denial]
     if spec.denial in (Denial.PREVENTS, Denial.CONTINUES):
@@ -126,7 +121,7 @@ def _effects(spec: EventSpec) -> tuple[str, str]:
 
 
 def _effect(spec: EventSpec, decision: Decision) -> str:
-    denied, goes_on = _effects(spec)
+    denied, goes_on = effects_of(spec)
     effects = {
         Outcome.DENY: denied,
         Outcome.ASK: "asks its user",

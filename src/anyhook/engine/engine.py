@@ -179,7 +179,7 @@ class Engine:
         Args:
             project_dir: Directory of the project; by default, and for `"."`, the project of the
                 current directory (see `anyhook.settings.detect.find_project`).
-            agent: `gemini`, `claude`, `terminai` or `generic`; by default the only agent that has
+            agent: A name that `anyhook agents` lists; by default the only agent that has
                 hooks in the project, else in the user's settings, else `gemini`, which is reported.
             rules: `documented`: what the agent's reference promises; `observed`: what the newest
                 observed release does; `observed@VERSION`: what an older release does.

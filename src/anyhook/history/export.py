@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import MissingLibraryError
 from anyhook.history.events import RecordedEvent, RecordedResult
@@ -24,39 +24,26 @@ ROW_GROUP = 4096
 """Rows of a row group: the unit in which a backtest is split among processes."""
 
 
-class ExportField(NamedTuple):
-    """A member of an exported event, and the column of Parquet.
-
-    Attributes:
-        name: Its name.
-        kind: `text`, `number`, `count`, `flag`, `texts`, or `json`: an object or a list in JSON
-            lines, its JSON text in Parquet.
-        meaning: What it holds.
-    """
-
-    name: str
-    kind: str
-    meaning: str
-
-
-EXPORT_FIELDS = (
-    ExportField("agent", "text", "name of the agent"),
-    ExportField("session", "text", "identifier of the session"),
-    ExportField("event", "text", "canonical name of the event"),
-    ExportField("time", "number", "Unix timestamp in seconds"),
-    ExportField("project", "text", "directory of the project"),
-    ExportField("tool", "text", "canonical name of the tool; null for other events"),
-    ExportField("source", "text", "`engine`, `hook`, `tap` or `import`"),
-    ExportField("payload", "json", "the event as the agent sends it to hooks, without secrets"),
-    ExportField("decision", "json", "the combined decision; null if it is not known"),
-    ExportField("results", "json", "the result of each hook"),
-    ExportField("result", "text", "`not_executed` for a call that was refused; else null"),
-    ExportField("refusal", "text", "why the call was not executed; else null"),
-    ExportField("has_reached_hooks", "flag", "whether hooks got the event"),
-    ExportField("reconstructed", "texts", "members of the payload that were not recorded"),
-    ExportField("redacted", "count", "number of secrets that were replaced"),
-)
-"""The members of an exported event; a reader must accept further ones."""
+EXPORT_FIELDS = {
+    "agent": "text",
+    "session": "text",
+    "event": "text",
+    "time": "number",
+    "project": "text",
+    "tool": "text",
+    "source": "text",
+    "payload": "json",
+    "decision": "json",
+    "results": "json",
+    "result": "text",
+    "refusal": "text",
+    "has_reached_hooks": "flag",
+    "reconstructed": "texts",
+    "redacted": "count",
+}
+"""The members of an exported event, which are the columns of Parquet: `text`, `number`, `count`,
+`flag`, `texts`, or `json`: an object or a list in JSON lines, its JSON text in Parquet. A reader
+must accept further ones."""
 REQUIRED = ("agent", "session", "event", "payload")
 """Members that an event needs to be read back."""
 _NO_RESULT = RecordedResult("")
@@ -90,7 +77,7 @@ def export_parquet(events: Iterable[RecordedEvent], path: str | os.PathLike[str]
         "json": pa.string(),
         "texts": pa.list_(pa.string()),
     }
-    schema = pa.schema([(field.name, types[field.kind]) for field in EXPORT_FIELDS])
+    schema = pa.schema([(name, types[kind]) for name, kind in EXPORT_FIELDS.items()])
     iterator = iter(events)
     count = 0
     with ParquetWriter(path, schema, compression="zstd") as writer:
@@ -102,7 +89,7 @@ def export_parquet(events: Iterable[RecordedEvent], path: str | os.PathLike[str]
 
 def row_of(event: RecordedEvent) -> dict[str, Any]:
     """Return an event as JSON values with the members of `EXPORT_FIELDS`."""
-    row = {field.name: getattr(event, field.name) for field in EXPORT_FIELDS}
+    row = {name: getattr(event, name) for name in EXPORT_FIELDS}
     row["results"] = []
     for result in event.results:
         members = asdict(result).items()
@@ -114,12 +101,12 @@ def row_of(event: RecordedEvent) -> dict[str, Any]:
 
 def _parquet_row(event: RecordedEvent) -> dict[str, Any]:
     row = row_of(event)
-    for field in EXPORT_FIELDS:
-        if field.kind == "json" and row[field.name] is not None:
+    for name, kind in EXPORT_FIELDS.items():
+        if kind == "json" and row[name] is not None:
             # Arrow accepts no lone surrogates.
-            row[field.name] = json.dumps(row[field.name], separators=(",", ":"))
-        elif field.kind == "text" and row[field.name] is not None:
-            row[field.name] = row[field.name].encode("utf-8", "replace").decode()
+            row[name] = json.dumps(row[name], separators=(",", ":"))
+        elif kind == "text" and row[name] is not None:
+            row[name] = row[name].encode("utf-8", "replace").decode()
     return row
 
 

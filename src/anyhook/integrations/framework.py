@@ -25,7 +25,6 @@ class Framework(Record):
 
     Attributes:
         title: Its own name.
-        package: Name of its extra in `pip install "anyhook[…]"`.
         missing: Event (`before_model`), or event and ability (`before_model.change_request`; the
             abilities are those of `anyhook.agents.capabilities.ABILITIES`), to what happens
             instead, for people.
@@ -33,16 +32,11 @@ class Framework(Record):
     """
 
     title: str
-    package: str
     missing: Mapping[str, str] = {}
     own_tools: frozenset[str] = frozenset()
 
-    def lacks(self, event: str, ability: str) -> str | None:
-        """Return what happens instead of an ability on an event; `None` if it is supported."""
-        return self.missing.get(f"{event}.{ability}") or self.missing.get(event)
 
-
-UNLIMITED = Framework(title="this agent", package="")
+UNLIMITED = Framework(title="this agent")
 """A host that carries out everything that a session returns."""
 
 ALWAYS_SUPPORTED = frozenset({"approve", "ask", "stop"})

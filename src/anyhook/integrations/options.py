@@ -58,8 +58,8 @@ class EngineOptions(TypedDict, total=False):
     """The options of `Engine.load`, which describes them.
 
     Attributes:
-        agent: `gemini`, `claude`, `terminai` or `generic`; by default the agent that has hooks in
-            the project.
+        agent: A name that `anyhook agents` lists; by default the agent that has hooks in the
+            project.
         require: Raise `RequiredHooksError` if configured hooks do not run.
     """
 

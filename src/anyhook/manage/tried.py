@@ -98,7 +98,7 @@ def try_hook_file(sandbox: Sandbox, file: Path, agents: Sequence[str]) -> TriedF
     """
     path = str(file.resolve())
     tried = sandbox.run(try_file, sandbox.inside(path), list(agents))
-    # A data directory that cannot be written is no reason not to test.
+    # Tests run also if the data directory cannot be written.
     with suppress(OSError):
         add_observed(path, sandbox.outside(tried.code), sandbox.outside(tried.data))
     return tried

@@ -67,7 +67,7 @@ def normalize_texts(value: Any, roots: Sequence[str]) -> Any:
 def _outcome(answer: Answer, event: Event, agent: AgentSpec) -> str:
     if answer.outcome is Outcome.DENY and not denial_has_effect(event, agent):
         return ""
-    # To an agent, an allowance that approves nothing is no opinion.
+    # To an agent, an allowance that approves nothing means no opinion.
     if answer.outcome in (Outcome.NONE, Outcome.ALLOW):
         return ""
     return str(answer.outcome)

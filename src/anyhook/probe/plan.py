@@ -41,8 +41,6 @@ class PlanStep:
     """The call by canonical names."""
     decision: Decision
     """What anyhook's engine decides about it."""
-    is_users: bool = False
-    """Whether the user asked for it."""
 
     def arguments(self, project: Path) -> dict[str, Any]:
         """Return the arguments by canonical names, or as hooks get them."""
@@ -125,7 +123,7 @@ def plan_steps(
         steps += _risky_steps(sync, program, progress)
         for request in requests:
             tool = engine.agent.vocabulary.canonical.get(request.tool, request.tool)
-            steps.append(_step(sync, program, Sample(tool, request.arguments), is_users=True))
+            steps.append(_step(sync, program, Sample(tool, request.arguments)))
     project = engine.project_dir
     unique = {json.dumps(step.call(project), sort_keys=True): step for step in steps}
     return sorted(unique.values(), key=lambda step: step.ends_run)
@@ -199,9 +197,7 @@ def _reached(engine: Engine, sample: Sample) -> list[HandlerSpec]:
     return handlers
 
 
-def _step(
-    sync: SyncEngine, program: AgentProgram, sample: Sample, *, is_users: bool = False
-) -> PlanStep:
+def _step(sync: SyncEngine, program: AgentProgram, sample: Sample) -> PlanStep:
     engine = sync.engine
     project = engine.project_dir
     arguments = hook_arguments(program, sample, project)
@@ -212,4 +208,4 @@ def _step(
         input=arguments,
         cwd=str(project),
     )
-    return PlanStep(program, sample, sync.dispatch(event), is_users)
+    return PlanStep(program, sample, sync.dispatch(event))

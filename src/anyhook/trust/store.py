@@ -196,7 +196,7 @@ def _write(file: Path, project: Path, entries: dict[str, Any], trees: dict[str, 
     for entry in entries.values():
         used_digests.update(map(str, object_member(entry, "trees").values()))
     used = {digest: files for digest, files in trees.items() if digest in used_digests}
-    content = {"project": str(project), "version": 2, "hooks": entries, "trees": used}
+    content = {"project": str(project), "hooks": entries, "trees": used}
     replace_file(file, json.dumps(content, indent=1).encode(), mode=0o600)
     accept_files([file])
 

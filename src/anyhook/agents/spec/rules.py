@@ -324,9 +324,9 @@ class ExitRule(Record, kw_only=False):
     hint: str = ""
 
     @classmethod
-    def always(cls, action: OutputAction, hint: str = "") -> ExitRule:
+    def always(cls, action: OutputAction) -> ExitRule:
         """Return the rule that does the same for every form of output."""
-        return cls(action, action, action, action, hint=hint)
+        return cls(action, action, action, action)
 
     @property
     def truncated(self) -> OutputAction:

@@ -63,7 +63,6 @@ if TYPE_CHECKING:
 
 ADK = Framework(
     title="Google ADK",
-    package="adk",
     own_tools=frozenset({"transfer_to_agent", "set_model_response"}),
 )
 

@@ -64,7 +64,6 @@ PYTHON_KEYS = {"continue": "continue_", "async": "async_"}
 _NO_MODEL_EVENTS = "the program talks to its model itself; these hooks do not run"
 CLAUDE_SDK = Framework(
     title="Claude Agent SDK",
-    package="claude-agent-sdk",
     missing={
         "session_start": "the program has begun before it can ask; only after /clear it does",
         "session_end": "the program ends without asking; only at /clear it does",

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 LANGCHAIN = Framework(
     title="LangChain",
-    package="langchain",
     missing={
         "before_compress": (
             "a SummarizationMiddleware shortens the conversation, and the hooks do not run"

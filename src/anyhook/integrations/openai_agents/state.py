@@ -26,7 +26,6 @@ _HOSTED_TOOLS = (
 )
 OPENAI_AGENTS = Framework(
     title="OpenAI Agents SDK",
-    package="openai-agents",
     missing={"before_tool.hosted_tools": _HOSTED_TOOLS, "after_tool.hosted_tools": _HOSTED_TOOLS},
 )
 """What hooks cannot do; reported when such a tool is first offered to a model."""

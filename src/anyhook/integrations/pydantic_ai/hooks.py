@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 PYDANTIC_AI = Framework(
     title="Pydantic AI",
-    package="pydantic-ai",
     missing={
         "before_compress": "the program's own code shortens the history, and the hooks do not run",
         "before_tool.guarding_of_nested_agents": (
