@@ -135,7 +135,7 @@ def _result_object(value: Any) -> Any:
     return result_object(result.text or result.error or "", failed=result.error is not None)
 
 
-def result_object(text: str, *, failed: bool = False) -> dict[str, str]:
+def result_object(text: str, *, failed: bool) -> dict[str, str]:
     """Return the result of a tool as a member of the kind `result_object` holds it."""
     return {RESULT_TYPE: "failure" if failed else "success", RESULT_TEXT: text}
 

@@ -38,7 +38,7 @@ def fired_event_json(
     event: Event,
     decision: Decision,
     diagnostics: tuple[Diagnostic, ...],
-    native: NativeStates | None = None,
+    native: NativeStates | None,
 ) -> dict[str, Any]:
     """Return a fired event with its decision, and diagnostics about the settings and the payload.
 

@@ -222,9 +222,7 @@ def _has_hooks(event: RecordedEvent) -> bool:
     return bool(event.decision) or any(result.kind != RECORDER_KIND for result in event.results)
 
 
-def print_event(
-    out: Console, event: RecordedEvent, *, full: bool = False, seconds: float | None = None
-) -> None:
+def print_event(out: Console, event: RecordedEvent, *, full: bool, seconds: float | None) -> None:
     """Print a recorded event with the answers of its hooks.
 
     With `full`, also the payload, the output of the hooks and the blame. The seconds are those of

@@ -356,7 +356,7 @@ def print_diagnostics(
 
 
 def print_settings_problems(
-    out: Console, diagnostics: Iterable[Diagnostic], project: Path | None = None
+    out: Console, diagnostics: Iterable[Diagnostic], project: Path | None
 ) -> None:
     """Print the errors in settings, and how many warnings there are."""
     by_severity: dict[Severity, list[Diagnostic]] = {severity: [] for severity in Severity}

@@ -54,7 +54,7 @@ def failed_result(
 
 
 def timed_out_result(
-    context: HookContext, handler: HandlerSpec, *, started: float | None = None
+    context: HookContext, handler: HandlerSpec, *, started: float | None
 ) -> HandlerResult:
     """Make the result of a handler that was stopped at its deadline."""
     error = timeout_message(handler)

@@ -49,7 +49,7 @@ class Imported:
 
 
 def find_transcripts(
-    home: Path, environ: Mapping[str, str], agents: Iterable[str] = ()
+    home: Path, environ: Mapping[str, str], agents: Iterable[str]
 ) -> list[TranscriptFile]:
     """Find the transcripts of agents, the oldest change first.
 

@@ -86,7 +86,7 @@ def digest_of(text: str) -> str:
 
 
 def edited_file(
-    agent: str, path: Path, before: str | None, after: str, companions: Iterable[str] = ()
+    agent: str, path: Path, before: str | None, after: str, companions: Iterable[str]
 ) -> EditedFile:
     """Describe an edit so that `EditedFile.restore` undoes it exactly.
 

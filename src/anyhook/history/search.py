@@ -99,7 +99,7 @@ def _events_query(
     wanted: Filter,
     *,
     columns: str = f"{EVENT_COLUMNS} FROM {EVENT_TABLES}",
-    after: int = 0,
+    after: int,
     before: int = 0,
 ) -> tuple[str, list[Any]]:
     """Return the query for the events of a filter in the order of their numbers, and its values.

@@ -46,7 +46,7 @@ def remove_empty_spans(connection: sqlite3.Connection) -> None:
 
 
 def numbers_between(
-    connection: sqlite3.Connection, since: float = 0.0, until: float = 0.0
+    connection: sqlite3.Connection, since: float, until: float = 0.0
 ) -> tuple[int, int]:
     """Return a range of numbers that holds all events of a time.
 
@@ -65,7 +65,7 @@ def numbers_between(
 
 
 def spans_by_time(
-    connection: sqlite3.Connection, since: float = 0.0, until: float = 0.0
+    connection: sqlite3.Connection, since: float, until: float
 ) -> list[tuple[int, float]]:
     """Return the first number and the latest time of each span, that with the latest time first.
 
@@ -79,9 +79,7 @@ def spans_by_time(
     return list(rows)
 
 
-def end_of_time(
-    connection: sqlite3.Connection, end: int, since: float = 0.0, until: float = 0.0
-) -> int:
+def end_of_time(connection: sqlite3.Connection, end: int, since: float, until: float) -> int:
     """Return the number after the last event that may be of a time; 1 if there is none.
 
     `end` is the number after the last event that counts. The times are Unix timestamps, 0 for no

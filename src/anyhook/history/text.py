@@ -26,7 +26,7 @@ LEFT_OUT = frozenset(
 
 
 def searched_text(
-    payload: Mapping[str, Any], decision: Mapping[str, Any] | None, refusal: str | None = None
+    payload: Mapping[str, Any], decision: Mapping[str, Any] | None, refusal: str | None
 ) -> str:
     """Return the words by which an event is found: of its payload and of the reasons."""
     texts: list[str] = [refusal] if refusal else []

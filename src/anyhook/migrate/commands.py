@@ -88,7 +88,7 @@ def own_variables(line: str, source: AgentSpec, shell: str = "") -> str:
     return _rewritten(line, texts, in_single=False)
 
 
-def with_top_of_repository(line: str, names: Collection[str], shell: str = "") -> str:
+def with_top_of_repository(line: str, names: Collection[str], shell: str) -> str:
     """Write what finds the top of the repository in place of variables for the project.
 
     `shell` is the shell that reads the line, if it is not a POSIX one; then the line stays as it

@@ -128,7 +128,7 @@ class CallEffects:
                     matches.append(_match(command, is_certain, why))
         return _joined(matches)
 
-    def does(self, kind: str, patterns: Collection[str], but_not: Collection[str] = ()) -> Match:
+    def does(self, kind: str, patterns: Collection[str], but_not: Collection[str]) -> Match:
         """Return whether the call reads, writes or deletes a path that a pattern covers.
 
         The kind is `reads`, `writes` or `deletes`. Paths that `but_not` covers do not count.

@@ -29,8 +29,8 @@ def run_blocking(
     *,
     env: Mapping[str, str],
     stdin: bytes,
-    timeout: float | None = None,
-    output_limit: int = OUTPUT_LIMIT,
+    timeout: float | None,
+    output_limit: int,
 ) -> ProcessResult:
     """Run a command to its end, in its own process group.
 

@@ -172,7 +172,7 @@ def change_commands(
     return replace_values(parse_settings(unwrapped, file), values)
 
 
-def read_tapped(handler: Mapping[str, Any], key: str = "command") -> TappedCommand | None:
+def read_tapped(handler: Mapping[str, Any], key: str) -> TappedCommand | None:
     """Return the command of a hook that is recorded; `None` if it is not."""
     line, arguments = handler.get(key), handler.get("args")
     if not isinstance(line, str):

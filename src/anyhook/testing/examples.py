@@ -167,7 +167,7 @@ def _raise_timeout() -> None:
 # -- hooks that never let the agent end
 
 
-def endless_denials(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list[str]:
+def endless_denials(hooks: Hooks, agents: Sequence[str]) -> list[str]:
     """Return a warning for each event that hooks deny although the agent continued already.
 
     An agent that a hook keeps from ending sets the flag `stop_hook_active`. Each event with the

@@ -197,7 +197,7 @@ class SettingsFormat(Record):
         """Return the first text in a command that the agent does not accept."""
         return next((text for text in self.refused_texts if text in command), None)
 
-    def shells_for(self, choice: str = "") -> tuple[tuple[str, ...], ...]:
+    def shells_for(self, choice: str) -> tuple[tuple[str, ...], ...]:
         """Return the shells that can run a command line, each with its options, the best first.
 
         The choice is what a handler names; it is empty for the default.
