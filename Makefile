@@ -72,6 +72,7 @@ fix: $(STAMP)   ## format, and repair what the linter can
 docs: $(STAMP)   ## the tables of docs/capabilities.md and docs/json.md, from the code
 	@$(RUN)python docs/tables.py
 	@$(RUN)python tools/json_page.py
+	@$(RUN)python tools/telemetry_page.py
 
 stubs: $(STAMP)  ## the types of lazily imported names, what shells complete, and the help, from the code
 	@$(RUN)python tools/stubs.py

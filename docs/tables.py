@@ -18,7 +18,6 @@ from anyhook.integrations.pydantic_ai import PYDANTIC_AI
 from anyhook.model.diagnostics import CODES
 from anyhook.model.events import EVENTS, Event
 from anyhook.redteam.labelled import FAMILIES
-from anyhook.telemetry.names import markdown_tables as telemetry_tables
 
 if TYPE_CHECKING:
     from anyhook.agents.spec.settings_format import SettingsFormat
@@ -93,9 +92,6 @@ write_between(Path(__file__).with_name("embedding.md"), "events", "\n".join(rows
 rows = ["|family|a dangerous call|", "|---|---|"]
 rows += [f"|`{name}`|{text}|" for name, text in FAMILIES.items()]
 write_between(Path(__file__).with_name("score.md"), "families", "\n".join(rows))
-
-TELEMETRY = Path(__file__).with_name("telemetry.md")
-write_between(TELEMETRY, "telemetry", telemetry_tables())
 
 PAGES = {
     "claude": "claude-code.md",

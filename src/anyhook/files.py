@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+    from typing import Any
 
 DATA_VARIABLE = "ANYHOOK_DATA_DIR"
 """Environment variable that names another data directory."""
@@ -90,6 +91,17 @@ def read_user_file(path: str | os.PathLike[str], limit: int, *, pipes: bool = Fa
         return _read_at_most(descriptor, path, limit)
     finally:
         os.close(descriptor)
+
+
+def read_json_object(path: str | os.PathLike[str], limit: int) -> dict[str, Any] | None:
+    """Return the JSON object of a file of at most `limit` bytes; `None` if it cannot be read."""
+    import json  # late: not every cold hook needs it
+
+    try:
+        value = json.loads(read_user_file(path, limit))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def open_regular(path: str, _flags: int = 0) -> int:

@@ -233,19 +233,6 @@ def test_a_report_names_crashes_and_timeouts(run, guard, events, tmp_path):
     assert "2 crash" in shown
 
 
-def test_results_of_a_former_release_name_no_crashes(page, guard, events, run):
-    run("backtest", str(guard))
-    (kept,) = kept_backtests(history_directory())
-    report = {name: v for name, v in kept.report.items() if name not in {"crashes", "timeouts"}}
-    for one in report["decided"]:
-        del one["crash"]
-    keep(history_directory(), report, "of the history")
-
-    before, after = [one.name for one in kept_backtests(history_directory())]
-    assert "not from here" in text_of(page.get(f"/backtests/{before}"))
-    assert "Nothing is decided differently" in page.get(f"/compare?before={before}&after={after}")
-
-
 def test_the_page_saves_the_same_reports(page, guard, events, run):
     run("backtest", str(guard), "--json")
     (kept,) = kept_backtests(history_directory())

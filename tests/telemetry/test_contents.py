@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from tools.telemetry_page import ATTRIBUTES
 
 from anyhook import AfterTool, BeforePrompt, BeforeTool, deny
 from anyhook.errors import UsageError
-from anyhook.telemetry import Telemetry, names
+from anyhook.telemetry import Telemetry
 from tests.world import World, command
 
 pytestmark = pytest.mark.anyio
@@ -122,7 +123,7 @@ async def test_every_content_is_in_the_table(world, receiver, telemetry):
     await engine.dispatch(BeforeTool(tool_name="Bash", tool_input={}, session_id="s"))
     telemetry.close()
 
-    known = {attribute.key for attribute in names.ATTRIBUTES}
+    known = {attribute.key for attribute in ATTRIBUTES}
     for span in receiver.spans:
         assert span.attributes.keys() <= known
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
+from tools.telemetry_page import METRICS
 
 from anyhook import Answer, BeforeTool, SessionEnd, deny
 from anyhook.telemetry import names
@@ -46,7 +47,7 @@ async def test_decisions_are_counted_by_agent_event_and_outcome(world, receiver,
     telemetry.close()
 
     metric = receiver.metric("anyhook.decisions")
-    counts = points(receiver, names.DECISIONS, *names.DECISIONS.attributes)
+    counts = points(receiver, names.DECISIONS, *METRICS[names.DECISIONS])
     assert metric.unit == "{decision}"
     assert {key: point.value for key, point in counts.items()} == {
         ("Claude Code", "before_tool", "deny", None): 3,
@@ -175,9 +176,9 @@ async def test_every_metric_is_as_the_table_says(world, receiver, telemetry):
     await engine.dispatch(shell())
     telemetry.flush()
 
-    assert receiver.metrics() == {metric.name for metric in names.METRICS}
-    for metric in names.METRICS:
+    assert receiver.metrics() == {metric.name for metric in METRICS}
+    for metric, attributes in METRICS.items():
         sent = receiver.metric(metric.name)
         keys = {key for point in sent.points for key in point.attributes}
-        assert (sent.unit, keys) == (metric.unit, set(metric.attributes))
+        assert (sent.unit, keys) == (metric.unit, set(attributes))
         assert sent.kind == ("histogram" if metric.kind == "histogram" else "sum")

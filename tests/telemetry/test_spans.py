@@ -6,6 +6,7 @@ import json
 
 import anyio
 import pytest
+from tools.telemetry_page import ATTRIBUTES
 
 from anyhook import (
     AfterTool,
@@ -314,7 +315,7 @@ async def test_every_attribute_is_in_the_table_of_its_span(world, receiver, tele
     telemetry.close()
 
     documented = {kind: set() for kind in ("session", "event", "hook")}
-    for attribute in names.ATTRIBUTES:
+    for attribute in ATTRIBUTES:
         for kind in attribute.kinds:
             documented[kind] |= set() if attribute.is_content else {attribute.key}
     operations = {"invoke_agent": "session", "run_hooks": "event", "run_hook": "hook"}

@@ -331,6 +331,7 @@ def test_a_first_file_overwrites_nothing(world, run, write):
     [
         ("claude", "PreToolUse", "Bash", "shell"),
         ("claude", "PreToolUse", "Edit|Write", "edit_file"),
+        ("claude", "PreToolUse", "^(?:Edit|Write)$", "edit_file"),
         ("claude", "PreToolUse", "", "shell"),
         ("claude", "PreToolUse", "mcp__git__push", "mcp__git__push"),
         ("gemini", "AfterTool", "^run_shell_command$", "shell"),

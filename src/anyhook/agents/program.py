@@ -5,13 +5,12 @@ Each agent's folder fills it in (`AgentEntry.program`). A hook does not import i
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import AGENTS
 from anyhook.agents.entry import load_object
-from anyhook.files import read_user_file
+from anyhook.files import read_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -99,11 +98,7 @@ class AgentProgram:
 
 def read_settings(path: Path) -> dict[str, Any]:
     """Return the JSON object of a settings file; an empty one if it cannot be read."""
-    try:
-        value = json.loads(read_user_file(path, MAX_FILE_SIZE))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
+    return read_json_object(path, MAX_FILE_SIZE) or {}
 
 
 def get_program(name: str) -> AgentProgram | None:

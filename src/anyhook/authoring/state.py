@@ -9,7 +9,7 @@ import json
 import os
 import time
 
-from anyhook.files import data_path, read_user_file
+from anyhook.files import data_path, read_json_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,11 +31,7 @@ def load_state(name: str, key: str) -> dict[str, Any]:
         name: Name of the hook file.
         key: What it belongs to: `event.session_id`, or `event.cwd` for all sessions in a directory.
     """
-    try:
-        values = json.loads(read_user_file(_path(name, key), MAX_SIZE))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return values if isinstance(values, dict) else {}
+    return read_json_object(_path(name, key), MAX_SIZE) or {}
 
 
 def save_state(name: str, key: str, values: Mapping[str, Any]) -> None:

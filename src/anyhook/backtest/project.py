@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from anyhook.backtest.sources import EventRow
     from anyhook.backtest.subjects import BacktestSubject
     from anyhook.model.decisions import HandlerResult
-    from anyhook.model.definitions import HookDefinition
-    from anyhook.settings.reader import LoadedFile
 
 
 def load_engine(
@@ -45,21 +43,9 @@ def load_engine(
         on_message=lambda _text: None,
         warm=warm,
     )
-    files: list[LoadedFile] = []
-    for file in engine.hooks.files:
-        definitions: list[HookDefinition] = []
-        for definition in file.definitions:
-            handlers = tuple(
-                handler
-                for handler in definition.handlers
-                if not is_recorder_command(handler.command or "")
-            )
-            if handlers:
-                definitions.append(replace(definition, handlers=handlers))
-        files.append(replace(file, definitions=tuple(definitions)))
-    has_recorder = tuple(files) != engine.hooks.files
-    engine.hooks = replace(engine.hooks, files=tuple(files))
-    return LoadedProject(engine, has_recorder)
+    hooks = engine.hooks
+    engine.hooks = hooks.only(lambda _, handler: not is_recorder_command(handler.command or ""))
+    return LoadedProject(engine, has_recorder=engine.hooks.files != hooks.files)
 
 
 def find_engine(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
 from anyhook.checks.hook import HookReader
 from anyhook.checks.interpreters import ScriptText, check_scripts
 from anyhook.checks.started_scripts import started_scripts
-from anyhook.files import read_user_file
+from anyhook.files import read_json_object
 from anyhook.model.diagnostics import Diagnostic, Place
 from anyhook.settings.sources import SIZE_LIMIT
 from anyhook.trust.languages import PYTHON
@@ -73,11 +72,7 @@ def _module_type(path: Path) -> str:
     for directory in path.resolve().parents:
         package = directory / "package.json"
         if package.is_file():
-            try:
-                content = json.loads(read_user_file(package, SIZE_LIMIT))
-            except (OSError, ValueError, RecursionError):
-                return ""
-            kind = content.get("type") if isinstance(content, dict) else None
+            kind = (read_json_object(package, SIZE_LIMIT) or {}).get("type")
             return kind if kind in {"module", "commonjs"} else ""
     return ""
 

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.event_input import subject_fields
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, TrustOnce
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import make_table, print_note, progress
@@ -20,6 +19,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
+from anyhook.manage.reaching import reaching_fields
 from anyhook.manage.scope import existing_project
 from anyhook.model.status import Status
 from anyhook.model.text import printable
@@ -108,18 +108,16 @@ class Workload:
             reason = "runs in the background"
         elif engine.guard.withhold(handler, str(engine.project_dir)) is not None:
             reason = f"is not trusted: {trust_command(agent.name, engine.project_dir)}"
-        for fields in [] if reason else subject_fields(agent, definition, spec):
-            event = make_event(
-                spec.canonical, agent=agent.name, cwd=str(engine.project_dir), **fields
-            )
-            planned = [planned.identity for planned in engine.plan(event).handlers]
-            if handler.identity in planned:
-                self.costs[key] = HookCost(agent.name, spec.wire, handler.label)
-                if (definition.event, event) not in self.events:
-                    self.events.append((definition.event, event))
-                return
-        reason = reason or "is reached by no event"
-        self.left_out.append(f"{agent.title}, {spec.wire}: {handler.label} {reason}")
+        fields = None if reason else reaching_fields(engine, definition, handler)
+        if fields is None:
+            reason = reason or "is reached by no event"
+            self.left_out.append(f"{agent.title}, {spec.wire}: {handler.label} {reason}")
+            return
+        cwd = str(engine.project_dir)
+        event = make_event(spec.canonical, agent=agent.name, cwd=cwd, **fields)
+        self.costs[key] = HookCost(agent.name, spec.wire, handler.label)
+        if (definition.event, event) not in self.events:
+            self.events.append((definition.event, event))
 
     def call(self, sync: SyncEngine, name: str, event: Event, *, is_counted: bool) -> None:
         """Dispatch an event once."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HookDefinition
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
 
@@ -33,7 +32,6 @@ Payloads = list[tuple[str, dict[str, Any]]]
 """Payloads of a file, each behind its `FILE:LINE`."""
 MAX_EVENT_FILE = 256 * 1024 * 1024
 """Bytes; recordings of long sessions are large."""
-SAMPLE_TOOL, SAMPLE_INPUT = "shell", {"command": "ls"}
 ALWAYS_SENT = ("tool_response", "details")
 """Fields that every agent sends on the events that have them; by default an empty object."""
 
@@ -193,22 +191,3 @@ def _read_input(value: str) -> Any:
 
 def _read_text(path: Path) -> str:
     return read_user_file(path, MAX_EVENT_FILE, pipes=True).decode("utf-8-sig")
-
-
-# -- samples
-
-
-def subject_fields(
-    agent: AgentSpec, definition: HookDefinition, spec: EventSpec
-) -> Iterator[dict[str, Any]]:
-    """Yield the fields of events with different subjects, the usual ones first."""
-    in_matcher = [word for word in (definition.matcher or "").split("|") if word]
-    if spec.subject == "tool_name":
-        shell = agent.vocabulary.name(SAMPLE_TOOL)
-        for tool in (shell, *agent.tools, *in_matcher):
-            yield {"tool": tool, "input": SAMPLE_INPUT if tool == shell else {}}
-        return
-    if spec.subject:
-        for subject in (*spec.subjects, *in_matcher):
-            yield {spec.subject: subject}
-    yield {}

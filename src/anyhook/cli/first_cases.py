@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,14 +12,15 @@ from anyhook.cli.cases import configured_agents, load_engine, run_case, untruste
 from anyhook.cli.output import console, print_json
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
+from anyhook.manage.reaching import SAMPLE_TOOL, reaching_fields
 from anyhook.model.events import ToolEvent, event_class
-from anyhook.model.tools import TOOLS
 from anyhook.sandbox.sandbox import Sandbox
+from anyhook.settings.toml_edit import table_lines
 from anyhook.testing.cases import LIST, Case
 from anyhook.testing.events import make_payload
 
 if TYPE_CHECKING:
-    from anyhook.agents.spec import AgentSpec
+    from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.sandbox.keeper import SandboxRun
 
@@ -41,7 +40,6 @@ SAMPLE_INPUTS: dict[str, dict[str, Any]] = {
     "skill": {"name": "a-skill"},
 }
 """Canonical tool to the arguments in its first case."""
-_TOOL_NAME = re.compile(r"[\w-]+")
 
 
 def write_first_cases(path: Path, project: Path, *, trust_once: bool, as_json: bool) -> int:
@@ -86,7 +84,7 @@ def first_cases(_run: SandboxRun, project: str, agent: str, is_trusted: bool) ->
     with SyncEngine(engine) as sync:
         for definition in engine.hooks.definitions:
             for handler in definition.handlers:
-                case = _sample_case(engine.agent, definition, handler)
+                case = _sample_case(engine, definition, handler)
                 expect = None
                 if is_trusted:
                     expect = run_case(sync, case).got.partition(", ")[0]
@@ -94,12 +92,13 @@ def first_cases(_run: SandboxRun, project: str, agent: str, is_trusted: bool) ->
     return texts
 
 
-def _sample_case(agent: AgentSpec, definition: HookDefinition, handler: HandlerSpec) -> Case:
+def _sample_case(engine: Engine, definition: HookDefinition, handler: HandlerSpec) -> Case:
     """Return a case with an event that reaches a hook."""
-    event = definition.event
+    agent, event = engine.agent, definition.event
+    fields = reaching_fields(engine, definition, handler) or {}
     tool: str | None = None
     if issubclass(event_class(event), ToolEvent):
-        tool = _sample_tool(agent, definition.matcher)
+        tool = agent.vocabulary.tool(fields.get("tool") or SAMPLE_TOOL)
         arguments = SAMPLE_INPUTS.get(tool, {})
     else:
         # The fields that are its own. What the agent sends anyway makes no difference to a case.
@@ -108,9 +107,7 @@ def _sample_case(agent: AgentSpec, definition: HookDefinition, handler: HandlerS
         common |= samples_of(agent).events.get(agent.by_canonical[event].wire, {}).keys()
         names = event_class(event).record_names
         arguments = {key: payload[key] for key in payload if key in names and key not in common}
-        subject = agent.by_canonical[event].subject
-        if subject in arguments and definition.matcher:
-            arguments[subject] = definition.matcher.partition("|")[0]
+        arguments |= fields
     return Case(
         name=f"{handler.label} on {event}",
         place=str(handler.place),
@@ -122,48 +119,11 @@ def _sample_case(agent: AgentSpec, definition: HookDefinition, handler: HandlerS
     )
 
 
-def _sample_tool(agent: AgentSpec, matcher: str | None) -> str:
-    """Return a tool that a matcher matches, by its canonical name if it has one."""
-    # The first alternative of `Edit|Write`, `Edit,Write` or `^(Edit|Write)$`.
-    alternatives = re.split(r"[|,]", (matcher or "").strip().strip("^$()"))
-    first = alternatives[0].strip()
-    if _TOOL_NAME.fullmatch(first):
-        return agent.vocabulary.tool(first)
-    if first:
-        for tool in TOOLS:
-            if first in (agent.vocabulary.name(tool) or ""):
-                return tool
-    return "shell"
-
-
 def _case_toml(case: Case, handler: HandlerSpec, expect: str | None) -> str:
-    lines = [
-        f"[[{LIST}]]  # {handler.place}",
-        f"name = {_toml(case.name)}",
-        f"agent = {_toml(case.agents[0])}",
-        f"event = {_toml(case.event)}",
-    ]
-    if case.tool is not None:
-        lines.append(f"tool = {_toml(case.tool)}")
-    if case.input:
-        lines.append(f"input = {_toml(dict(case.input))}")
+    members: dict[str, Any] = {"name": case.name, "agent": case.agents[0], "event": case.event}
+    members |= {"tool": case.tool, "input": case.input or None, "expect": expect}
+    header, *lines = table_lines([LIST], members)
     # Without `expect` the file is refused until the user has completed the case.
     if expect is None:
         lines.append('# expect = "deny"  # the project is not trusted, so the hook was not run')
-    else:
-        lines.append(f"expect = {_toml(expect)}")
-    return "\n".join([*lines, ""])
-
-
-def _toml(value: Any) -> str:
-    """Return a JSON value as TOML on one line, without members that are null."""
-    if isinstance(value, dict):
-        pairs = []
-        for key, item in value.items():
-            if item is not None:
-                pairs.append(f"{json.dumps(key)} = {_toml(item)}")
-        return "{ " + ", ".join(pairs) + " }"
-    if isinstance(value, list):
-        items = [_toml(item) for item in value if item is not None]
-        return "[" + ", ".join(items) + "]"
-    return json.dumps(value)
+    return "\n".join([f"{header}  # {handler.place}", *lines, ""])

@@ -10,7 +10,7 @@ from anyhook.cli.event_filters import check_agent, print_no_events
 from anyhook.cli.history import Agent
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, encode, members, print_json
 from anyhook.cli.render import (
     count_of,
     counts_text,
@@ -21,6 +21,12 @@ from anyhook.cli.render import (
 )
 from anyhook.history.describe import parse_since, show_span, show_time
 from anyhook.history.statistics import statistics
+
+HOOK_MEMBERS = (
+    "hook place versions runs outcomes shadow_outcomes failures warnings seconds slowest shadow "
+    "last"
+).split()
+"""Members of a hook in the output for programs."""
 
 
 def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
@@ -38,7 +44,8 @@ def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
     with open_history() as store, progress("counting", 1.0) as bar:
         numbers = statistics(store, agent=agent, since=moment, on_progress=bar.show)
     if as_json:
-        print_json(numbers)
+        hooks = [members(hook, *HOOK_MEMBERS) for hook in numbers.hooks]
+        print_json({**encode(numbers), "hooks": hooks})
         return OK
     out = console()
     total = sum(numbers.events.values())

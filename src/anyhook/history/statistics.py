@@ -3,40 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from anyhook.history.hooks import SPAN, HookName, RunCounts, count_runs
+from anyhook.history.hooks import SPAN, RunCounts, count_runs
 from anyhook.history.spans import numbers_between
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from anyhook.history.hooks import RunKey
+    from anyhook.history.hooks import HookName, RunKey
     from anyhook.history.store import History
 
 
-@dataclass(frozen=True, slots=True)
-class HookStatistics:
+@dataclass(slots=True)
+class HookStatistics(RunCounts):
     """How often a hook ran and what it answered."""
 
-    hook: str
-    place: str
-    versions: int
-    runs: int
-    outcomes: dict[str, int]
-    """Verdict to number, without `none` and without those of a shadow."""
-    shadow_outcomes: dict[str, int]
-    """Verdict to number, as a shadow: these did not count."""
-    failures: int
-    warnings: int
-    seconds: float | None
-    """Mean duration in seconds; `None` if it is not known."""
-    slowest: float | None
-    """In seconds."""
-    shadow: int
-    last: float
-    """Unix timestamp of the last run."""
+    hook: str = ""
+    place: str = ""
+    version_ids: set[int] = field(default_factory=set)
+
+    @property
+    def versions(self) -> int:
+        """Number of versions of the hook that ran."""
+        return len(self.version_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,27 +100,12 @@ def statistics(
     )
 
 
-def _hooks(runs: Mapping[RunKey, RunCounts]) -> list[HookStatistics]:
+def _hooks(runs: Mapping[RunKey, RunCounts]) -> Iterable[HookStatistics]:
     """Return the counts of each hook on all events of all agents."""
-    sums: dict[HookName, RunCounts] = {}
-    versions: dict[HookName, set[int]] = {}
+    hooks: dict[HookName, HookStatistics] = {}
     for key, counts in runs.items():
-        sums.setdefault(key.name, RunCounts()).add(counts)
-        versions.setdefault(key.name, set()).add(key.version)
-    return [
-        HookStatistics(
-            hook=name.label,
-            place=name.place,
-            versions=len(versions[name]),
-            runs=counts.runs,
-            outcomes=dict(counts.outcomes),
-            shadow_outcomes=dict(counts.shadow_outcomes),
-            failures=counts.failures,
-            warnings=counts.warnings,
-            seconds=counts.seconds,
-            slowest=counts.slowest,
-            shadow=counts.shadow,
-            last=counts.last,
-        )
-        for name, counts in sums.items()
-    ]
+        label, place = key.name
+        hook = hooks.setdefault(key.name, HookStatistics(hook=label, place=place))
+        hook.add(counts)
+        hook.version_ids.add(key.version)
+    return hooks.values()

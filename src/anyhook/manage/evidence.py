@@ -23,7 +23,7 @@ from anyhook.authoring.inspect import scan
 from anyhook.checks.scripts import read_scripts
 from anyhook.engine.hook_files import files_of
 from anyhook.errors import HistoryError
-from anyhook.files import read_user_file
+from anyhook.files import read_json_object, read_user_file
 from anyhook.history.digests import content_digest, hook_digest
 from anyhook.history.events import RecordedResult
 from anyhook.history.hooks import hook_runs, versions_with_digests
@@ -255,12 +255,10 @@ def installed_version(agent: str, environ: Mapping[str, str]) -> str:
         return ""
     executable = Path(path).resolve()
     for directory in executable.parents[:PACKAGE_LEVELS]:
-        try:
-            package = json.loads(read_user_file(directory / "package.json", MAX_PACKAGE_FILE))
-        except (OSError, ValueError):
-            continue
-        version = package.get("version") if isinstance(package, dict) else None
-        return version if isinstance(version, str) else ""
+        package = read_json_object(directory / "package.json", MAX_PACKAGE_FILE)
+        if package is not None:
+            version = package.get("version")
+            return version if isinstance(version, str) else ""
     versions = [part for part in executable.parts if VERSION.fullmatch(part)]
     return versions[0] if versions else ""
 

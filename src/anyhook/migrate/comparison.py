@@ -195,15 +195,11 @@ class Comparison:
                 self._origins.setdefault((entry.event, handler["command"]), []).append(key)
 
     def moved_definitions(self) -> Iterator[HookDefinition]:
-        """Yield the source's definitions with the handlers that were migrated."""
-        for definition in self.migration.hooks.definitions:
-            handlers = tuple(
-                handler
-                for handler in definition.handlers
-                if (handler.place, definition.event) in self._hooks
-            )
-            if handlers:
-                yield replace(definition, handlers=handlers)
+        """Return the source's definitions with the handlers that were migrated."""
+        hooks = self.migration.hooks.only(
+            lambda definition, handler: (handler.place, definition.event) in self._hooks
+        )
+        return hooks.definitions
 
     def record(
         self, number: int, probe: Probe, source: Decision, target: Decision, roots: Sequence[str]

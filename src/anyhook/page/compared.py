@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anyhook.backtest.changes import find_changes, group_changes, new_denials
-from anyhook.backtest.report import group_json
+from anyhook.backtest.report import examples, group_json
 from anyhook.backtest.results import Decided, Result
 from anyhook.history.verdicts import DENYING
 
@@ -33,24 +33,14 @@ def shown_report(report: Mapping[str, Any]) -> dict[str, Any]:
     groups = sorted(changes["groups"], key=weight) if changes else []
     return {
         "report": report,
-        "timeouts": report.get("timeouts"),
-        "depends": report.get("depends"),
-        "crashes": report.get("crashes", [])[:CRASHES],
+        "timeouts": report["timeouts"],
+        "depends": report["depends"],
+        "crashes": report["crashes"][:CRASHES],
         "baseline": report.get("baseline"),
         "changes": changes,
         "groups": groups[:GROUPS],
-        "examples": examples(report["decided"]),
+        "examples": examples(_result_of(report).decided, EXAMPLES),
     }
-
-
-def examples(decided: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return some decided events of different texts, denials first."""
-    examples: dict[tuple[str, str], dict[str, Any]] = {}
-    for event in sorted(decided, key=lambda event: event["outcome"] not in DENYING):
-        examples.setdefault((event["outcome"], event["text"]), event)
-        if len(examples) >= EXAMPLES:
-            break
-    return list(examples.values())
 
 
 def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,10 +58,6 @@ def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict
 
 def _result_of(report: Mapping[str, Any]) -> Result:
     """Return the decided events of a report."""
-    names = ("ref", "session", "event", "tool", "text", "decision", "hooks", "reconstructed")
-    result = Result()
-    for event in report["decided"]:
-        # Reports that an older release has kept do not name crashes.
-        values = [*[event[name] for name in names], event.get("crash", "")]
-        result.decided.append(Decided.from_json(values))
-    return result
+    names = "ref session event tool text decision hooks reconstructed crash".split()
+    events = report["decided"]
+    return Result(decided=[Decided.from_json(event[name] for name in names) for event in events])

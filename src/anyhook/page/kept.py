@@ -31,8 +31,6 @@ MAX_KEPT = 50
 """Results that are kept; older ones are removed."""
 MAX_SIZE = 256 * 1024 * 1024
 """Bytes of one result."""
-MAX_DECIDED = 20_000
-"""Decided events of one result that are kept."""
 _NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 
 
@@ -74,8 +72,7 @@ def keep(
     made = made or time.time()
     moment = re.sub(r"\D", "", show_time(made))
     name = f"{moment[:8]}-{moment[8:]}-{secrets.token_hex(3)}"
-    kept = {**report, "decided": report["decided"][:MAX_DECIDED]}
-    text, _ = redact_json(json.dumps({"made": made, "events": events, "report": kept}))
+    text, _ = redact_json(json.dumps({"made": made, "events": events, "report": report}))
     folder = Path(directory) / DIRECTORY
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

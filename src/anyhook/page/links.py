@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-class Links(Protocol):
-    """Makes links; an empty text means that there is nothing to link to."""
-
-    @property
-    def is_report(self) -> bool:
-        """Whether they are those of a saved report."""
-        ...
-
-    def event(self, number: int) -> str:
-        """Return the link to an event."""
-        ...
-
-    def session(self, agent: str, session: str) -> str:
-        """Return the link to a session."""
-        ...
-
-    def hook(self, name: str, place: str) -> str:
-        """Return the link to a hook."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
 class PageLinks:
-    """Links of the served page.
+    """Links of the served page; an empty text means that there is nothing to link to.
 
     Names are parameters, because a browser changes paths like `/session/..` before it sends them.
     """
 
-    is_report: bool = False
+    is_report = False
 
     def event(self, number: int) -> str:
         """Return the link to an event."""
@@ -57,13 +34,13 @@ class PageLinks:
         return "/hook?" + _query(name=name, place=place)
 
 
-@dataclass(frozen=True, slots=True)
-class ReportLinks:
-    """Links inside a saved report, to what it holds."""
+class ReportLinks(PageLinks):
+    """Links inside a saved report, to the events with these numbers, which it holds."""
 
-    events: Collection[int] = field(default_factory=frozenset)
-    """Numbers of the events that the report holds."""
-    is_report: bool = True
+    is_report = True
+
+    def __init__(self, events: Collection[int] = ()) -> None:
+        self.events = events
 
     def event(self, number: int) -> str:
         """Return the link to an event; empty if the report does not hold it."""

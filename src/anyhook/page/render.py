@@ -34,7 +34,7 @@ from anyhook.page.events import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anyhook.page.links import Links
+    from anyhook.page.links import PageLinks
 
 CLASSES = frozenset(
     {*VERDICTS, *FAILURES, CRASH, NO_VERDICT, "withheld", "warned", "started", "crashed"}
@@ -48,7 +48,7 @@ MAX_TEXT_LENGTH = 20_000
 """Characters of a payload that are shown; the whole is in `anyhook history show --json`."""
 
 
-def render(template: str, links: Links, **values: Any) -> str:
+def render(template: str, links: PageLinks, **values: Any) -> str:
     """Return the text of a template that shows some values."""
     return _environment().get_template(template).render(links=links, now=time.time(), **values)
 

@@ -348,15 +348,7 @@ def _engine_of(guard: Guard) -> Engine:
     """Return an engine with one hook only."""
     subject = BacktestSubject(guard.project, guard.title, guard.agent, trusted=guard.is_trusted)
     engine = load_engine(subject, Path(guard.project), rules="observed", warm=False).engine
-    files = []
-    for file in engine.hooks.files:
-        definitions = []
-        for definition in file.definitions:
-            handlers = tuple(hook for hook in definition.handlers if hook.place in guard.places)
-            if handlers:
-                definitions.append(replace(definition, handlers=handlers))
-        files.append(replace(file, definitions=tuple(definitions)))
-    engine.hooks = replace(engine.hooks, files=tuple(files))
+    engine.hooks = engine.hooks.only(lambda _, handler: handler.place in guard.places)
     if guard.command:
         place = Place("<redteam>")
         handler = HandlerSpec("command", Layer.RUNTIME, place, command=guard.command)

@@ -88,13 +88,9 @@ class LabelledCall:
             EventError: If the event has no such field.
             UnknownNameError: If the agent has no such event.
         """
-        event = self.event
-        fields = {"cwd": self.cwd or directory, **event.get("fields", {})}
-        arguments = event.get("input", {})
-        if event.get("tool") is None:
-            return make_payload(event["event"], agent=agent, **fields, **arguments)
-        tool = event["tool"]
-        return make_payload(event["event"], agent=agent, tool=tool, input=arguments, **fields)
+        values = {"cwd": self.cwd or directory, **self.event}
+        fields = values.pop("fields", {})
+        return make_payload(agent=agent, **{**values, **fields})
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from anyhook.errors import AnyhookError, RunEndedError, UsageError
 from anyhook.redteam.compared_calls import calls_to_compare
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.testing.examples import describe_answer, run_example
-from anyhook.testing.running import run_hook
+from anyhook.testing.running import run_on_example
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -244,12 +244,8 @@ def try_mutant(run: SandboxRun, path: str, source: str, plan: TrialPlan) -> Noti
 
 def _answer(hooks: Hooks, call: Example, agent: str) -> str:
     """Return what hooks answer to a call, as an example expects it."""
-    fields = dict(call.fields)
-    if "tool_name" in fields:
-        fields["tool"] = fields.pop("tool_name")
-        fields["input"] = fields.pop("tool_input", {})
     try:
-        run = run_hook(hooks, call.event, agent=agent, **fields)
+        run = run_on_example(hooks, call, agent)
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - a failure of the hook is an answer

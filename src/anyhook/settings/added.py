@@ -7,21 +7,19 @@ and members that the agent needs next to its hooks. A record in the user's data 
 from __future__ import annotations
 
 import hashlib
-import json
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.errors import SettingsError
-from anyhook.files import data_directory, read_user_file, record_name
-from anyhook.settings.changes import Change
-from anyhook.settings.sources import SIZE_LIMIT
+from anyhook.files import data_directory, record_name
+from anyhook.settings.changes import Change, read_record, record_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-VERSION = 1
+MEMBER = "before"
+"""Member of a record that holds its entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ def note_before(settings: Change, left: str, paths: Iterable[Path]) -> Change | 
         SettingsError: If the record cannot be read.
     """
     record = _record_of(settings.path)
-    entries = _read_entries(record)
+    entries = read_record(record, MEMBER)
     missing: set[Path] = set()
     for path in [settings.path, *paths]:
         for directory in path.parents:
@@ -76,7 +74,7 @@ def find_before(path: Path, left: str) -> Before | None:
         SettingsError: If the record cannot be read.
     """
     record = _record_of(path)
-    entries = _read_entries(record)
+    entries = read_record(record, MEMBER)
     for index, entry in enumerate(entries):
         if entry.get("left") == _digest(left):
             text = entry.get("before", left)
@@ -96,25 +94,9 @@ def _record_of(path: Path) -> Path:
     return data_directory() / "added" / f"{record_name(path)}.json"
 
 
-def _read_entries(record: Path) -> list[dict[str, Any]]:
-    try:
-        entries = json.loads(read_user_file(record, SIZE_LIMIT))["before"]
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise SettingsError(f"it cannot be read ({error}); delete it", path=str(record)) from error
-    return [entry for entry in entries if isinstance(entry, dict)]
-
-
 def _record_change(record: Path, entries: list[dict[str, Any]]) -> Change:
-    before = None
-    if record.exists():
-        before = read_user_file(record, SIZE_LIMIT).decode()
-    after = None
-    if entries:
-        after = json.dumps({"version": VERSION, "before": entries}) + "\n"
     why = "Note what the settings were like before"
-    return Change(record, before, after, why, is_private=True, is_shown=False)
+    return record_change(record, MEMBER, entries, why, is_private=True, is_shown=False)
 
 
 def _digest(text: str) -> str:

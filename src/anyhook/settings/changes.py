@@ -6,18 +6,19 @@ Everything that edits the settings of an agent makes `Change` objects and writes
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError, UsageError
-from anyhook.files import data_directory, read_user_file
+from anyhook.files import data_directory, describe_no_directory, read_user_file
 from anyhook.locks import locked
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
 from anyhook.settings.edit import read_settings
 from anyhook.settings.formats import find_rejected, is_blank
 from anyhook.settings.hookset import load_hooks
-from anyhook.settings.jsonc import SettingsSyntaxError
+from anyhook.settings.jsonc import SettingsSyntaxError, list_at
 from anyhook.settings.reader import rejected_message
 from anyhook.settings.sources import SIZE_LIMIT, Location, own_places, written_file
 from anyhook.settings.write import stay_inside, write_atomically
@@ -210,6 +211,39 @@ def read_text(path: Path) -> str | None:
         ) from error
     parsed(text, path)
     return text
+
+
+def read_record(record: Path, member: str) -> list[dict[str, Any]]:
+    """Return the entries of a record about settings; none if the file does not exist.
+
+    Raises:
+        SettingsError: If it cannot be read.
+    """
+    try:
+        value = json.loads(read_user_file(record, SIZE_LIMIT))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, RecursionError) as error:
+        cause = isinstance(error, OSError) and describe_no_directory(record, error)
+        message = f"it cannot be read: {cause or f'{error}; repair or delete it'}"
+        raise SettingsError(message, path=str(record)) from error
+    return [entry for entry in list_at(value, (member,)) if isinstance(entry, dict)]
+
+
+def record_change(
+    record: Path,
+    member: str,
+    entries: list[dict[str, Any]],
+    why: str,
+    *,
+    is_private: bool,
+    is_shown: bool = True,
+) -> Change:
+    """Return the change that makes these the entries of a record; without any, it is removed."""
+    before = read_user_file(record, SIZE_LIMIT).decode() if record.exists() else None
+    text = json.dumps({member: entries}, indent=2, ensure_ascii=False) + "\n"
+    after = text if entries else None
+    return Change(record, before, after, why, is_private=is_private, is_shown=is_shown)
 
 
 def read_source(source: Source, project: Path) -> str | None:

@@ -19,7 +19,7 @@ from anyhook.settings.plugins import find_plugin_sources
 from anyhook.settings.sources import find_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec, RuleSet
@@ -55,6 +55,18 @@ class HookSet:
         """Every definition, in the order of a plan."""
         for file in self.files:
             yield from file.definitions
+
+    def only(self, keeps: Callable[[HookDefinition, HandlerSpec], bool]) -> HookSet:
+        """Return the set without the handlers that `keeps` returns false for."""
+        files: list[LoadedFile] = []
+        for file in self.files:
+            definitions: list[HookDefinition] = []
+            for definition in file.definitions:
+                handlers = tuple(spec for spec in definition.handlers if keeps(definition, spec))
+                if handlers:
+                    definitions.append(replace(definition, handlers=handlers))
+            files.append(replace(file, definitions=tuple(definitions)))
+        return replace(self, files=tuple(files))
 
     def is_stale(self) -> bool:
         """Return whether a settings file changed, or may have changed, since it was read."""

@@ -15,18 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.errors import SettingsError
-from anyhook.files import data_directory, describe_no_directory, read_user_file, record_name
+from anyhook.files import data_directory, record_name
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
-from anyhook.settings.changes import Change
+from anyhook.settings.changes import Change, read_record, record_change
 from anyhook.settings.edit import add_item, read_settings
 from anyhook.settings.entries import remove_handler
 from anyhook.settings.formats import is_toml
-from anyhook.settings.jsonc import list_at, parse
+from anyhook.settings.jsonc import parse
 from anyhook.settings.layout import iter_definitions, own_entries
 from anyhook.settings.reader import read_document
-from anyhook.settings.sources import SIZE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
 SHARED_RECORD = "anyhook-disabled.json"
 """Name of the record next to a settings file that is shared."""
-VERSION = 1
 
 
 class KeptHook(Record, kw_only=False):
@@ -79,7 +77,7 @@ def kept_hooks(agent: AgentSpec, files: Sequence[LoadedFile]) -> list[KeptHook]:
 
 def _kept_hooks_of_file(agent: AgentSpec, source: Source) -> Iterator[KeptHook]:
     record = _record_of(source)
-    for entry in _read_record(record):
+    for entry in read_record(record, "hooks"):
         if entry.get("agent") != agent.name or entry.get("file") != source.path.name:
             continue
         value: Any = {entry.get("event"): [entry.get("definition")]}
@@ -101,7 +99,7 @@ def keep(source: Source, entries: Iterable[dict[str, Any]]) -> Change:
         SettingsError: If the record cannot be read.
     """
     record = _record_of(source)
-    kept = _read_record(record)
+    kept = read_record(record, "hooks")
     return _record_change(record, [*kept, *entries], f"Keep hooks of {source.path.name}")
 
 
@@ -111,7 +109,7 @@ def forget(record: Path, entries: Iterable[dict[str, Any]]) -> Change:
     Raises:
         SettingsError: If the record cannot be read.
     """
-    kept = _read_record(record)
+    kept = read_record(record, "hooks")
     for entry in entries:
         if entry in kept:
             kept.remove(entry)
@@ -126,28 +124,9 @@ def _record_of(source: Source) -> Path:
     return data_directory() / "disabled" / f"{record_name(source.path)}.json"
 
 
-def _read_record(record: Path) -> list[dict[str, Any]]:
-    try:
-        value = json.loads(read_user_file(record, SIZE_LIMIT))
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError, RecursionError) as error:
-        cause = isinstance(error, OSError) and describe_no_directory(record, error)
-        raise SettingsError(f"it cannot be read: {cause or error}", path=str(record)) from error
-    return [entry for entry in list_at(value, ("hooks",)) if isinstance(entry, dict)]
-
-
 def _record_change(record: Path, entries: list[dict[str, Any]], why: str) -> Change:
-    try:
-        before = read_user_file(record, SIZE_LIMIT).decode()
-    except FileNotFoundError:
-        before = None
-    after = None
-    if entries:
-        value = {"version": VERSION, "hooks": entries}
-        after = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-    is_shared = record.name.removeprefix(".") == SHARED_RECORD
-    return Change(record, before, after, why, is_private=not is_shared)
+    is_private = record.name.removeprefix(".") != SHARED_RECORD
+    return record_change(record, "hooks", entries, why, is_private=is_private)
 
 
 # -- taking a hook out

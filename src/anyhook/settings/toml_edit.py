@@ -213,7 +213,7 @@ def _insert_tables(document: TomlDocument, path: JsonPath, values: Sequence[dict
     text = document.text
     newline = "\r\n" if "\r\n" in text else "\n"
     keys = [step for step in path if isinstance(step, str)]
-    blocks = [newline.join(_table_lines(keys, value)) + newline for value in values]
+    blocks = [newline.join(table_lines(keys, value)) + newline for value in values]
     at = len(text)
     # A nested list must follow its table, before the next table of that list begins.
     anchors = (path, path[:-1]) if any(isinstance(step, int) for step in path) else (path,)
@@ -234,16 +234,16 @@ def _insert_tables(document: TomlDocument, path: JsonPath, values: Sequence[dict
     return before + separator + block + after
 
 
-def _table_lines(keys: list[str], value: dict[str, Any]) -> list[str]:
-    """Write a table of a list; lists of objects in it get tables of their own."""
+def table_lines(keys: list[str], value: dict[str, Any]) -> list[str]:
+    """Return the lines of a table of a list; lists of objects in it get tables of their own."""
     name = ".".join(tomlkit.key(key).as_string() for key in keys)
     lines = [f"[[{name}]]"]
     nested: list[str] = []
-    for key, member in value.items():
+    for key, member in _without_nulls(value).items():
         is_list_of_tables = isinstance(member, list) and member and isinstance(member[0], dict)
         if is_list_of_tables and all(isinstance(item, dict) for item in member):
             for item in member:
-                nested += ["", *_table_lines([*keys, key], item)]
+                nested += ["", *table_lines([*keys, key], item)]
         else:
             lines.append(f"{tomlkit.key(key).as_string()} = {_inline(member).as_string()}")
     return lines + nested

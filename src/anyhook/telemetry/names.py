@@ -1,4 +1,4 @@
-"""The names of spans, attributes and metrics; `docs/telemetry.md` shows these tables.
+"""The names of attributes and metrics; `tools/telemetry_page.py` describes them.
 
 Names that start with `gen_ai.` are of the semantic conventions for generative AI, status
 "Development": release 1.41 of the semantic conventions, the last one that holds them, and the
@@ -63,110 +63,6 @@ CANCELED = "canceled"
 
 
 @dataclass(frozen=True, slots=True)
-class SpanName:
-    """A kind of span.
-
-    Attributes:
-        kind: What it is about.
-        name: Its name, with attributes in braces.
-        text: What it covers.
-    """
-
-    kind: str
-    name: str
-    text: str
-
-
-SPANS = (
-    SpanName(
-        "session",
-        "invoke_agent {gen_ai.agent.name}",
-        "from the first event of a session with a hook to its end",
-    ),
-    SpanName("event", "{anyhook.event} {gen_ai.tool.name}", "from the dispatch to the decision"),
-    SpanName(
-        "hook", "hook {anyhook.hook.name}", "one hook on the event, from its start to its end"
-    ),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """An attribute of spans.
-
-    Attributes:
-        key: Its name.
-        kinds: The kinds of spans that have it.
-        text: What it holds, and when it is set.
-        is_content: Whether it is only set with `contents=True`.
-    """
-
-    key: str
-    kinds: tuple[str, ...]
-    text: str
-    is_content: bool = False
-
-
-_ALL = ("session", "event", "hook")
-_EVENTS = ("event",)
-_HOOKS = ("hook",)
-
-ATTRIBUTES = (
-    Attribute(OPERATION, _ALL, "`invoke_agent`, `run_hooks` or `run_hook`"),
-    Attribute(CONVERSATION_ID, _ALL, "identifier of the session, if the agent sends one"),
-    Attribute(AGENT_NAME, _ALL, "name of the agent, as it writes it itself"),
-    Attribute(AGENT, _ALL, "its name in anyhook, as in `--agent`"),
-    Attribute(SESSION_EVENTS, ("session",), "number of events since its span began"),
-    Attribute(SESSION_DENIALS, ("session",), "number of events that were denied or stopped"),
-    Attribute(
-        SESSION_END,
-        ("session",),
-        "why the span ended: `session_end`, `idle`, `replaced`, `engine_closed` or `closed`",
-    ),
-    Attribute(EVENT, ("event", "hook"), "canonical name of the event: `before_tool`"),
-    Attribute(AGENT_ID, _EVENTS, "the subagent in which it happened"),
-    Attribute(REQUEST_MODEL, _EVENTS, "name of the model, on events that have it"),
-    Attribute(TOOL_NAME, _EVENTS, "the tool, as the agent names it: `Bash`"),
-    Attribute(TOOL, _EVENTS, "its canonical name: `shell`"),
-    Attribute(TOOL_CALL_ID, _EVENTS, "identifier of the call"),
-    Attribute(OUTCOME, _EVENTS, "`allow`, `deny`, `ask`, `defer` or `none`"),
-    Attribute(STOP, _EVENTS, "`true` if a hook ends the agent"),
-    Attribute(
-        BLAME, _EVENTS, "each field of the decision and the hook that set it: `outcome: guard.py`"
-    ),
-    Attribute(DIAGNOSTICS, _EVENTS, "codes of the problems: see [Diagnostics](diagnostics.md)"),
-    Attribute(HOOK_NAME, _HOOKS, "its name, else the name of its script"),
-    Attribute(HOOK_KIND, _HOOKS, "`command`, `function`, `http`, `prompt` or `mcp_tool`"),
-    Attribute(HOOK_LAYER, _HOOKS, "its layer: `project`, `user`, `runtime`, …"),
-    Attribute(HOOK_PLACE, _HOOKS, "file and line that define it"),
-    Attribute(
-        HOOK_STATUS,
-        _HOOKS,
-        "`ran`, `warned`, `failed`, `timed_out`, `withheld` (not trusted), `skipped` or `started` "
-        "(in the background)",
-    ),
-    Attribute(HOOK_OUTCOME, _HOOKS, "its own verdict, if it has one"),
-    Attribute(HOOK_EXIT_CODE, _HOOKS, "exit code of a command"),
-    Attribute(HOOK_SIGNAL, _HOOKS, "signal that ended a command"),
-    Attribute(HOOK_BLAME, _HOOKS, "the fields of the decision that it set"),
-    Attribute(
-        ERROR_TYPE,
-        ("event", "hook"),
-        "`canceled` for an event without a decision; `failed`, `warned` or `timed_out` for a hook",
-    ),
-    Attribute(TOOL_ARGUMENTS, _EVENTS, "arguments of the tool as JSON", is_content=True),
-    Attribute(TOOL_RESULT, _EVENTS, "result of the tool as JSON", is_content=True),
-    Attribute(PROMPT, _EVENTS, "the user's prompt", is_content=True),
-    Attribute(REASON, _EVENTS, "reason of the decision", is_content=True),
-    Attribute(CONTEXT, _EVENTS, "texts of hooks for the agent", is_content=True),
-    Attribute(HOOK_REASON, _HOOKS, "reason of the hook", is_content=True),
-    Attribute(HOOK_STDOUT, _HOOKS, "standard output of a command", is_content=True),
-    Attribute(HOOK_STDERR, _HOOKS, "standard error of a command", is_content=True),
-    Attribute(HOOK_ERROR, _HOOKS, "why it failed", is_content=True),
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Metric:
     """A metric.
 
@@ -175,65 +71,30 @@ class Metric:
         kind: Kind of instrument.
         unit: Unit in the form of UCUM.
         text: What it counts or measures.
-        attributes: Its attributes. Tools, sessions and places are none: they have too many values.
     """
 
     name: str
     kind: str
     unit: str
     text: str
-    attributes: tuple[str, ...]
 
 
-DECISIONS = Metric(
-    "anyhook.decisions",
-    "counter",
-    "{decision}",
-    "Decisions on events.",
-    (AGENT_NAME, EVENT, OUTCOME, STOP),
-)
+DECISIONS = Metric("anyhook.decisions", "counter", "{decision}", "Decisions on events.")
 EVENT_DURATION = Metric(
     "anyhook.event.duration",
     "histogram",
     "s",
     "Duration of an event on which hooks run, from dispatch to decision.",
-    (AGENT_NAME, EVENT, ERROR_TYPE),
 )
-HOOK_DURATION = Metric(
-    "anyhook.hook.duration",
-    "histogram",
-    "s",
-    "Duration of the run of a hook.",
-    (AGENT_NAME, EVENT, HOOK_NAME, HOOK_PLACE, HOOK_STATUS),
-)
+HOOK_DURATION = Metric("anyhook.hook.duration", "histogram", "s", "Duration of the run of a hook.")
 HOOK_FAILURES = Metric(
-    "anyhook.hook.failures",
-    "counter",
-    "{failure}",
-    "Hooks that failed or ended with a warning.",
-    (AGENT_NAME, EVENT, HOOK_NAME, HOOK_PLACE, ERROR_TYPE),
+    "anyhook.hook.failures", "counter", "{failure}", "Hooks that failed or ended with a warning."
 )
 HOOK_TIMEOUTS = Metric(
-    "anyhook.hook.timeouts",
-    "counter",
-    "{timeout}",
-    "Hooks that were killed at their timeout.",
-    (AGENT_NAME, EVENT, HOOK_NAME, HOOK_PLACE),
+    "anyhook.hook.timeouts", "counter", "{timeout}", "Hooks that were killed at their timeout."
 )
 ACTIVE_SESSIONS = Metric(
-    "anyhook.active_sessions",
-    "updowncounter",
-    "{session}",
-    "Sessions whose span is open.",
-    (AGENT_NAME,),
-)
-METRICS = (
-    DECISIONS,
-    EVENT_DURATION,
-    HOOK_DURATION,
-    HOOK_FAILURES,
-    HOOK_TIMEOUTS,
-    ACTIVE_SESSIONS,
+    "anyhook.active_sessions", "updowncounter", "{session}", "Sessions whose span is open."
 )
 
 DURATION_BUCKETS = (
@@ -242,20 +103,3 @@ DURATION_BUCKETS = (
 )
 """Seconds. The second line is the advice of the conventions for `gen_ai.execute_tool.duration`. The
 first one is for functions and warm hooks, which take less than its first bucket."""
-
-
-def markdown_tables() -> str:
-    """Return the tables of `docs/telemetry.md`."""
-    lines = ["### Spans", "", "|span|name||", "|---|---|---|"]
-    lines += [f"|{span.kind}|`{span.name}`|{span.text}|" for span in SPANS]
-    lines += ["", "### Attributes of spans", "", "|attribute|spans||", "|---|---|---|"]
-    for attribute in ATTRIBUTES:
-        mark = " (*)" if attribute.is_content else ""
-        kinds = ", ".join(attribute.kinds)
-        lines.append(f"|`{attribute.key}`|{kinds}|{attribute.text}{mark}|")
-    lines += ["", "(*) with `contents=True`", "", "### Metrics", ""]
-    lines += ["|metric|instrument|unit||attributes|", "|---|---|---|---|---|"]
-    for metric in METRICS:
-        keys = ", ".join(f"`{key}`" for key in metric.attributes)
-        lines.append(f"|`{metric.name}`|{metric.kind}|`{metric.unit}`|{metric.text}|{keys}|")
-    return "\n".join(lines)

@@ -89,11 +89,7 @@ class Case:
         if self.payload is not None:
             payload = {"cwd": cwd, **self.payload}
         else:
-            fields = {"cwd": cwd, **self.fields}
-            if _is_tool_event(self.event):
-                fields |= {"tool": self.tool, "input": self.input}
-            else:
-                fields |= self.input
+            fields = {"cwd": cwd, **self.fields, "tool": self.tool, "input": self.input}
             try:
                 payload = make_payload(self.event, agent=agent.name, **fields)
             except (EventError, UnknownNameError) as error:

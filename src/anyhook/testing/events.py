@@ -52,7 +52,7 @@ def make_payload(
         event: Name of the event, canonical (`before_tool`) or the agent's (`PreToolUse`).
         agent: Name of any agent in the registry.
         tool: Name of the tool, canonical (`shell`) or the agent's.
-        input: Arguments of the tool, by canonical names or the agent's.
+        input: Arguments of the tool, by canonical names or the agent's; without a tool, fields.
         fields: Other fields of the event, by canonical names. Required ones get neutral values,
             and the other members that the agent always sends plausible ones.
 
@@ -70,6 +70,8 @@ def make_payload(
         _warn_of_mistyped_tool(spec, tool)
         fields["tool_name"] = spec.vocabulary.name(tool) or tool
         fields["tool_input"] = spec.vocabulary.arguments(tool, input or {})
+    else:
+        fields |= input or {}
     if issubclass(cls, ToolEvent) and not fields.get("tool_name"):
         raise EventError(f"{event} needs a tool, like tool='shell'")
     for name in fields:

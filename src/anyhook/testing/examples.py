@@ -17,7 +17,7 @@ from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 from anyhook.testing.events import missing_in
 from anyhook.testing.promises import PromisedDenial, open_crashes, refused_advice
-from anyhook.testing.running import run_hook
+from anyhook.testing.running import run_on_example
 from anyhook.trust.loaded_code import LoadedCode, noting
 
 if TYPE_CHECKING:
@@ -120,13 +120,9 @@ def run_example(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
     missing = missing_in(get_agent(agent), example.event, example.fields.get("tool_name"))
     if missing is not None:
         return ExampleResult(example, agent, "absent", missing)
-    fields = dict(example.fields)
-    if "tool_name" in fields:
-        fields["tool"] = fields.pop("tool_name")
-        fields["input"] = fields.pop("tool_input", {})
     try:
         with Deadline(hooks.timeout or EXAMPLE_TIMEOUT, _raise_timeout):
-            run = run_hook(hooks, example.event, agent=agent, **fields)
+            run = run_on_example(hooks, example, agent)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - any failure of the hook is a result

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.model.answers import Outcome
-from anyhook.testing.running import run_hook
+from anyhook.testing.running import run_hook, run_on_example
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -116,11 +116,9 @@ def _wrong_arguments(example: Example) -> Iterator[tuple[str, str, dict[str, Any
 def _crash(
     hooks: Hooks, example: Example, agent: str, arguments: dict[str, Any]
 ) -> BaseException | None:
-    fields = {**example.fields, "input": arguments}
-    fields["tool"] = fields.pop("tool_name")
-    del fields["tool_input"]
+    changed = example.replace(fields={**example.fields, "tool_input": arguments})
     try:
-        run_hook(hooks, example.event, agent=agent, **fields)
+        run_on_example(hooks, changed, agent)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - any failure of the hook counts

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.authoring.hooks import Example
     from anyhook.model.diagnostics import Diagnostic
 
 PROCESS_TIMEOUT = 60.0
@@ -114,6 +115,15 @@ def run_hook(
     if not Path(hook).is_file():
         raise UsageError(f"{hook} is not a file")
     return _run_process(Path(hook), spec, payload, environ)
+
+
+def run_on_example(hooks: Hooks, example: Example, agent: str) -> HookRun:
+    """Call hooks on the event of an example; raises what `run_hook` raises."""
+    fields = dict(example.fields)
+    if "tool_name" in fields:
+        fields["tool"] = fields.pop("tool_name")
+        fields["input"] = fields.pop("tool_input", {})
+    return run_hook(hooks, example.event, agent=agent, **fields)
 
 
 def _call_functions(hooks: Hooks, agent: AgentSpec, payload: dict[str, Any]) -> HookRun:

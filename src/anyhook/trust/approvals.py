@@ -20,7 +20,7 @@ import json
 import os
 import time
 
-from anyhook.files import data_path, read_user_file
+from anyhook.files import data_path, read_json_object
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False
@@ -164,7 +164,7 @@ class Approvals:
         oldest = time.time() - KEPT_SECONDS
         calls: list[DeniedCall] = []
         for path in self._files("pending"):
-            content = _read_object(path)
+            content = read_json_object(path, MAX_SIZE)
             call = None if content is None else _call_of(content)
             if call is not None and call.time >= oldest:
                 calls.append(call)
@@ -296,14 +296,6 @@ def _approval_json(approval: Approval) -> dict[str, Any]:
     return members | {"call": _call_json(approval.call)}
 
 
-def _read_object(path: str) -> dict[str, Any] | None:
-    try:
-        content = json.loads(read_user_file(path, MAX_SIZE))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return content if isinstance(content, dict) else None
-
-
 def _call_of(content: Mapping[str, Any]) -> DeniedCall | None:
     texts = [name for name in DeniedCall.record_fields if name != "time"]
     values: dict[str, Any] = {name: content.get(name) for name in DeniedCall.record_fields}
@@ -315,7 +307,7 @@ def _call_of(content: Mapping[str, Any]) -> DeniedCall | None:
 
 
 def _read_approval(path: str) -> Approval | None:
-    content = _read_object(path)
+    content = read_json_object(path, MAX_SIZE)
     if content is None or not isinstance(content.get("call"), dict):
         return None
     call = _call_of(content["call"])

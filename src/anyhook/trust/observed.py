@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.files import data_path, read_user_file, record_name
+from anyhook.files import data_path, read_json_object, record_name
 from anyhook.locks import locked
 from anyhook.trust.loaded_code import PACKAGE_DIRECTORIES, is_installed
 
@@ -62,12 +62,7 @@ def observed_file(hook_file: str, environ: Mapping[str, str] | None = None) -> s
 
 def read_observed(file: str) -> ObservedFiles:
     """Read what is kept in a file (`observed_file`); nothing if it cannot be read."""
-    try:
-        content = json.loads(read_user_file(file, MAX_SIZE))
-    except (OSError, ValueError, RecursionError):
-        return ObservedFiles()
-    if not isinstance(content, dict):
-        return ObservedFiles()
+    content = read_json_object(file, MAX_SIZE) or {}
     code, data = _dates(content.get("code")), _dates(content.get("data"))
     return ObservedFiles(code, data, content.get("is_full") is True)
 

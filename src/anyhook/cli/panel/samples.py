@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.payloads import NOT_IN_PAYLOAD, payload_key
 from anyhook.agents.translate import decode_any_form
-from anyhook.cli.event_input import EventOptions, build_event, subject_fields
+from anyhook.cli.event_input import EventOptions
 from anyhook.cli.panel.snapshot import command_line
-from anyhook.errors import AnyhookError, EventError
+from anyhook.errors import EventError
+from anyhook.manage.reaching import SAMPLE_INPUT, SAMPLE_TOOL, reaching_fields
 from anyhook.model.events import UnknownEvent, event_class
 from anyhook.model.json import dump_json, repair
 
@@ -20,36 +19,21 @@ if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
     from anyhook.history.events import RecordedEvent
 
-MAX_SAMPLES = 200
-"""Samples that are tried until one reaches the hook."""
 OF_SESSION = frozenset({"session_id", "transcript_path", "timestamp", "cwd"})
 """Fields of a recorded event that belong to its session, which is over."""
 
 
 def sample_event(hook: PanelHook) -> EventOptions:
-    """Return a sample event that reaches a hook; if none is found, the first sample."""
-    engine = hook.engine
-    spec = engine.agent.by_canonical[hook.row.definition.event]
-    first: EventOptions | None = None
-    with tempfile.TemporaryDirectory(prefix="anyhook-") as scratch:
-        samples = subject_fields(engine.agent, hook.row.definition, spec)
-        for number, fields in enumerate(samples):
-            rest = dict(fields)
-            tool = rest.pop("tool", None)
-            value = rest.pop("input", rest or None)
-            text = None if value is None else _json(value)
-            options = EventOptions(spec.wire, tool, text, [])
-            first = first or options
-            if number >= MAX_SAMPLES:
-                break
-            try:
-                event = build_event(engine, options, Path(scratch))
-            except AnyhookError:
-                continue
-            planned = [handler.identity for handler in engine.plan(event).handlers]
-            if hook.handler.identity in planned:
-                return options
-    return first or EventOptions(spec.wire, None, None, [])
+    """Return a sample event that reaches a hook; if none is found, any sample."""
+    engine, definition = hook.engine, hook.row.definition
+    spec = engine.agent.by_canonical[definition.event]
+    fields = reaching_fields(engine, definition, hook.handler)
+    if fields is None and takes_tool(hook):
+        fields = {"tool": engine.agent.vocabulary.name(SAMPLE_TOOL), "input": SAMPLE_INPUT}
+    rest = dict(fields or {})
+    tool = rest.pop("tool", None)
+    value = rest.pop("input", rest or None)
+    return EventOptions(spec.wire, tool, None if value is None else _json(value), [])
 
 
 def takes_tool(hook: PanelHook) -> bool:
