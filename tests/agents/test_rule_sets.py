@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from anyhook.agents import CODING_AGENTS, get_agent
@@ -16,7 +18,7 @@ def test_a_former_release_has_a_rule_set_of_its_own():
     assert former.release == "2.1.197"
     assert former.name == "observed@2.1.197"
     assert former is CLAUDE.rules("observed@2.1.197")
-    assert CLAUDE.rules("observed").release == "2.1.330"
+    assert CLAUDE.rules("observed").release == "2.1.332"
 
 
 @pytest.mark.parametrize("agent", CODING_AGENTS)
@@ -26,9 +28,13 @@ def test_the_newest_release_can_be_named(agent):
     assert agent.rules(f"observed@{newest.version}") is newest
 
 
-def test_two_releases_differ_only_where_their_table_says_so():
-    newest, former = CLAUDE.rules("observed"), CLAUDE.rules("observed@2.1.197")
-    table = CLAUDE.older_releases["2.1.197"]
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    list(pairwise(["observed", *(f"observed@{v}" for v in CLAUDE.older_releases)])),
+)
+def test_two_releases_differ_only_where_their_table_says_so(newer, older):
+    newest, former = CLAUDE.rules(newer), CLAUDE.rules(older)
+    table = CLAUDE.older_releases[former.version]
 
     names = set(newest.record_fields) - {"name", "release", "events", *table.rules}
     assert all(getattr(newest, name) == getattr(former, name) for name in names)
@@ -41,7 +47,7 @@ def test_two_releases_differ_only_where_their_table_says_so():
 def test_an_unknown_rule_set_is_refused_with_a_list_of_those_that_exist(rules):
     with pytest.raises(UnknownNameError) as caught:
         CLAUDE.rules(rules)
-    assert caught.value.known == ("documented", "observed", "observed@2.1.197")
+    assert caught.value.known == ("documented", "observed", "observed@2.1.330", "observed@2.1.197")
     for name in caught.value.known:
         assert name in str(caught.value)
 

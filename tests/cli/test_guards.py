@@ -411,6 +411,19 @@ def test_an_update_merges_what_the_user_changed(world, release):
 
 
 @pytest.mark.slow
+def test_a_copy_with_the_line_ends_of_windows_is_one_of_the_guard(world, release):
+    copy = copy_of(world, "own")
+    copy.write_bytes(copy.read_bytes().replace(b"LIMIT = 1", b"LIMIT = 2").replace(b"\n", b"\r\n"))
+    release.publish(NEWER, OLDER)
+
+    done = release("add", "--update", "own", "--yes", "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["guards"][0]["state"] == "merged"
+    assert copy.read_text().partition("\n")[2] == NEWER.replace("LIMIT = 1", "LIMIT = 2")
+
+
+@pytest.mark.slow
 def test_an_update_of_a_new_event_changes_the_settings(world, release):
     release.publish(NEWER.replace("before_tool", "after_tool").replace("hooks.example(", "dict("))
 

@@ -80,6 +80,12 @@ CLAUDE_FIELDS = {
     },
     "PermissionRequest": {"tool_name": "Bash", "tool_input": {"command": "ls"}},
     "PermissionDenied": {"tool_name": "Bash", "tool_input": {"command": "ls"}, "reason": "no"},
+    "PreSkillShellCommand": {
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls"},
+        "tool_use_id": "t1",
+        "command_name": "deploy",
+    },
     "PostToolBatch": {"tool_calls": []},
     "UserPromptSubmit": {"prompt": "hello"},
     "UserPromptExpansion": {"expansion_type": "slash_command", "command_name": "deploy"},

@@ -28,7 +28,7 @@ LATEST = "latest"
 """Stands for the newest release in the npm registry."""
 VERSIONS = {
     "gemini": (os.environ.get("GEMINI_VERSION") or "0.61.0").split(),
-    "claude": (os.environ.get("CLAUDE_VERSION") or "2.1.197 2.1.330").split(),
+    "claude": (os.environ.get("CLAUDE_VERSION") or "2.1.197 2.1.332").split(),
     "qwen": (os.environ.get("QWEN_VERSION") or "0.24.4").split(),
     "opencode": (os.environ.get("OPENCODE_VERSION") or "1.18.33").split(),
     "codex": (os.environ.get("CODEX_VERSION") or "0.169.0").split(),

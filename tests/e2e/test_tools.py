@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from anyhook import SyncEngine
+from anyhook.agents import get_agent
 from anyhook.probe.models.server import ModelTurn
 from anyhook.testing import make_event
 from tests.e2e.drive import run_agent
@@ -89,3 +90,32 @@ def test_an_installed_hook_file_guards_the_agent(agent, project, home, hook_file
     assert not path.exists()
     [told] = result.tool_results()
     assert "that looks like an AWS key" in told
+
+
+SKILL = "---\nallowed-tools: Bash(echo:*)\n---\nLook: !`echo from-the-skill`\n"
+HELD = """echo '{"hookSpecificOutput": {"permissionDecision": "%s"}}'"""
+
+
+@pytest.mark.parametrize(
+    "says", ["exit 0", "exit 1", "exit 2", "echo text", *[HELD % word for word in ("deny", "ask")]]
+)
+def test_a_hook_guards_the_shell_commands_in_the_text_of_a_skill(agent, project, home, says):
+    table = get_agent(agent.name).rules(agent.rules).by_canonical.get("pre_skill_shell_command")
+    if table is None or not table.handler_kinds:
+        pytest.skip("the release has no such event")
+    skill = project / ".claude" / "commands" / "look.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(SKILL)
+    handler = {"type": "command", "command": says}
+    settings = {"hooks": {table.wire: [{"matcher": "Bash", "hooks": [handler]}]}}
+
+    run = run_agent(agent, project, home, [ModelTurn("That is all.")], "/look", settings)
+    with SyncEngine.load(
+        project, agent=agent.name, rules=agent.rules, trust_once=True, home=home
+    ) as engine:
+        call = {"tool": "shell", "input": {"command": "echo from-the-skill"}}
+        event = make_event(table.canonical, agent=agent.name, command_name="look", **call)
+        decision = engine.dispatch(event.replace(cwd=str(project)))
+
+    assert len(decision.results) == 1
+    assert ("Look: from-the-skill" in run.heard(0)) is not decision.denied

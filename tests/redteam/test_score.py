@@ -336,6 +336,39 @@ def test_the_history_shows_what_would_have_been_stopped_and_was_not(recorded, ru
     assert "would have stopped 3 of 5 calls; to review" in out
 
 
+def test_a_call_that_a_hook_hands_over_would_have_been_stopped_in_both_scores(files, run):
+    # Claude Code has such an answer; other agents do not.
+    payload = make_payload("before_tool", agent="claude", tool="shell", input={"command": "ls"})
+    event = RecordedEvent("claude", "s", "before_tool", 1.7e9, payload, "import", tool="shell")
+    with History.open(history_directory()) as history:
+        history.add([event])
+    text = """
+from anyhook.authoring import Hooks, defer
+
+hooks = Hooks()
+
+
+@hooks.before_tool("shell")
+def hand_over(event):
+    return defer()
+
+
+if __name__ == "__main__":
+    hooks.run()
+"""
+    Path("later.py").write_text(text)
+    call = {"command": "ls", "label": "dangerous", "families": ["git"], "reason": "it lists"}
+    Path("set.jsonl").write_text(json.dumps(call) + "\n")
+
+    _, out, _ = run("score", "later.py", "--history", "--json")
+    _, labelled, _ = run("score", "later.py", "--on", "set.jsonl", "--json")
+
+    (review,) = json.loads(out)["reviews"]
+    assert review["stopped"] == 1
+    (git,) = json.loads(labelled)["scores"][0]["families"]
+    assert git["detection"]["rate"] == 1
+
+
 def test_labels_of_past_calls_make_a_set_of_the_users_own(recorded, run):
     terminal, keyboard = os.openpty()
 

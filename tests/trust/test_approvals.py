@@ -226,12 +226,13 @@ def test_nonsense_in_place_of_an_approval_denies(agent_side, guard, content):
 def test_a_directory_that_cannot_be_written_leaves_the_denial(agent_side, guard):
     (agent_side.root / "file").write_text("")
 
-    outcome, (_, _, err) = decide(
+    outcome, (_, out, err) = decide(
         agent_side, guard, env={"ANYHOOK_DATA_DIR": str(agent_side.root / "file")}
     )
 
     assert outcome is Outcome.DENY
     assert "Traceback" not in err
+    assert "anyhook allow" not in out
 
 
 def test_without_a_terminal_nothing_is_allowed(agent_side, guard, run, monkeypatch):
@@ -335,6 +336,21 @@ def test_the_use_is_in_the_history(agent_side, guard, run, monkeypatch):
         notes = [row[0] for row in connection.execute("SELECT stderr FROM results ORDER BY rowid")]
     assert [chosen in (note or "") for note in notes] == [False, True]
     assert "/dev/" in notes[1]
+
+
+def test_equal_denials_are_equal_in_the_history(agent_side, guard, run, monkeypatch):
+    """Each has another ID, and nothing that compares decisions may see a difference."""
+    monkeypatch.setenv("ANYHOOK_DATA_DIR", agent_side.env["ANYHOOK_DATA_DIR"])
+    write_switch(RecordingSwitch(), history_directory(agent_side.env))
+    for _ in range(2):
+        decide(agent_side, guard)
+
+    assert run("history", "stats")[0] == 0  # takes the journal into the store
+    store = Path(agent_side.env["ANYHOOK_DATA_DIR"]) / "history" / "history.sqlite"
+    with closing(sqlite3.connect(store)) as connection:
+        first, second = connection.execute("SELECT answer FROM results")
+    assert "not here" in first[0]
+    assert first == second
 
 
 def denied_call(call_id, digest="0"):

@@ -88,7 +88,7 @@ def apply_approval(
         project=project,
         time=time.time(),
     )
-    if can_show:
+    if can_show and approvals.can_keep():
         message = f"{name} denied this. To allow exactly this call once: anyhook allow {call.id}"
         answer = answer.replace(system_message=join_lines([answer.system_message, message]))
     return AppliedApproval(answer=answer, call=call)

@@ -20,6 +20,7 @@ from anyhook.model.further_events import UserPromptExpansion
 from anyhook.model.further_events import MessageDisplay
 from anyhook.model.further_events import PermissionRequest
 from anyhook.model.further_events import PermissionDenied
+from anyhook.model.further_events import PreSkillShellCommand
 from anyhook.model.further_events import PostToolUseFailure
 from anyhook.model.further_events import PostToolBatch
 from anyhook.model.further_events import SubagentStart
@@ -94,6 +95,7 @@ EventName: TypeAlias = Literal[
     "message_display",
     "permission_request",
     "permission_denied",
+    "pre_skill_shell_command",
     "post_tool_use_failure",
     "post_tool_batch",
     "subagent_start",
@@ -946,6 +948,187 @@ class PermissionDeniedDecorator(Protocol):
     def __call__(
         self, *subjects: str
     ) -> Callable[[_SomePermissionDenied], _SomePermissionDenied]: ...
+
+_PreSkillShellCommand = TypeVar(
+    "_PreSkillShellCommand", bound=Callable[[PreSkillShellCommand], Reply]
+)
+_SomePreSkillShellCommand = TypeVar(
+    "_SomePreSkillShellCommand", bound=Callable[[PreSkillShellCommand[Any]], Reply]
+)
+_ShellPreSkillShellCommand = TypeVar(
+    "_ShellPreSkillShellCommand", bound=Callable[[PreSkillShellCommand[Shell]], Reply]
+)
+_ReadFilePreSkillShellCommand = TypeVar(
+    "_ReadFilePreSkillShellCommand", bound=Callable[[PreSkillShellCommand[ReadFile]], Reply]
+)
+_ReadManyFilesPreSkillShellCommand = TypeVar(
+    "_ReadManyFilesPreSkillShellCommand",
+    bound=Callable[[PreSkillShellCommand[ReadManyFiles]], Reply],
+)
+_WriteFilePreSkillShellCommand = TypeVar(
+    "_WriteFilePreSkillShellCommand", bound=Callable[[PreSkillShellCommand[WriteFile]], Reply]
+)
+_EditFilePreSkillShellCommand = TypeVar(
+    "_EditFilePreSkillShellCommand", bound=Callable[[PreSkillShellCommand[EditFile]], Reply]
+)
+_EditNotebookPreSkillShellCommand = TypeVar(
+    "_EditNotebookPreSkillShellCommand", bound=Callable[[PreSkillShellCommand[EditNotebook]], Reply]
+)
+_ListDirectoryPreSkillShellCommand = TypeVar(
+    "_ListDirectoryPreSkillShellCommand",
+    bound=Callable[[PreSkillShellCommand[ListDirectory]], Reply],
+)
+_GlobPreSkillShellCommand = TypeVar(
+    "_GlobPreSkillShellCommand", bound=Callable[[PreSkillShellCommand[Glob]], Reply]
+)
+_GrepPreSkillShellCommand = TypeVar(
+    "_GrepPreSkillShellCommand", bound=Callable[[PreSkillShellCommand[Grep]], Reply]
+)
+_WebFetchPreSkillShellCommand = TypeVar(
+    "_WebFetchPreSkillShellCommand", bound=Callable[[PreSkillShellCommand[WebFetch]], Reply]
+)
+_WebSearchPreSkillShellCommand = TypeVar(
+    "_WebSearchPreSkillShellCommand", bound=Callable[[PreSkillShellCommand[WebSearch]], Reply]
+)
+_AgentPreSkillShellCommand = TypeVar(
+    "_AgentPreSkillShellCommand", bound=Callable[[PreSkillShellCommand[Agent]], Reply]
+)
+_AskUserPreSkillShellCommand = TypeVar(
+    "_AskUserPreSkillShellCommand", bound=Callable[[PreSkillShellCommand[AskUser]], Reply]
+)
+_WriteTodosPreSkillShellCommand = TypeVar(
+    "_WriteTodosPreSkillShellCommand", bound=Callable[[PreSkillShellCommand[WriteTodos]], Reply]
+)
+_SaveMemoryPreSkillShellCommand = TypeVar(
+    "_SaveMemoryPreSkillShellCommand", bound=Callable[[PreSkillShellCommand[SaveMemory]], Reply]
+)
+_SkillPreSkillShellCommand = TypeVar(
+    "_SkillPreSkillShellCommand", bound=Callable[[PreSkillShellCommand[Skill]], Reply]
+)
+_EnterPlanModePreSkillShellCommand = TypeVar(
+    "_EnterPlanModePreSkillShellCommand",
+    bound=Callable[[PreSkillShellCommand[EnterPlanMode]], Reply],
+)
+_ExitPlanModePreSkillShellCommand = TypeVar(
+    "_ExitPlanModePreSkillShellCommand", bound=Callable[[PreSkillShellCommand[ExitPlanMode]], Reply]
+)
+
+class PreSkillShellCommandDecorator(Protocol):
+    """Registers a function for `pre_skill_shell_command`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _PreSkillShellCommand, /) -> _PreSkillShellCommand: ...
+    @overload
+    def __call__(
+        self,
+        subject: Literal[
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
+            "powershell",
+        ],
+        /,
+    ) -> Callable[[_ShellPreSkillShellCommand], _ShellPreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["read_file", "Read", "read", "view"], /
+    ) -> Callable[[_ReadFilePreSkillShellCommand], _ReadFilePreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["read_many_files"], /
+    ) -> Callable[[_ReadManyFilesPreSkillShellCommand], _ReadManyFilesPreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["write_file", "write_to_file", "write", "create"], /
+    ) -> Callable[[_WriteFilePreSkillShellCommand], _WriteFilePreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self,
+        subject: Literal[
+            "edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit", "str_replace_editor"
+        ],
+        /,
+    ) -> Callable[[_EditFilePreSkillShellCommand], _EditFilePreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
+    ) -> Callable[[_EditNotebookPreSkillShellCommand], _EditNotebookPreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["list_directory", "LS", "list_files"], /
+    ) -> Callable[[_ListDirectoryPreSkillShellCommand], _ListDirectoryPreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["glob", "Glob", "glob_files"], /
+    ) -> Callable[[_GlobPreSkillShellCommand], _GlobPreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep", "rg"], /
+    ) -> Callable[[_GrepPreSkillShellCommand], _GrepPreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["web_fetch", "WebFetch", "webfetch"], /
+    ) -> Callable[[_WebFetchPreSkillShellCommand], _WebFetchPreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self,
+        subject: Literal["web_search", "google_web_search", "WebSearch", "search_web", "websearch"],
+        /,
+    ) -> Callable[[_WebSearchPreSkillShellCommand], _WebSearchPreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self,
+        subject: Literal[
+            "agent",
+            "invoke_agent",
+            "delegate_to_agent",
+            "Agent",
+            "Task",
+            "task",
+            "spawn_agent",
+            "collaborationspawn_agent",
+        ],
+        /,
+    ) -> Callable[[_AgentPreSkillShellCommand], _AgentPreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self,
+        subject: Literal[
+            "ask_user", "AskUserQuestion", "ask_user_question", "question", "request_user_input"
+        ],
+        /,
+    ) -> Callable[[_AskUserPreSkillShellCommand], _AskUserPreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self,
+        subject: Literal[
+            "write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite", "update_todo"
+        ],
+        /,
+    ) -> Callable[[_WriteTodosPreSkillShellCommand], _WriteTodosPreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["save_memory"], /
+    ) -> Callable[[_SaveMemoryPreSkillShellCommand], _SaveMemoryPreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["skill", "activate_skill", "Skill"], /
+    ) -> Callable[[_SkillPreSkillShellCommand], _SkillPreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["enter_plan_mode", "EnterPlanMode"], /
+    ) -> Callable[[_EnterPlanModePreSkillShellCommand], _EnterPlanModePreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["exit_plan_mode", "ExitPlanMode", "plan_exit"], /
+    ) -> Callable[[_ExitPlanModePreSkillShellCommand], _ExitPlanModePreSkillShellCommand]: ...
+    @overload
+    def __call__(
+        self, *subjects: str
+    ) -> Callable[[_SomePreSkillShellCommand], _SomePreSkillShellCommand]: ...
 
 _PostToolUseFailure = TypeVar("_PostToolUseFailure", bound=Callable[[PostToolUseFailure], Reply])
 _SomePostToolUseFailure = TypeVar(
@@ -1822,6 +2005,8 @@ class EventDecorators:
     def permission_request(self) -> PermissionRequestDecorator: ...
     @property
     def permission_denied(self) -> PermissionDeniedDecorator: ...
+    @property
+    def pre_skill_shell_command(self) -> PreSkillShellCommandDecorator: ...
     @property
     def post_tool_use_failure(self) -> PostToolUseFailureDecorator: ...
     @property

@@ -262,6 +262,8 @@ class Run:
         self._held_warnings: list[str] = []
         self._note = ""
         self._denied_call: DeniedCall | None = None
+        # What is recorded in place of the answer, which names another ID at each denial.
+        self._decided: Answer | None = None
 
     def answer(self, payload: bytes) -> None:
         """Answer the event in a payload; the output gets the answer, or the reason for none."""
@@ -362,6 +364,8 @@ class Run:
         if applied is None:
             return answer
         self._note, self._denied_call = applied.note, applied.call
+        if applied.call is not None:
+            self._decided = answer
         return applied.answer
 
     def _call(self, function: HookFunction, event: Any) -> Answer:
@@ -545,7 +549,8 @@ class Run:
                     self._write_trace(lambda: self._keep_denied_call(call, answer))
                 if self._history is not None:
                     directory = self._history
-                    self._write_trace(lambda: self._record(directory, answer, duration))
+                    decided = self._decided or answer
+                    self._write_trace(lambda: self._record(directory, decided, duration))
 
         self._output.record = leave_traces
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.backtest.item_table import ItemTable
-from anyhook.history.verdicts import CRASH
+from anyhook.history.verdicts import CRASH, DENYING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -117,6 +117,5 @@ def group_changes(changes: Iterable[DecisionChange]) -> list[ChangeGroup]:
 
 def new_denials(changes: Iterable[DecisionChange]) -> ItemTable[DecisionChange]:
     """Return the changes that deny or stop what was not denied or stopped before."""
-    strict = ("deny", "stop")
-    denials = (c for c in changes if c.outcomes[1] in strict and c.outcomes[0] not in strict)
+    denials = (c for c in changes if c.outcomes[1] in DENYING and c.outcomes[0] not in DENYING)
     return ItemTable(denials)

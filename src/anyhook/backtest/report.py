@@ -16,6 +16,7 @@ from anyhook.backtest.changes import (
 )
 from anyhook.backtest.reads import VARIABLE, WHOLE
 from anyhook.backtest.results import ORDER
+from anyhook.history.verdicts import DENYING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 PERCENTILES = (0.5, 0.95, 0.99)
 MAX_DECIDED = 10_000
 """Decided events in a report; `outcomes` counts all of them."""
-STRICT = ("deny", "stop")
-"""Verdicts of which examples are shown first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +259,7 @@ def examples(decided: Iterable[Decided], number: int) -> list[Decided]:
     denials: dict[tuple[str, str], Decided] = {}
     others: dict[tuple[str, str], Decided] = {}
     for event in decided:  # there may be millions
-        chosen = denials if event.outcome in STRICT else others
+        chosen = denials if event.outcome in DENYING else others
         if len(chosen) < number:
             chosen.setdefault((event.outcome, event.text), event)
         if len(denials) >= number:

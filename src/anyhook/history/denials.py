@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.history.filters import Filter
 from anyhook.history.search import search_in_time
-from anyhook.history.verdicts import FAILURES
+from anyhook.history.verdicts import DENYING, FAILURES
 
 if TYPE_CHECKING:
     from anyhook.history.events import RecordedEvent
@@ -46,7 +46,7 @@ def denials_to_look_at(history: History, now: float) -> list[DenialGroup]:
     `now` is a Unix timestamp.
     """
     denials: dict[int, RecordedEvent] = {}
-    for verdict in ("deny", "stop"):
+    for verdict in DENYING:
         wanted = Filter(verdict=verdict)
         latest = search_in_time(history, wanted, limit=MAX_DENIALS, seconds=0.2)
         for event in latest.events:

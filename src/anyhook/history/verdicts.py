@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 VERDICTS = ("deny", "stop", "ask", "defer", "allow", "change")
 """Verdicts, the strictest first. A `stop` ends the agent's turn without another verdict; a `change`
 is an answer with context, changed arguments or a message, and without a verdict."""
+DENYING = ("deny", "stop")
+"""Verdicts with which a call does not happen."""
+HOLDING = frozenset({*DENYING, "defer", "ask"})
+"""Verdicts with which a call does not just happen: a program or the user may still decide."""
 NO_VERDICT = "none"
 """The word for no opinion."""
 CRASH = "crash"

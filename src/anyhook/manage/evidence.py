@@ -33,7 +33,7 @@ from anyhook.history.recording import switch_path
 from anyhook.history.store import FILE, History
 from anyhook.history.stored import get_event
 from anyhook.history.trials import trials_of
-from anyhook.history.verdicts import FAILURES, NO_VERDICT
+from anyhook.history.verdicts import FAILURES, HOLDING, NO_VERDICT
 from anyhook.journal.lines import DIRECTORY, history_directory
 from anyhook.journal.records import version_record
 from anyhook.model.answers import Outcome
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from anyhook.history.trials import Trial
     from anyhook.model.definitions import HandlerSpec, HookDefinition
 
-DECIDING = frozenset({"deny", "stop", "ask", "defer"})
-"""Verdicts by which a guard is seen to decide; also the abilities of a function that is one."""
 MAX_READ_RUNS = 200
 """Runs of which the events are read, where a hook has several entries."""
 PACKAGE_LEVELS = 4
@@ -176,7 +174,7 @@ def is_guard(hook: CheckedHook) -> bool:
     for script in read_scripts(hook):
         if script.path is not None:
             uses = [use for use in scan(script.path) if use.event == hook.spec.canonical]
-            if any(DECIDING.intersection(use.abilities) for use in uses):
+            if any(HOLDING.intersection(use.abilities) for use in uses):
                 return True
             if uses:
                 return False
@@ -325,7 +323,7 @@ def _runs_of(
         counted = [run for run in newest if _is_for(history, engine, handler, run.event_id)]
     if not counted:
         return Runs()
-    decided = [run for run in counted if run.verdict in DECIDING]
+    decided = [run for run in counted if run.verdict in HOLDING]
     last = counted[:LAST_RUNS]
     has_only_failures = all(run.trouble in FAILURES for run in last)
     return Runs(

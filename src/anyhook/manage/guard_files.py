@@ -29,7 +29,9 @@ GUARDS = Path(__file__).parents[1] / "guards"
 FIELDS = ("Families", "Why", "Source", "Version")
 """What the docstring of a guard has after its prose, each as `NAME: TEXT`."""
 _FIELD = re.compile(rf"(?P<name>{'|'.join(FIELDS)}):\s*(?P<text>.*)")
-_HEADER = re.compile(r"# anyhook guard (?P<name>[\w-]+), version (?P<version>\d+), sha256:(\w+)")
+_HEADER = re.compile(
+    r"# anyhook guard (?P<name>[\w-]+), version (?P<version>\d+), sha256:(\w+)\r?(?:\n|\Z)"
+)
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,8 @@ class GuardCopy:
 
     @property
     def guard_text(self) -> str:
-        """The text without the line that `add` wrote before it."""
-        return self.text.partition("\n")[2]
+        """The text without the line that `add` wrote before it, with the line ends of guards."""
+        return self.text.replace("\r\n", "\n").partition("\n")[2]
 
     @property
     def is_edited(self) -> bool:
@@ -181,7 +183,7 @@ def read_copy(name: str, project: Path, scope: str) -> GuardCopy | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"it cannot be read ({error})", path=str(path)) from error
-    header = _HEADER.fullmatch(text.partition("\n")[0])
+    header = _HEADER.match(text)
     if header is None or header["name"] != name:
         message = (
             f"`anyhook add {name}` has not written it, because its first line does not name the "

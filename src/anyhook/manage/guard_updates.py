@@ -72,7 +72,7 @@ def plan_update(guard: GuardFile, copy: GuardCopy) -> GuardUpdate:
     """
     header = guard.copy.partition("\n")[0]
     why = f"Update the guard {guard.name} to version {guard.version}"
-    if copy.text.partition("\n")[0] == header:
+    if copy.text.startswith(header):
         return GuardUpdate(guard, copy, Change(copy.path, copy.text, copy.text, why))
     if not copy.is_edited:
         return GuardUpdate(guard, copy, Change(copy.path, copy.text, guard.copy, why))

@@ -14,6 +14,7 @@ from anyhook.errors import UnknownNameError, UsageError
 from anyhook.handlers.hook_commands import split_plain_line
 from anyhook.history.filters import Filter
 from anyhook.history.search import search_in_time
+from anyhook.history.verdicts import HOLDING
 from anyhook.manage.hooks import UNTRUSTED, find_hook, hook_rows, split_recorder
 from anyhook.manage.scope import scope_of
 from anyhook.migrate.commands import is_portable
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from anyhook.redteam.search import Escape
 
 EVENT = "before_tool"
-STOPPED = frozenset({"deny", "ask", "stop"})
 MAX_DENIALS = 50
 """Latest denials of a hook in the history that are tried."""
 MAX_PLAINS = 24
@@ -215,7 +215,7 @@ def _calls_of(
     for example in examples:
         if example is None or (example.agents and agent not in example.agents):
             continue
-        if example.event == EVENT and example.expect in STOPPED:
+        if example.event == EVENT and example.expect in HOLDING:
             tool = str(example.fields.get("tool_name", ""))
             arguments = dict(example.fields.get("tool_input") or {})
             yield tool, arguments, f"{source} {example.place}"

@@ -18,7 +18,7 @@ from anyhook.errors import UsageError
 from anyhook.history.filters import Filter
 from anyhook.history.replay import past_decisions
 from anyhook.history.stored import get_event
-from anyhook.history.verdicts import verdict_of
+from anyhook.history.verdicts import DENYING, HOLDING, verdict_of
 from anyhook.journal.lines import history_directory
 from anyhook.model.events import ToolEvent
 from anyhook.redteam.labelled import DANGEROUS, read_rows
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from anyhook.history.store import History
     from anyhook.redteam.asking import Guard
 
-STOPPED = ("deny", "stop", "ask")
 SELECTION = Filter(event="before_tool")
 SOURCE = "own history"
 """The member `source` of rows that are made of past calls."""
@@ -124,11 +123,11 @@ def _calls_to_review(history: History, decided: Iterable[Decided]) -> list[Revie
     stopped_then = {
         str(past.event_id)
         for past in past_decisions(history, SELECTION)
-        if any(verdict_of(answer) in ("deny", "stop") for answer in past.answers)
+        if any(verdict_of(answer) in DENYING for answer in past.answers)
     }
     groups: dict[tuple[str, str], ReviewGroup] = {}
     for event in decided:
-        if event.outcome not in STOPPED or event.ref in stopped_then:
+        if event.outcome not in HOLDING or event.ref in stopped_then:
             continue
         reason = str(event.decision.get("reason") or event.decision.get("stop_reason") or "")
         key = (event.outcome, reason)

@@ -11,7 +11,8 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.history.store import History
 from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
-from anyhook.manage.evidence import DECIDING, digest_of_files, identity_of
+from anyhook.history.verdicts import HOLDING
+from anyhook.manage.evidence import digest_of_files, identity_of
 from anyhook.probe.report import ProbeVerdict
 from anyhook.testing.examples import try_file
 from anyhook.trust.observed import add_observed
@@ -133,7 +134,7 @@ def keep_examples(file: Path, results: Iterable[ExampleResult]) -> None:
                 file=str(file),
                 time=time.time(),
                 is_good=not failed,
-                has_decided=any(result.example.expect in DECIDING for result in group),
+                has_decided=any(result.example.expect in HOLDING for result in group),
                 detail=detail,
             )
         )
@@ -153,7 +154,7 @@ def keep_cases(engine: Engine, runs: Sequence[CaseRun]) -> None:
             own = [run for run in runs if (run.event, run.label, run.place) == name]
             if not own:
                 continue
-            decided = [run for run in own if run.verdict in DECIDING]
+            decided = [run for run in own if run.verdict in HOLDING]
             shown = decided or own
             what = "decided" if decided else "ran in"
             identity = identity_of(engine, definition, handler)

@@ -60,6 +60,7 @@ _EVENT_ADVICE = {
     "subagent_stop": "guard the tool that starts agents: {before_tool} or {after_tool}",
     "subagent_start": "guard the tool that starts agents: {before_tool}",
     "permission_request": "decide in {before_tool}: ask or deny there",
+    "pre_skill_shell_command": "nothing there guards shell commands in the text of skills",
     "permission_denied": "decide in {before_tool}",
     "user_prompt_expansion": "look at the prompt in {before_prompt}",
     "post_tool_batch": "look at each tool in {after_tool}",

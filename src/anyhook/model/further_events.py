@@ -41,6 +41,24 @@ class PermissionDenied(ToolEvent[CallT_co]):
     reason: str
 
 
+class PreSkillShellCommand(ToolEvent[CallT_co]):
+    """The text of a skill or command holds a shell command, which is about to run.
+
+    No `before_tool` happens for it.
+
+    Attributes:
+        command_name: The skill or command.
+        command_source: Where it is from: `projectSettings`, a plugin, …
+        invoked_by: Who started it: `user`, `claude`, `other`.
+    """
+
+    name = "pre_skill_shell_command"
+
+    command_name: str = ""
+    command_source: str | None = None
+    invoked_by: str | None = None
+
+
 class PostToolUseFailure(ToolEvent[CallT_co]):
     """A tool has run and failed.
 
@@ -460,6 +478,7 @@ FURTHER_EVENTS: dict[str, type[Event]] = {
         MessageDisplay,
         PermissionRequest,
         PermissionDenied,
+        PreSkillShellCommand,
         PostToolUseFailure,
         PostToolBatch,
         SubagentStart,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anyhook.backtest.changes import find_changes, group_changes, new_denials
-from anyhook.backtest.report import STRICT, examples, group_json
+from anyhook.backtest.report import examples, group_json
 from anyhook.backtest.results import Decided, Result
+from anyhook.history.verdicts import DENYING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,7 @@ def shown_report(report: Mapping[str, Any]) -> dict[str, Any]:
     changes = report.get("changes")
 
     def weight(group: Mapping[str, Any]) -> tuple[bool, bool, int]:
-        is_new_denial = group["after"] in STRICT and group["before"] not in STRICT
+        is_new_denial = group["after"] in DENYING and group["before"] not in DENYING
         has_same_verdict = group["before"] == group["after"]
         return not is_new_denial, has_same_verdict, -group["number"]
 

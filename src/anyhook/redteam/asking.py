@@ -25,7 +25,7 @@ from anyhook.backtest.sources import EventRow
 from anyhook.backtest.subjects import BacktestSubject, Opinion
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import RunEndedError, SandboxError, UsageError
-from anyhook.history.verdicts import NO_VERDICT, verdict_of
+from anyhook.history.verdicts import DENYING, NO_VERDICT, verdict_of
 from anyhook.journal.records import answer_record
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
@@ -50,7 +50,7 @@ LOADING = -1
 """The step of a process that loads the hook; other steps are the numbers of questions."""
 BATCH = 64
 """Answers that are sent at once."""
-DENIED = frozenset({"deny", "stop", "defer"})
+DENIED = frozenset({*DENYING, "defer"})
 ASKED = "ask"
 _NOTHING = Opinion({})
 

@@ -116,6 +116,13 @@ class Approvals:
         """Return whether there is any approval; without one, no digest has to be computed."""
         return next(self._files("granted"), None) is not None
 
+    def can_keep(self) -> bool:
+        """Return whether a denied call can be written, as far as permissions show that."""
+        directory = os.path.dirname(self._path("pending", "any"))
+        while not os.path.lexists(directory) and directory != os.path.dirname(directory):
+            directory = os.path.dirname(directory)
+        return os.path.isdir(directory) and os.access(directory, os.W_OK)
+
     def keep(self, call: DeniedCall) -> None:
         """Keep a call that was denied.
 

@@ -11,8 +11,8 @@ ENTRY = AgentEntry(
     transcripts="anyhook.agents.claude.transcripts:TRANSCRIPTS",
     events=frozenset(
         "SessionStart Setup InstructionsLoaded UserPromptSubmit UserPromptExpansion "
-        "MessageDisplay PreToolUse PermissionRequest PermissionDenied PostToolUse "
-        "PostToolUseFailure PostToolBatch Notification SubagentStart SubagentStop "
+        "MessageDisplay PreToolUse PreSkillShellCommand PermissionRequest PermissionDenied "
+        "PostToolUse PostToolUseFailure PostToolBatch Notification SubagentStart SubagentStop "
         "TaskCreated TaskCompleted Stop StopFailure TeammateIdle ConfigChange CwdChanged "
         "DirectoryAdded FileChanged WorktreeCreate WorktreeRemove PreCompact PostCompact "
         "PreModelSwitch PostModelSwitch SessionEnd Elicitation ElicitationResult".split()

@@ -1,7 +1,8 @@
 """The events of Claude Code.
 
 Sources: the schemas of the nine classic events, and where they are silent the hooks reference at
-code.claude.com as of 2026-10 (release 2.1.296).
+code.claude.com as of 2026-10 (release 2.1.296); `PreSkillShellCommand` from the schema in
+release 2.1.332.
 """
 
 from __future__ import annotations
@@ -170,6 +171,14 @@ EVENTS = (
         can_block=False,
         implied_fields={"stop": {"outcome": Outcome.DENY}},
         handler_kinds=ALL - {"agent"},
+        **TOOL,
+    ),
+    _event(
+        "pre_skill_shell_command",
+        "PreSkillShellCommand",
+        effective_fields=BLOCK,
+        reason_audience=Audience.AGENT,
+        handler_kinds=NO_PROMPT,
         **TOOL,
     ),
     _notice(

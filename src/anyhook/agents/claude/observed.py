@@ -1,6 +1,6 @@
 """The rule sets of Claude Code: its reference, and the releases that were observed.
 
-A release is a table of differences: `OBSERVED` is what release 2.1.330 does differently from the
+A release is a table of differences: `OBSERVED` is what release 2.1.332 does differently from the
 reference, each entry of `OLDER_RELEASES` what a release does differently from the one after it.
 """
 
@@ -25,7 +25,7 @@ DOCUMENTED = RuleSet(
 OBSERVED = Differences(
     rules={
         "name": "observed",
-        "release": "2.1.330",
+        "release": "2.1.332",
         "strict": True,
         "stderr_as_reason": False,
         "accepted_decisions": {"decision": frozenset(OLD_WORDS)},
@@ -65,6 +65,8 @@ OLD_SUCCEEDS = ExitRule(
 """JSON that cannot be parsed was plain text then (hooks reference of 2026-08)."""
 
 OLDER_RELEASES = {
+    # It does not have this event, so no hook runs on it.
+    "2.1.330": Differences(events={"pre_skill_shell_command": {"handler_kinds": frozenset()}}),
     "2.1.197": Differences(
         rules={
             "exit_rules": {"*": EXITS.replace(codes={0: OLD_SUCCEEDS, 2: BLOCKS}), **SPECIAL_EXITS},
@@ -77,6 +79,6 @@ OLDER_RELEASES = {
             "pre_model_switch": {"handler_kinds": frozenset()},
             "directory_added": {"handler_kinds": frozenset()},
         },
-    )
+    ),
 }
 """Release to what it does differently from the release after it that was observed."""

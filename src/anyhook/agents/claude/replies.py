@@ -20,13 +20,22 @@ PERMISSION_WORDS = {
     "ask": (Outcome.ASK, False),
     "defer": (Outcome.DEFER, False),
 }
+HELD_WORDS = {
+    "deny": (Outcome.DENY, False),
+    "ask": (Outcome.DENY, False),
+    "defer": (Outcome.DENY, False),
+    "allow": (Outcome.ALLOW, False),
+}
+"""On an event on which a question cannot wait for its answer: it keeps the command from running."""
 SWITCH_WORDS = {word: PERMISSION_WORDS[word] for word in ("allow", "deny", "ask")}
 BEHAVIOR_WORDS = {"allow": (Outcome.ALLOW, True), "deny": (Outcome.DENY, False)}
 
-BLOCKABLE = {spec.canonical for spec in EVENTS if spec.outcomes == DENIES} | {"before_compress"}
-"""Events with a decision at the top level."""
-PERMITTING = ("before_tool", "pre_model_switch")
+SWITCHES = ("pre_model_switch", "pre_skill_shell_command")
+PERMITTING = ("before_tool", *SWITCHES)
 """Events with a `permissionDecision`."""
+_DENIABLE = {spec.canonical for spec in EVENTS if spec.outcomes == DENIES} | {"before_compress"}
+BLOCKABLE = _DENIABLE.difference(PERMITTING)
+"""Events with a decision at the top level."""
 
 
 def _specific(name: str, *arguments: Any, **options: Any) -> OutputField:
@@ -38,7 +47,7 @@ OUTPUT = (
     member("decision", "outcome", "decision", *BLOCKABLE, words=BLOCK_WORD),
     member("decision", "outcome", "decision", "before_tool", words=OLD_WORDS, legacy=True),
     member("reason", "reason", "string", *BLOCKABLE),
-    member("decision", "outcome", "decision", "pre_model_switch", words=BLOCK_WORD, legacy=True),
+    member("decision", "outcome", "decision", *SWITCHES, words=BLOCK_WORD, legacy=True),
     member("reason", "reason", "string", *PERMITTING, legacy=True),
     member("continue", "stop", "not_boolean"),
     member("stopReason", "stop_reason", "string"),
@@ -47,6 +56,9 @@ OUTPUT = (
     member("terminalSequence", "extra.terminal_sequence", "terminal"),
     _specific("permissionDecision", "outcome", "decision", "before_tool", words=PERMISSION_WORDS),
     _specific("permissionDecision", "outcome", "decision", "pre_model_switch", words=SWITCH_WORDS),
+    _specific(
+        "permissionDecision", "outcome", "decision", "pre_skill_shell_command", words=HELD_WORDS
+    ),
     _specific("permissionDecisionReason", "reason", "string", *PERMITTING),
     _specific("updatedInput", "tool_input", "object", "before_tool"),
     _specific("additionalContext", "context", "string"),

@@ -47,6 +47,11 @@ SAMPLES = Samples(
         "PostToolUse": {**CALL, "duration_ms": 39},
         "PostToolUseFailure": {**CALL, "is_interrupt": False, "duration_ms": 14},
         "PreCompact": {**PROMPT, "custom_instructions": None},
+        "PreSkillShellCommand": {
+            **CALL,
+            "command_source": "projectSettings",
+            "invoked_by": "user",
+        },
         "PreToolUse": CALL,
         "Stop": {**TURN, **WORK},
         "StopFailure": {

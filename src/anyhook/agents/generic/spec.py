@@ -32,6 +32,7 @@ SUBJECTS = {
     "notification": "notification_type",
     "permission_request": "tool_name",
     "permission_denied": "tool_name",
+    "pre_skill_shell_command": "tool_name",
     "post_tool_use_failure": "tool_name",
     "setup": "trigger",
     "subagent_start": "agent_type",
