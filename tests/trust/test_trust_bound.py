@@ -7,12 +7,19 @@ import importlib.util
 import json
 import os
 import py_compile
+import shlex
+import sys
 
 import pytest
 
 from anyhook import BeforeTool, TrustStore
+from anyhook.agents import get_agent
 from anyhook.errors import SettingsError
+from anyhook.manage.recording import TAP_MARK
+from anyhook.migrate.commands import wrap
+from anyhook.migrate.options import ShimOptions
 from anyhook.model.text import printable
+from anyhook.shell.tapped import tap_words, write_tapped
 
 WRITE = BeforeTool(tool_name="write_file", tool_input={})
 GUARD = "#!/bin/sh\necho no >&2; exit 2\n"
@@ -564,6 +571,94 @@ def has_new_file(world, store, text, file, helper="", command=f"anyhook run {HOO
     trust(world, store)
     world.write(world.project / file, "#!/bin/sh\n").chmod(0o755)
     return load(world, store).guard.changes() != []
+
+
+SHIM = ShimOptions(
+    agent="claude",
+    command=(f'"${{CLAUDE_PROJECT_DIR}}"/{HOOKS}/guard.py',),
+    host="gemini",
+    event="PreToolUse",
+    matcher="Bash|Write",
+    condition="Bash(git *)",
+    shell="bash",
+    timeout=5.0,
+)
+GEMINI = get_agent("gemini")
+MODULE = (sys.executable, "-P", "-m", "anyhook")
+WRITTEN = {
+    "run": f'anyhook run "${{GEMINI_PROJECT_DIR}}/{HOOKS}/guard.py"',
+    "run of an installation": f"/opt/bin/anyhook run --python /opt/python {HOOKS}/guard.py",
+    "module": f"{shlex.join(MODULE)} run {HOOKS}/guard.py",
+    "cold": f"python3 {HOOKS}/guard.py",
+    "shim": wrap(SHIM, GEMINI),
+    "shim of a program": wrap(SHIM.replace(command=("sh", f"{HOOKS}/guard.py")), GEMINI),
+    "shim of a module": wrap(SHIM, GEMINI, MODULE),
+    "tap": write_tapped(tap_words("history", "gemini"), f"anyhook run {HOOKS}/guard.py", TAP_MARK),
+}
+"""Commands as anyhook writes them into settings."""
+
+
+@pytest.mark.parametrize("command", WRITTEN.values(), ids=WRITTEN)
+def test_the_words_of_anyhook_itself_are_not_files_of_a_hook(world, store, command):
+    script = world.write(world.project / HOOKS / "guard.py", "print('{}')\n")
+    configure(world, command)
+    trust(world, store)
+    for word in "run shim tap history exec claude gemini PreToolUse Bash Write git bash".split():
+        for name in (word, f"{word}.py", f"{word}.sh"):
+            world.write(world.project / name, "exit 0\n")
+    for name in ("anyhook.py", "python3.py", "python.py"):
+        world.write(world.project / name, "exit 0\n")
+    engine = load(world, store)
+    assert [change.difference for change in engine.guard.changes()] == []
+
+    world.write(script, EVIL)
+
+    assert decide(engine).results[0].status == "withheld"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "anyhook run run.py",
+        "anyhook run --python ./python run.py",
+        "anyhook run ./run",
+        "anyhook run guard.py; sh run.py",
+        "anyhook shim --as claude -- ./run.py",
+        "anyhook shim --as claude -- 'sh run.py'",
+        "anyhook shim --as claude --env HELPER=./run.py -- ./guard.sh",
+        "anyhook shim --as claude -- 'anyhook run run.py'",
+        "python3 -m anyhook run run.py",
+        "python3 run.py",
+        "python3 -m run",
+        "sh run.py",
+        "node run",
+        "./run",
+        "echo anyhook run | xargs -n 1 sh",
+    ],
+)
+def test_a_hook_that_names_such_a_file_is_bound_to_it(world, store, command):
+    for name in ("run.py", "run.js", "run", "guard.sh", "guard.py"):
+        world.write(world.project / name, GUARD).chmod(0o755)
+    configure(world, command)
+    trust(world, store)
+    engine = load(world, store)
+    assert engine.guard.changes() == []
+
+    for name in ("run.py", "run.js", "run"):
+        world.write(world.project / name, EVIL)
+
+    assert decide(engine).results[0].status == "withheld"
+    assert not ran_evil(world)
+
+
+def test_a_module_of_the_project_in_place_of_anyhook_is_bound(world, store):
+    world.write(world.project / HOOKS / "guard.py", "print('{}')\n")
+    configure(world, f"python3 -m anyhook run {HOOKS}/guard.py")
+    trust(world, store)
+
+    world.write(world.project / "anyhook.py", PYTHON_EVIL)
+
+    assert load(world, store).guard.changes() != []
 
 
 @pytest.mark.parametrize("file", ["lib/re.py", "lib/re.pyc", "lib/git"])

@@ -10,6 +10,7 @@
 - `wrappers`: the command behind `env`, `timeout`, `sudo` and the like.
 - `programs`: what the names of programs mean: builtins, wrappers, shells, interpreters.
 - `words`: the words of any line, for labels and for the files that it may name.
+- `launched`: what the lines that anyhook itself writes start.
 - `path_variables`: variables with the quotes that they stand in, and their replacement.
 - `variables`: variables of the environment that change the shell itself.
 - `labels`: short names of commands for people.

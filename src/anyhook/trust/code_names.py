@@ -33,8 +33,12 @@ _DIRECTORY_OF_VAGUE = expression(r"((?:[\w@+~.-]+/)*[\w@+~.-]+)/[^/\s]*[$`*?\[{%
 def names_in(text: str) -> frozenset[str]:
     """Return the parts of paths and modules in a text."""
     names: set[str] = set()
-    for name in _NAME.findall(text):
+    for match in _NAME.finditer(text):
+        name = match[0]
         names.add(name)
+        # `.gemini/` is a directory, and `.gemini` may be a module that is imported from next to it.
+        if name[0] == "." and text.startswith("/", match.end()):
+            continue
         if name[0] == "-":
             names.update((name.lstrip("-"), name[2:]))
         if "." in name:

@@ -306,7 +306,9 @@ class _PathSearch:
             module = text[2:]
         if module:
             names += [form.format(module.replace(".", "/")) for form in _MODULE_FILES]
-        if text and len(text) < MAX_WORD_LENGTH:
+        # What a command starts is looked for under its name alone, and without a slash on the PATH.
+        is_program_name = not previous and "/" not in text
+        if text and not is_program_name and len(text) < MAX_WORD_LENGTH:
             names += [f"{text}{suffix}" for suffix in _SUFFIXES]
             names += [f"{text}/{name}" for name in _ENTRY_FILES]
         for name in names:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.files import changed_within_tick, identity_of
+from anyhook.shell.launched import launched_line
 from anyhook.trust.following import Followed, Follower
 from anyhook.trust.name_search import ProjectFiles
 from anyhook.trust.observed import MAX_CODE, observed_file, read_observed
@@ -196,7 +197,7 @@ class SubjectReader:
             bound |= self._bound[tree.root]
         environment = [f"{name}={value}" for name, value in handler.env.items()]
         command = handler.command or shlex.join(handler.argv or ())
-        text = "\n".join([*environment, command])
+        text = "\n".join([*environment, launched_line(command)])
         return Follower(self.project, start, self._files, bound).follow(text, scripts)
 
     def _unbound_files(self, scripts: Iterable[Script], trees: Iterable[Tree]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.expressions import expression
+from anyhook.shell.launched import launched_words
 from anyhook.shell.words import split_tokens
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ def name_repository(line: str) -> str:
 
 @lru_cache(maxsize=512)
 def _split(command: str, argv: tuple[str, ...], env: tuple[str, ...]) -> tuple[str, ...]:
-    outer = [*argv]
+    outer = launched_words(argv)
     previous = ""
-    for token in split_tokens(name_repository(command)):
+    for token in launched_words(split_tokens(name_repository(command))):
         # A file that the command writes does not count; if it also runs it, it is named again.
         if not previous.startswith(">"):
             outer.append(token)
