@@ -105,7 +105,7 @@ def test_recorded_calls_have_canonical_names(payloads):
     assert calls["edit"].new_string == "y"
     assert calls["task"].agent_type == "general"
     assert calls["todowrite"].todos[0]["content"] == "c"
-    assert calls["fakesrv_echo"].tool == "fakesrv_echo"
+    assert calls["fakesrv_echo"].tool == "mcp__fakesrv__echo"
 
 
 def test_results_are_read_in_one_form(payloads):

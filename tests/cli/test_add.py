@@ -523,6 +523,23 @@ def test_a_guard_on_every_tool_gets_a_matcher_that_the_agent_reads(world, run, a
     assert json.loads(out)["decision"]["outcome"] == "deny"
 
 
+@pytest.mark.parametrize("agent", CODING_AGENTS)
+def test_a_guard_on_all_mcp_tools_runs_in_every_agent(world, run, agent):
+    text = HOOK.replace('before_tool("shell", "mcp__git__*")', "before_tool('mcp__*')")
+    file = world.write(world.project / "guard.py", text)
+    run("add", str(file), "--agent", agent, "--yes", "--python", sys.executable)
+    wire = get_agent(agent).event("before_tool").wire
+    tool = get_agent(agent).vocabulary.name("mcp__files__remove")
+
+    code, out, err = run(
+        "fire", wire, "--agent", agent, "--tool", tool,
+        "--input", '{"command": "rm x"}', "--trust-once", "--json",
+    )  # fmt: skip
+
+    assert code == 0, err
+    assert json.loads(out)["decision"]["outcome"] == "deny"
+
+
 def test_remove_goes_on_where_a_file_is_broken(world, run, hook_file):
     run("add", str(hook_file), "--agent", "claude", "--agent", "gemini", "--yes")
     world.settings("project", "{")

@@ -188,6 +188,9 @@ def test_a_subject_that_the_target_does_not_name_is_reported(plan):
         ("claude", "codex", "Write", "apply_patch", "Write"),
         ("claude", "codex", "Edit|Write", "apply_patch", ""),
         ("codex", "claude", "apply_patch", "Write|Edit|MultiEdit", ""),
+        ("codex", "opencode", "apply_patch", "write|apply_patch|edit", ""),
+        ("codex", "copilot", "apply_patch", "create|apply_patch|edit|str_replace_editor", ""),
+        ("claude", "opencode", "Write", "write|apply_patch", "Write"),
         ("claude", "opencode", "mcp__.*", "^.+_.+$", "mcp__.*"),
         ("claude", "copilot", "mcp__.*", "^.+-.+$", ""),
     ],
@@ -204,3 +207,9 @@ def test_the_shim_checks_a_matcher_that_the_target_ignores(plan):
     migration = plan("claude", "copilot", ("SessionStart", "startup", "cat"))
 
     assert check(migration) == "startup"
+
+
+def test_a_tool_for_patches_is_not_an_older_name(plan):
+    migration = plan("opencode", "claude", ("tool.execute.before", "apply_patch", "cat"))
+
+    assert not any("covers that" in reason for _, reason in rows(migration, "note"))

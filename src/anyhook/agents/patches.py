@@ -98,13 +98,14 @@ def read_patch(text: str) -> list[FileChange]:
         stripped = line.strip()
         header = ""
         for start in (ADD, UPDATE, DELETE):
-            if stripped.startswith(start):
+            # OpenCode also takes a header without the blank after it.
+            if stripped.startswith(start.rstrip()):
                 header = start
         if header or stripped == END:
             changes += section.changes()
-            section = _Section(header, stripped.removeprefix(header).strip())
-        elif stripped.startswith(MOVE):
-            section.destination = stripped.removeprefix(MOVE).strip()
+            section = _Section(header, stripped.removeprefix(header.rstrip()).strip())
+        elif stripped.startswith(MOVE.rstrip()):
+            section.destination = stripped.removeprefix(MOVE.rstrip()).strip()
         else:
             section.lines.append(line.removesuffix("\r"))
     changes += section.changes()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 NOT_IN_PAYLOAD = frozenset({"raw", "wire_name", "vocabulary"})
 """Fields of events that no payload has."""
+TEXT_ARGUMENT = "input"
+"""Name of the argument of a tool that takes a text without a name."""
 _FIRST_MEMBERS = ("session_id", "transcript_path", "cwd")
 """Fields with which every payload starts, as far as it has them."""
 
@@ -205,6 +207,13 @@ def _parse_json(value: Any) -> Any:
         return value
 
 
+def _read_arguments(value: Any) -> Any:
+    """Return the arguments in a JSON text; any other text as the only argument."""
+    arguments = _parse_json(value)
+    is_text = isinstance(value, str) and not isinstance(arguments, dict)
+    return {TEXT_ARGUMENT: value} if is_text else arguments
+
+
 def _write_json(value: Any) -> str:
     import json
 
@@ -235,15 +244,17 @@ def _write_milliseconds(value: Any) -> Any:
 
 
 FORM_READERS: dict[str, Callable[[Any], Any]] = {
+    "arguments": _read_arguments,
     "json_text": _parse_json,
     "count": lambda value: value > 0 if has_kind(NUMBER, value) else value,
     "list": lambda value: value[0] if isinstance(value, list) and value else None,
     "milliseconds": _read_milliseconds,
 }
-"""Form of a member (`EventSpec.payload_forms`) to how it is read: a JSON text of the value, a
-number of which the field is whether it is positive, a list of which the field is the first item, a
-Unix timestamp in milliseconds."""
+"""Form of a member (`EventSpec.payload_forms`) to how it is read: arguments or their text, a JSON
+text of the value, a number of which the field is whether it is positive, a list of which the field
+is the first item, a Unix timestamp in milliseconds."""
 FORM_WRITERS: dict[str, Callable[[Any], Any]] = {
+    "arguments": lambda value: value,
     "json_text": _write_json,
     "count": int,
     "list": lambda value: [value] if value else [],

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
+    from anyhook.model.tools import Tool
 
     Fields = dict[str, Any]
 
@@ -100,7 +101,10 @@ def _translate_tool_event(
     call = call_of(event, source)
     patch_key = _patch_key(call.tool, source)
     changes = _read_changes(call, patch_key)
-    if changes:
+    patch_tool = _patch_tool(changes[0].tool, source, target) if changes else None
+    if patch_tool is not None:
+        call = ToolCall(tool=call.tool, arguments={patch_tool.patch: call.arguments[patch_key]})
+    elif changes:
         # The first file of a patch. Its path becomes absolute: those of patches are relative to the
         # working directory, those of other tools are usually absolute.
         arguments = {name: value for name, value in call.arguments.items() if name != patch_key}
@@ -113,8 +117,9 @@ def _translate_tool_event(
     elif event.name == FAILED_TOOL:
         result = read_tool_result(source, call, None, getattr(event, "error", ""))
     shown = _translate_arguments(event, call, source, target)
+    own_name = target.vocabulary.name(shown.tool) if patch_tool is None else patch_tool.names[-1]
     fields: Fields = {
-        "tool_name": target.vocabulary.name(shown.tool) or event.tool_name,
+        "tool_name": own_name or event.tool_name,
         "tool_input": target.vocabulary.arguments(shown.tool, shown.arguments),
     }
     spec = target.by_canonical.get(event.name)
@@ -154,6 +159,17 @@ def single_calls(event: Event, agent: AgentSpec) -> list[Event]:
         return [event]
     inputs = [{**event.tool_input, key: change.patch} for change in changes]
     return [event.replace(raw=None, tool_input=tool_input) for tool_input in inputs]
+
+
+def _patch_tool(tool: str, source: AgentSpec, target: AgentSpec) -> Tool | None:
+    """Return the row of the tool that takes a patch of the source whole, if there is one.
+
+    Hooks of an agent that also changes one file in each call see these calls.
+    """
+    row = target.vocabulary.tools.get(tool)
+    if row is None or not row.patch:
+        return None
+    return row if row.only_patches or source.name == target.name else None
 
 
 def _patch_key(tool: str, agent: AgentSpec) -> str:
@@ -256,8 +272,8 @@ def translate_answer(
     if answer.outcome is Outcome.DENY and not denial_has_effect(shown, source):
         answer = answer.replace(outcome=Outcome.NONE, reason=None)
     if isinstance(shown, ToolEvent) and isinstance(asked, ToolEvent):
-        has_patch = _takes_patch(shown, source) or _takes_patch(asked, target)
-        if answer.tool_input is not None and has_patch and source is not target:
+        has_patch = _has_patch(shown, source) or _has_patch(asked, target)
+        if answer.tool_input is not None and has_patch and source.name != target.name:
             from anyhook.agents.patches import deny_changed_patch
 
             answer = deny_changed_patch(answer, shown)
@@ -350,27 +366,14 @@ def _write_output(target: AgentSpec, call: ToolCall, result: ToolResult) -> Any:
 
 
 def call_of(event: ToolEvent, agent: AgentSpec) -> ToolCall:
-    """Return the call of an event in canonical words.
-
-    The server of an MCP tool is guessed from the name of the tool if the event does not name it: it
-    ends at the first separator.
-    """
-    call = agent.vocabulary.call(event.tool_name, event.tool_input, event.mcp_context)
-    name = event.tool_name
-    if call.tool != name or name in agent.vocabulary.canonical or name in agent.tools:
-        return call
-    prefix, _, rest = agent.vocabulary.mcp_name.partition("{server}")
-    separator = rest.partition("{tool}")[0]
-    if not name.startswith(prefix) or name.startswith(MCP_PREFIX):
-        return call
-    server, _, tool = name.removeprefix(prefix).partition(separator)
-    if not server or not tool:
-        return call
-    return ToolCall(tool=f"{MCP_PREFIX}{server}__{tool}", arguments=call.arguments)
+    """Return the call of an event in canonical words."""
+    return agent.vocabulary.call(event.tool_name, event.tool_input, event.mcp_context)
 
 
-def _takes_patch(event: ToolEvent, agent: AgentSpec) -> bool:
-    return bool(_patch_key(call_of(event, agent).tool, agent))
+def _has_patch(event: ToolEvent, agent: AgentSpec) -> bool:
+    call = call_of(event, agent)
+    row = agent.vocabulary.tools.get(call.tool)
+    return row is not None and (row.only_patches or row.patch in call.arguments)
 
 
 def _translate_tool_name(name: str, source: AgentSpec, target: AgentSpec) -> str:
@@ -392,13 +395,13 @@ def _translate_arguments(
         urls = _urls_in(arguments.get("prompt"))
         if urls:
             arguments["url"] = urls[0]
-    key = _patch_key(call.tool, target)
-    if key and key not in arguments:
+    row = target.vocabulary.tools.get(call.tool)
+    if row is not None and row.only_patches and row.patch not in arguments:
         from anyhook.agents.patches import write_patch
 
         patch = write_patch(call.tool, arguments, event.cwd)
         if patch is not None:
-            arguments = {key: patch}
+            arguments = {row.patch: patch}
     return ToolCall(tool=call.tool, arguments=arguments)
 
 

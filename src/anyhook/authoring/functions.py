@@ -263,8 +263,10 @@ def subject_names(event: Event, agent: AgentSpec | None) -> list[str]:
     tool = getattr(event, "tool_name", None)
     if isinstance(tool, str):
         vocabulary = event.vocabulary
-        synonyms = [] if vocabulary is None else vocabulary.synonyms(tool)
-        return [tool, getattr(event, "tool", tool), *synonyms]
+        if vocabulary is None:
+            return [tool, getattr(event, "tool", tool)]
+        arguments = getattr(event, "tool_input", {})
+        return vocabulary.all_names(tool, arguments, getattr(event, "mcp_context", None))
     spec = agent.by_canonical.get(event.name) if agent else None
     if spec is None:
         return []

@@ -229,8 +229,7 @@ class UnmatchedTools:
 
     def _is_matched(self, events: Collection[str], shown_name: str) -> bool:
         """Return whether a hook on one of the events applies to a tool."""
-        vocabulary = self._engine.agent.vocabulary
-        names = [shown_name, vocabulary.tool(shown_name), *vocabulary.synonyms(shown_name)]
+        names = self._engine.agent.vocabulary.all_names(shown_name)
         for event in events:
             plan = self._engine.plan_for(self._engine.rules, event, shown_name)
             for handler in plan.handlers:

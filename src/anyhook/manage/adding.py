@@ -294,7 +294,7 @@ def _tool_names(agent: AgentSpec, subject: str) -> list[str]:
     # A pattern may also match tools of extensions, and an unknown name may be one of them.
     is_pattern = "*" in subject and subject not in vocabulary.tools
     if not names or is_pattern:
-        names.append(vocabulary.name(subject) or subject)
+        names += vocabulary.name_patterns(subject)
     return names
 
 

@@ -220,7 +220,8 @@ def _former_names(source: AgentSpec, text: str) -> Iterator[tuple[str, str]]:
     for tool in source.vocabulary.tools.values():
         newest, *former = tool.names
         for name in former:
-            if name in names and newest not in names:
+            is_patch_tool = bool(tool.patch) and name == tool.names[-1]
+            if name in names and newest not in names and not is_patch_tool:
                 yield name, f"{source.title} says {newest} now; there it covers that, too"
 
 

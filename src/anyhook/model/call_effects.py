@@ -83,10 +83,10 @@ _MCP_PATHS = frozenset(
     " old_path new_path relative_path notebook_path directory uri from to".split()
 )
 _PATCH_HEADERS = {
-    "*** Add File: ": "writes",
-    "*** Update File: ": "writes",
-    "*** Move to: ": "writes",
-    "*** Delete File: ": "deletes",
+    "*** Add File:": "writes",
+    "*** Update File:": "writes",
+    "*** Move to:": "writes",
+    "*** Delete File:": "deletes",
 }
 
 

@@ -1,4 +1,7 @@
-"""Tools and their arguments by names that do not depend on the agent."""
+"""Tools and their arguments by names that do not depend on the agent.
+
+It is one module because a cold hook loads all of it, and each further module costs 0.1 ms.
+"""
 
 from __future__ import annotations
 
@@ -96,8 +99,9 @@ class Tool(Record, kw_only=False):
         items: Canonical argument whose value is a list of objects to the keys of these objects,
             where they differ.
         without: Canonical arguments that the agent's tool does not have.
-        patch: The argument that holds a patch with all changes (`anyhook.agents.patches`); empty if
-            the tool takes no patch.
+        patch: The argument in which the last of the names takes a patch with all changes
+            (`anyhook.agents.patches`); empty if none of them takes one.
+        only_patches: Whether the agent changes files by patches alone.
     """
 
     names: tuple[str, ...]
@@ -105,6 +109,7 @@ class Tool(Record, kw_only=False):
     items: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     without: frozenset[str] = frozenset()
     patch: str = ""
+    only_patches: bool = False
 
 
 class Vocabulary(Record):
@@ -128,9 +133,18 @@ class Vocabulary(Record):
         """The agent's tool names, also those of older releases, to the canonical ones."""
         return {name: tool for tool, row in self.tools.items() for name in row.names}
 
-    def synonyms(self, name: str) -> list[str]:
-        """Return the canonical names of all tools that one of the agent's names stands for."""
-        return [tool for tool, row in self.tools.items() if name in row.names]
+    def synonyms(self, name: str, arguments: Mapping[str, Any] | None = None) -> list[str]:
+        """Return the canonical names of all tools that one of the agent's names stands for.
+
+        A name may stand for a tool that takes patches and for one that does not: `Edit` of Copilot.
+        With the arguments of a call, the tools that only a patch stands for count if it has one.
+        """
+        tools = [tool for tool, row in self.tools.items() if name in row.names]
+        own = self.tools[self.canonical[name]] if tools else None
+        if own is None or arguments is None or own.only_patches or own.patch in arguments:
+            return tools
+        is_plain_tool = bool(own.patch) and name == own.names[0]
+        return [self.canonical[name]] if is_plain_tool else tools
 
     @cached_property
     def required(self) -> Mapping[str, tuple[str, ...]]:
@@ -139,8 +153,8 @@ class Vocabulary(Record):
         for tool, arguments in REQUIRED.items():
             row = self.tools.get(tool)
             if row is not None:
-                own = (row.patch,) if row.patch else tuple(row.keys.get(a, a) for a in arguments)
-                required[row.names[0]] = own
+                own = tuple(row.keys.get(argument, argument) for argument in arguments)
+                required[row.names[0]] = (row.patch,) if row.only_patches else own
         return required
 
     def name(self, tool: str) -> str | None:
@@ -150,11 +164,53 @@ class Vocabulary(Record):
         server, separator, inner = tool.removeprefix(MCP_PREFIX).partition("__")
         return self.mcp_name.format(server=server, tool=inner) if separator else None
 
+    def name_patterns(self, pattern: str) -> list[str]:
+        """Return a pattern of MCP tools by the agent's names; it stays as it is for other tools.
+
+        Only `*` is special. In `mcp__*` it stands for the end of the server's name, too.
+        """
+        if not pattern.startswith(MCP_PREFIX) or self.mcp_name.startswith(MCP_PREFIX):
+            return [pattern]
+        name = self.name(pattern)
+        if name is not None:
+            return [name]
+        rest = pattern.removeprefix(MCP_PREFIX)
+        stars = [index for index, character in enumerate(rest) if character == "*"]
+        names = [self.mcp_name.format(server=rest[: i + 1], tool=rest[i:]) for i in stars]
+        return names or [pattern]
+
+    def mcp_names(self, name: str) -> list[str]:
+        """Return the canonical names that the agent's name of an MCP tool may stand for.
+
+        A server's name may hold the separator: `a-b-c` is a tool of `a` or of `a-b`. Where names of
+        MCP tools have no prefix, every name with a separator may be one, except those of the
+        agent's own tools.
+        """
+        if name in self.canonical or name.startswith(MCP_PREFIX):
+            return []
+        prefix, has_server, rest = self.mcp_name.partition("{server}")
+        if not has_server:
+            prefix = prefix.partition("{tool}")[0]
+            return [f"{ANY_SERVER}{name.removeprefix(prefix)}"] if name.startswith(prefix) else []
+        if not name.startswith(prefix):
+            return []
+        separator = rest.partition("{tool}")[0]
+        text = name.removeprefix(prefix)
+        names: list[str] = []
+        end = text.find(separator, 1)
+        while end > 0:
+            tool = text[end + len(separator) :]
+            if tool:
+                names.append(f"{MCP_PREFIX}{text[:end]}__{tool}")
+            end = text.find(separator, end + 1)
+        return names
+
     def tool(self, name: str, mcp: Mapping[str, Any] | None = None) -> str:
         """Return the canonical name of an agent's tool; its own name if it has none.
 
         `mcp` is the server of an MCP tool (`server_name`, `tool_name`), where the agent sends it:
-        names like `mcp_a_b_c` do not say where the name of the server ends.
+        names like `mcp_a_b_c` do not say where the name of the server ends. Without it, that is
+        guessed to be the first separator.
         """
         if name in self.canonical:
             return self.canonical[name]
@@ -162,11 +218,21 @@ class Vocabulary(Record):
         server, inner = mcp.get("server_name"), mcp.get("tool_name")
         if isinstance(server, str) and isinstance(inner, str):
             return f"{MCP_PREFIX}{server}__{inner}"
-        # The names of MCP tools may lack their server.
-        prefix = self.mcp_name.partition("{tool}")[0]
-        if "{server}" not in prefix and name.startswith(prefix):
-            return f"{ANY_SERVER}{name.removeprefix(prefix)}"
-        return name
+        names = self.mcp_names(name)
+        return names[0] if names else name
+
+    def all_names(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        mcp: Mapping[str, Any] | None = None,
+    ) -> list[str]:
+        """Return all names by which a pattern may mean a tool: the agent's and the canonical ones.
+
+        For `arguments` and `mcp` see `synonyms` and `tool`.
+        """
+        possible = [] if mcp else self.mcp_names(name)
+        return [name, self.tool(name, mcp), *self.synonyms(name, arguments), *possible]
 
     def call(
         self, name: str, arguments: Mapping[str, Any], mcp: Mapping[str, Any] | None = None

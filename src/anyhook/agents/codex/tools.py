@@ -33,8 +33,8 @@ TOOL_TABLE = {
         without=frozenset({"directory", "background", "timeout", "dangerouslyDisableSandbox"}),
     ),
     # The argument is the whole patch, which creates, changes and removes files.
-    "write_file": Tool(("apply_patch",), patch="command"),
-    "edit_file": Tool(("apply_patch",), patch="command"),
+    "write_file": Tool(("apply_patch",), patch="command", only_patches=True),
+    "edit_file": Tool(("apply_patch",), patch="command", only_patches=True),
     "agent": Tool(
         ("spawn_agent", "collaborationspawn_agent"), {"prompt": "message", "name": "task_name"}
     ),

@@ -24,7 +24,7 @@ CONTEXT = frozenset({"context"})
 
 HANDLERS = frozenset({"command", "http", "function"})
 TRANSCRIPT = {"transcript_path": "transcriptPath"}
-TIMESTAMP = {"timestamp": "milliseconds"}
+FORMS = {"timestamp": "milliseconds", "tool_input": "arguments"}
 TOOL: dict[str, Any] = {"subject": "tool_name", "matcher_style": "whole"}
 ANY_SUBJECT: dict[str, Any] = {"matcher_style": "ignored"}
 """The agent ignores a matcher on these events."""
@@ -39,7 +39,7 @@ _event = partial(
     can_block=False,
     handler_kinds=HANDLERS,
     ending_outcomes=NEVER,
-    payload_forms=TIMESTAMP,
+    payload_forms=FORMS,
 )
 """An event that hooks can influence; exit code 2 shows standard error to the user."""
 _notice = partial(_event, denial=Denial.NOTHING, outcomes=None, reason_audience=Audience.USER)

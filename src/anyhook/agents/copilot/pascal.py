@@ -82,7 +82,7 @@ def _in_this_form(spec: EventSpec) -> EventSpec:
         "names_itself": name not in NAMELESS,
     }
     if name not in WITH_CAMEL_PAYLOAD:
-        changes["payload_forms"] = EMPTY
+        changes["payload_forms"] = {"tool_input": "arguments"}
     if spec.required_arguments:
         changes["required_arguments"] = PASCAL_VOCABULARY.required
     if name in WITH_CLAUDE_MATCHER:

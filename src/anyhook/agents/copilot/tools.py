@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anyhook.agents.payloads import TEXT_ARGUMENT
 from anyhook.model.tools import Tool, Vocabulary
 
 TOOLS = (
@@ -84,12 +85,16 @@ NOT_IN_SHELL = frozenset({"directory", "background", "timeout"})
 EDIT_KEYS = {"file_path": "path", "old_string": "old_str", "new_string": "new_str"}
 WRITE_KEYS = {"file_path": "path", "content": "file_text"}
 SEARCH_KEYS = {"path": "paths"}
+# Some models get `apply_patch` in place of `create` and `edit`. Its arguments are the patch alone,
+# a text without a name; models that name it call it `input`.
 
 TOOL_TABLE = {
     "shell": Tool(("bash", "powershell"), without=NOT_IN_SHELL),
     "read_file": Tool(("view",), {"file_path": "path"}),
-    "write_file": Tool(("create",), WRITE_KEYS),
-    "edit_file": Tool(("edit", "str_replace_editor"), EDIT_KEYS),
+    "write_file": Tool(("create", "apply_patch"), WRITE_KEYS, patch=TEXT_ARGUMENT),
+    "edit_file": Tool(
+        ("edit", "str_replace_editor", "apply_patch"), EDIT_KEYS, patch=TEXT_ARGUMENT
+    ),
     "glob": Tool(("glob",), SEARCH_KEYS),
     "grep": Tool(("grep", "rg"), SEARCH_KEYS),
     "web_fetch": Tool(("web_fetch",)),

@@ -202,7 +202,8 @@ class _Reader(SessionReader):
             return
         payload = self._payload()
         payload["toolName"] = name
-        payload["toolArgs"] = object_in(data, "arguments")
+        # A tool like `apply_patch` takes one text in place of an object.
+        payload["toolArgs"] = text_in(data, "arguments") or object_in(data, "arguments")
         # Ids of calls repeat with some servers.
         place = f"{self.session_id}/{text_in(self.record, 'id')}/{call_id}"
         self.hold_call(call_id, Draft(payload, "before_tool", place=place))

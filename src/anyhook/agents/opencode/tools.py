@@ -30,15 +30,17 @@ TOOL_TABLE = {
         without=frozenset({"background"}),
     ),
     "read_file": Tool(("read",), {"file_path": "filePath"}),
-    "write_file": Tool(("write",), {"file_path": "filePath"}),
+    # Some models get `apply_patch` in place of `write` and `edit`.
+    "write_file": Tool(("write", "apply_patch"), {"file_path": "filePath"}, patch="patchText"),
     "edit_file": Tool(
-        ("edit",),
+        ("edit", "apply_patch"),
         {
             "file_path": "filePath",
             "old_string": "oldString",
             "new_string": "newString",
             "replace_all": "replaceAll",
         },
+        patch="patchText",
     ),
     "glob": Tool(("glob",)),
     "grep": Tool(("grep",), {"glob": "include"}),
