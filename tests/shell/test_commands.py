@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyhook.shell import read_commands
+from anyhook.testing import make_event
 from tests.tables import each
 
 
@@ -136,6 +137,48 @@ def test_what_the_text_decides_is_certain_and_nothing_else(line, commands):
     ]
 
 
+@each(
+    "line, commands",
+    [
+        ("((sudo rm x))", ["rm x"]),
+        ("sh -c '((sudo rm x))'", ["rm x"]),
+        ("(((rm x)))", ["rm x"]),
+        ("((ls; (rm x)) )", ["ls", "rm x"]),
+        ("((ls); (rm x))", ["ls", "rm x"]),
+        ("echo $((rm x) )", ["rm x", "echo $((rm x) )"]),
+        ("echo $((ls); (rm x))", ["ls", "rm x", "echo $((ls); (rm x))"]),
+        ("((rm $(ls)))", ["ls", "rm $!"]),
+        ("((f() { rm x; }; f))", ["rm x", "f"]),
+        # Arithmetic in bash, commands in dash.
+        ("((reboot)); ls", ["reboot?", "ls"]),
+        ("((rm -rf /etc))", ["rm -rf /etc?"]),
+        ("X=rm; (($X -rf /etc))", ["rm -rf /etc?"]),
+        ("(( x & rm -rf /etc ))", ["x?", "rm -rf /etc?"]),
+        ("((x = 3 + 4))", ["x = 3 + 4?"]),
+        ("((1 << 2))\nrm x", ["1?", "rm x"]),
+        ("((1<<E))\n: '\nE\nrm x #'", ["?"]),
+        ("((ls; ((1<<E)) ))\n: '\nE\nrm x #'", ["?"]),
+        ("((" * 33 + "rm" + "))" * 33, ["?"]),
+        # Arithmetic, or an error.
+        ("(( $# < 2 )); ((${x:-0} > 1)); (( x = (y + 1) * 2 ))", []),
+        ("(( x = f(2) )); ((a[i / 2] > 3 && b))", ["b?"]),
+        ("for ((i = 0; i < 3; i++)); do ls; done", ["ls"]),
+        ("echo $((1 + 2))", ["echo $((1 + 2))"]),
+        ("((n = $(wc -l < a)))", ["wc -l", "n = $!?"]),
+    ],
+)
+def test_two_parentheses_may_begin_arithmetic_or_two_subshells(line, commands):
+    assert words_of(line, shell=None) == commands
+
+
+def test_a_program_that_may_be_arithmetic_is_not_another_one():
+    event = make_event("before_tool", agent="claude", tool="shell", input={"command": "((i > 3))"})
+
+    assert not event.runs("git")
+    assert not event.writes("**")
+    assert event.runs("i").certain is False
+
+
 def test_an_unknown_argument_leaves_the_program_certain():
     (command,) = read_commands('rm -rf "$DIR"')
 
@@ -200,6 +243,9 @@ def test_no_text_raises(line):
         "eval $X;",
         "a|",
         "<<A\n",
+        "((1<<A))\n",
+        "((a",
+        "$((a) ",
         "if ",
         '"$(',
         "`",

@@ -290,7 +290,7 @@ def _runs(
     if not command.program:
         return None if command.certain else False
     if not fnmatchcase(command.program.lower(), program):
-        return None if command.certain else False
+        return None if command.is_complete else False
     read = command.read
     is_certain = True
     for index, operand in enumerate(operands):

@@ -29,6 +29,7 @@ class Command:
         values: The words behind it after the expansions.
         source: The text that it was read from.
         certain: Whether it is certain that this runs, and nothing else.
+        is_complete: Whether it is certain that nothing else runs; `((x))` runs `x`, or nothing.
         redirects: Its redirections.
         wrappers: The commands that run this one, the outermost first (`sudo`, `xargs`, `ssh`).
         directories: Where it runs, after every `cd` in front: first where it should, then where it
@@ -44,6 +45,7 @@ class Command:
         *,
         source: str = "",
         certain: bool = True,
+        is_complete: bool = True,
         redirects: tuple[Redirect, ...] = (),
         wrappers: tuple[Command, ...] = (),
         directories: tuple[str | None, ...] = ("",),
@@ -54,6 +56,7 @@ class Command:
         self.values = values
         self.source = source
         self.certain = certain
+        self.is_complete = is_complete
         self.redirects = redirects
         self.wrappers = wrappers
         self.directories = directories

@@ -20,10 +20,15 @@ from anyhook.shell.programs import KEYWORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
 
 class UnreadableError(Exception):
     """It is not certain what a command line runs."""
+
+
+class _SubshellError(UnreadableError):
+    """What looked like arithmetic begins with two subshells: `((a); (b))`, `$((a) )`."""
 
 
 class Word(NamedTuple):
@@ -54,7 +59,7 @@ class Step(NamedTuple):
     kind: str
     """`command`, `keyword`, `assignment`, `function`, `test`, `redirection`, `body` (of a
     here-document), `pattern` (of a case), `end`, or `open` and `close` around what is inside a
-    substitution."""
+    substitution. Around what dash runs of an arithmetic command, `open` and `close` have a text."""
     text: str
     """The keyword, the name of the function, the operator with its descriptor, or the body."""
     position: int
@@ -152,6 +157,18 @@ _EVALUATED_INDEX = re.compile(r"\w\[(?:[^\[\]]|\[[^\[\]]*\])*?(?:\$\(|`)")
 """An index that `let`, `test` and others evaluate, and so run, even if it was quoted."""
 _PATTERN_IN_ARRAY = re.compile(r"[?*+@!=]\(")
 _DESCRIPTOR = re.compile(r"[0-9]+|\{\w+\}")
+_OPERAND = r"(?:\$\{\w+\}|\$[\w@*#?!$-]|\w#|\d\.|\w|\[[^\[\]]*\])++"
+_ARITHMETIC = re.compile(
+    rf"(?:[-+!~(\s]|\w++\()*+{_OPERAND}"
+    rf"(?:[\s)]*+[-+*/%&|^<>=!?:,](?:[-+*/%&|^<>=!?:,~(\s]|\w++\()*+{_OPERAND})*+"
+    r"(?:\+\+|--|[\s)])*+"
+)
+"""What may be arithmetic: operators between all operands."""
+_INDEX = re.compile(r"(?<=\w)\[[^\[\]]*\]")
+_SHIFT = re.compile(r"<<-?[ \t]*([^\s;&|()<>]*)")
+_PLAIN_VARIABLE = re.compile(r"\$(?:\w+|.)|\$\{\w+\}")
+_REJECTED_BY_DASH = re.compile(r"[^\s(&|!;][ \t]*\(|\)[ \t]*[^\s)&|;<>]")
+"""A parenthesis behind a word, or a word behind a subshell."""
 _FUNCTION_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
 _OPEN_ARITHMETIC = re.compile(r"[ \t]*\(\(")
 _IN = re.compile(r"in(?=[\s(])")
@@ -177,6 +194,8 @@ class _Parser:
         "here_documents",
         "position",
         "result",
+        "rows",
+        "subshells",
         "text",
     )
 
@@ -191,6 +210,10 @@ class _Parser:
         self.descriptor = ""
         self.here_documents: list[_HereDocument] = []
         self.expansions: list[tuple[int, int]] = []
+        self.subshells: set[int] = set()
+        """Positions behind `((` and `$((` where no arithmetic begins: each is tried once."""
+        self.rows: frozenset[str] = frozenset()
+        """The rows of the text, where a shift is read."""
 
     @contextmanager
     def _nested(self) -> Iterator[None]:
@@ -321,7 +344,8 @@ class _Parser:
             self._skip(_FUNCTION_PARENTHESES)
         elif keyword in _LOOPS and self._skip(_OPEN_ARITHMETIC):
             self._record("keyword", keyword, start)
-            self._parse_arithmetic()
+            if not self._reads_as_arithmetic():
+                raise UnreadableError
         elif keyword == "coproc":
             raise UnreadableError
         else:
@@ -334,14 +358,64 @@ class _Parser:
             if len(command.words) > 1 or not self._skip(_FUNCTION_PARENTHESES):
                 raise UnreadableError
             self._record("function", command.words[0].text, command.name_start)
-        elif self._skip(_OPEN_ARITHMETIC):
-            self._record("test", "((", self.position)
-            self._parse_arithmetic()
+        elif _OPEN_ARITHMETIC.match(self.text, self.position) and self._parse_arithmetic_command():
+            pass
         else:
             self._record("keyword", "(", self.position)
             self.position += 1
             self.parse_list(")")
         return ";"
+
+    def _parse_arithmetic_command(self) -> bool:
+        """Parse `((…))`, also as the two subshells that dash makes of it.
+
+        Return `False`, at the same position, if it is not arithmetic in any shell.
+        """
+        start = self.position
+        outer_count = len(self.expansions)
+        self._skip(_OPEN_ARITHMETIC)
+        first = self.position
+        if not self._reads_as_arithmetic():
+            self.position = start
+            return False
+        self._record("test", "((", first)
+        spans, self.expansions[outer_count:] = self.expansions[outer_count:], []
+        text = ""
+        for span_start, end in (*spans, (self.position - 2, 0)):
+            text += self.text[first:span_start]
+            # What is inside of substitutions runs in every shell, and was read.
+            if end:
+                source = self.text[span_start:end]
+                text += source if _PLAIN_VARIABLE.fullmatch(source) else "$!"
+                first = end
+        self._parse_as_subshells(text)
+        return True
+
+    def _parse_as_subshells(self, text: str) -> None:
+        """Add what dash runs of the text of an arithmetic command; nothing if dash rejects it."""
+        kind = ""
+        if "<<" in text and not self.rows:
+            self.rows = frozenset(re.split(r"\n\t*", self.text))
+        if _ARITHMETIC.fullmatch(text):
+            if _REJECTED_BY_DASH.search(text):
+                return
+            kind = "(("
+            # To dash a shift begins a here-document, which may hide what other shells run.
+            for shift in _SHIFT.finditer(text):
+                if shift[1] in self.rows:
+                    raise UnreadableError
+            text = _INDEX.sub("[0]", text.replace("<<", "<"))
+        line = CommandLine()
+        self._record("open", kind, self.position)
+        with self._nested():
+            parser = _Parser(text, line, self.depth)
+            parser.rows = self.rows
+            parser.parse_list("")
+        self.result.steps += line.steps
+        self._record("close", kind, self.position)
+        self.result.commands += [
+            command for command in line.commands if not (kind and command.words[0].is_vague)
+        ]
 
     def _add(self, command: _OpenCommand) -> None:
         if command.words:
@@ -533,8 +607,12 @@ class _Parser:
             self._record("close", "", self.position)
             if self.here_documents:
                 raise UnreadableError
+        elif beginning == "$((" and self._reads_as_arithmetic():
+            pass
         elif beginning == "$((":
-            self._parse_arithmetic()
+            self.position -= 1
+            self._parse_expansion("$(", is_quoted=is_quoted)
+            return
         elif beginning == "${":
             self.parse_quoted("}", is_quoted=is_quoted)
         elif beginning == "`":
@@ -580,6 +658,24 @@ class _Parser:
         elif mark in {"'", "$'", "<(", ">("}:
             raise UnreadableError
 
+    def _reads_as_arithmetic(self) -> bool:
+        """Parse up to `))`; return `False`, at the same position, if that is not how it ends."""
+        start, depth, result = self.position, self.depth, self.result
+        if start in self.subshells:
+            return False
+        lists: tuple[list[Any], ...] = (result.commands, result.steps, self.expansions)
+        lengths = [len(items) for items in lists]
+        expansions = result.expansions
+        try:
+            self._parse_arithmetic()
+        except _SubshellError:
+            self.position, self.depth, result.expansions = start, depth, expansions
+            for items, length in zip(lists, lengths, strict=True):
+                del items[length:]
+            self.subshells.add(start)
+            return False
+        return True
+
     def _parse_arithmetic(self) -> None:
         """Parse up to `))`. Shells count the parentheses before they look into expansions."""
         with self._nested():
@@ -596,8 +692,9 @@ class _Parser:
                 elif mark == ")" and open_parentheses:
                     open_parentheses -= 1
                 elif mark == ")":
-                    # A single parenthesis would end nested subshells.
-                    self._expect_closing()
+                    if not self._next_is(")"):
+                        raise _SubshellError
+                    self.position += 1
                     return
                 # Quotes may or may not hide a parenthesis.
                 else:

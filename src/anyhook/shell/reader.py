@@ -78,6 +78,8 @@ class Reader:
         self.commands: list[Command] = []
         self.doubts = 0
         """How many texts are being read that may hold other commands as well."""
+        self.arithmetics = 0
+        """How many texts are being read that may be arithmetic instead of commands."""
         self.remotes = 0
         """How many texts are being read that another machine or a container runs."""
         self.waiting_shells = 0
@@ -153,7 +155,8 @@ class Reader:
             call.name,
             tuple(call.values[1:]) if values is None else tuple(values),
             source=call.source,
-            certain=certain and not self.doubts,
+            certain=certain and not self.doubts and not self.arithmetics,
+            is_complete=certain and not self.doubts,
             redirects=call.redirects,
             wrappers=call.wrappers,
             directories=(scope.directory, *scope.other_directories),
@@ -177,6 +180,9 @@ class Reader:
             return
         head = values[0]
         is_known = head.kind == LITERAL and call.scope.placeholder not in head.text
+        # `(($count > 3))` is a comparison more likely than a call.
+        if not is_known and self.arithmetics:
+            return
         if not is_known or len(call.wrappers) >= _MAX_DEPTH:
             unknown = call._replace(name="")
             self.commands.append(self.make(unknown, values, certain=False))

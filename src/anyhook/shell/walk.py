@@ -29,7 +29,7 @@ _NAMED_LOOPS = frozenset({"for", "select"})
 _OPENERS = frozenset({"if", "case", "{", "(", *_LOOPS})
 _CLOSERS = {"fi": {"if"}, "done": _LOOPS, "esac": {"case"}, "}": {"{"}}
 _BRANCHES = frozenset({"elif", "else"})
-_SUBSHELL, _SUBSTITUTION = "(", "$("
+_SUBSHELL, _SUBSTITUTION, _ARITHMETIC = "(", "$(", "(("
 _CHANGES_DIRECTORY = frozenset({"cd", "chdir", "pushd", "popd"})
 _LEAVES = frozenset({"exit", "return"})
 _DUPLICATES = frozenset({">&", "<&"})
@@ -183,12 +183,14 @@ class _Walk:
             self.line.last_program = last_program if is_group else ""
             self.line.last_output = UNKNOWN_INPUT
 
-    def on_open(self, _step: Step) -> None:
+    def on_open(self, step: Step) -> None:
+        self.reader.arithmetics += step.text == _ARITHMETIC
         self._push(_SUBSTITUTION)
 
-    def on_close(self, _step: Step) -> None:
+    def on_close(self, step: Step) -> None:
         self._flush_redirects()
         self._pop({_SUBSTITUTION})
+        self.reader.arithmetics -= step.text == _ARITHMETIC
 
     def on_function(self, step: Step) -> None:
         self.scope.functions = self.scope.functions | {step.text}
@@ -243,6 +245,10 @@ class _Walk:
             return
         if operator in _READS:
             line.input = Input("") if value.text == "/dev/null" else UNKNOWN_INPUT
+        # `((count > $limit))` compares two numbers.
+        is_comparison = self.reader.arithmetics and (value.kind == VAGUE or "/" not in value.text)
+        if is_comparison:
+            return
         line.redirects.append(Redirect(operator, value.text, value.kind == LITERAL))
 
     def _flush_redirects(self) -> None:
