@@ -37,6 +37,11 @@ MAX_COMMAND_LENGTH = 100_000
 MAX_SCRIPT_SIZE = 512 * 1024
 # Seconds that the agent waits longer than the shim, which must see the end of the command.
 SHIM_MARGIN = 5.0
+RESULT_MEMBERS = {
+    "exit_code": r"(?i)\bexit.?code\b",
+    "stderr": r"\b(?:tool_response|tool_output|toolResult)\b\W+(?:(?:get|or)\W+)*stderr\b",
+}
+"""Member of the result of a shell command to what a command contains that reads it."""
 _OTHER_EXIT_CODE = re.compile(r"exit[ (]+(?:[3-9]|[1-9]\d+)\b")
 
 
@@ -120,6 +125,7 @@ def _record_answer_losses(move: HandlerMigration) -> None:
     record_lost_abilities(move, text, is_whole=is_whole)
     record_lost_fields(move, text)
     _record_hidden_failures(move)
+    _record_lost_result_members(move, text)
     if mentions_ability(move, "replace_result", text):
         _record_shorter_results(move)
     observed = source.rule_sets.get("observed")
@@ -177,6 +183,28 @@ def _record_hidden_failures(move: HandlerMigration) -> None:
             "nothing, unless it is for successful commands only",
             MORE,
         )
+
+
+def _record_lost_result_members(move: HandlerMigration, text: str) -> None:
+    """Record what a command reads of the result of a shell command that the target lacks."""
+    if move.source_event.canonical != AFTER_TOOL:
+        return
+    call = ToolCall(tool="shell", arguments={"command": "make"})
+    result = ToolResult(text="made\nfailed", stdout="made", stderr="failed", exit_code=3)
+    before, after = (
+        read_tool_result(agent, call, write_tool_result(agent, call, result))
+        for agent in (move.source, move.target)
+    )
+    for name, pattern in RESULT_MEMBERS.items():
+        is_lost = getattr(before, name) and not getattr(after, name)
+        if is_lost and re.search(pattern, text):
+            move.record_loss(
+                "changed",
+                f"{move.handler.label}: reads the {name.replace('_', ' ')} of shell commands",
+                f"the results of {move.target.title} do not show it",
+                "change the command so that it does not need it",
+                ANYTHING,
+            )
 
 
 def _record_shorter_results(move: HandlerMigration) -> None:

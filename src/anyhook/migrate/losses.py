@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyhook.agents.payloads import payload_key
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -74,8 +76,25 @@ _EVENT_ADVICE = {
     "task_completed": "use {after_agent}",
     "task_created": "use {before_tool}",
     "file_changed": "look at files in {after_tool}",
+    "before_shell": "decide in {before_tool} with the matcher {shell}",
+    "after_shell": "look at the result in {after_tool} with the matcher {shell}",
+    "before_mcp_call": "decide in {before_tool}, which sees tools of MCP servers as {mcp_tool}",
+    "after_mcp_call": "look at the result in {after_tool}, which sees these tools as {mcp_tool}",
+    "before_file_read": "decide in {before_tool} with the matcher {read_file}",
+    "before_tab_read": "decide in {before_tool} what the agent reads; completions have no hooks",
+    "after_file_edit": "look at the file in {after_tool} with the matcher {edit_tools}",
+    "after_tab_edit": "look at files in {after_tool}; completions have no hooks",
+    "agent_response": "look at the answer in {answer_event}",
+    "message_display": "look at the answer in {answer_event}",
+    "agent_error": "look at the error in {stop_failure}",
+    "prompt_transformed": "look at the prompt in {before_prompt}",
+    "todo_created": "look at the list in {after_tool} with the matcher {write_todos}",
+    "todo_completed": "look at the list in {after_tool} with the matcher {write_todos}",
+    "workspace_open": "use {session_start}",
 }
-"""Event to what can replace it, with the target's names of other events."""
+"""Event to what can replace it, with the target's names of other events and of tools."""
+ANSWER_FIELDS = {"agent_response": "response", "after_agent": "prompt_response"}
+"""Event to its field with the answer of the model."""
 _KIND_ADVICE = {
     "prompt": "write a command that asks a model, or that decides by itself",
     "agent": "write a command that starts an agent",
@@ -88,6 +107,16 @@ _KIND_ADVICE = {
 def event_advice(event: str, target: AgentSpec) -> str:
     """Return what can replace an event that an agent does not have."""
     names = {name: spec.wire for name, spec in target.by_canonical.items()}
+    for tool, row in target.vocabulary.tools.items():
+        names[tool] = row.names[0]
+    # An agent without a tool for it reads files with shell commands.
+    names.setdefault("read_file", names["shell"])
+    names["edit_tools"] = "|".join(dict.fromkeys([names["edit_file"], names["write_file"]]))
+    names["mcp_tool"] = target.vocabulary.mcp_name.format(server="SERVER", tool="TOOL")
+    for answer_event, field in ANSWER_FIELDS.items():
+        spec = target.by_canonical.get(answer_event)
+        if spec is not None and payload_key(target, spec, field):
+            names.setdefault("answer_event", spec.wire)
     try:
         return _EVENT_ADVICE[event].format(**names)
     except KeyError:

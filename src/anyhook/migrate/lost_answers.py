@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents.capabilities import ABILITIES, Support, support
 from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, payload_key
+from anyhook.agents.samples import samples_of
 from anyhook.agents.spec import Denial, PlainText
 from anyhook.authoring.degrade import NAMES, fit
 from anyhook.authoring.inspect import CALLS, MARK
@@ -49,6 +50,8 @@ _PRINTS = re.compile(rf"""{_PRINT}(?![\s(]*["']?\{{){_NOT_REDIRECTED}""")
 # Prints a text that is written there and starts with a word, which JSON does not.
 _PRINTS_WORDS = re.compile(rf"""{_PRINT}(?=[\s(]*f?["']\w){_NOT_REDIRECTED}""")
 _SILENT = re.compile(r"\s*(?:true|:|exit\s+\d+)?\s*\Z")
+# Reads a member of `mcp_context` that is not a part of the tool's name.
+_READS_OF_SERVER = re.compile(r"\bmcp_context\b\W+(?:(?:get|or)\W+)*(?:command|args|cwd|url|tcp)\b")
 _EXITS_WITH_2 = re.compile(r"exit[ (]*2\b")
 
 
@@ -201,6 +204,19 @@ def _prints_text(source: AgentSpec, event: EventSpec, text: str) -> bool:
     return _PRINTS.search(text) is not None
 
 
+def _has_server(target: AgentSpec, text: str) -> bool:
+    """Return whether the shim finds all that a text reads of an MCP server in the tool's name."""
+    return "{server}" in target.vocabulary.mcp_name and _READS_OF_SERVER.search(text) is None
+
+
+def _reads_member(text: str, member: str) -> bool:
+    """Return whether a text reads a member of a payload that no typed event has."""
+    start = r"(?:\.|\[\\?[\"']|\bget\(\\?[\"'])"
+    if member not in COMMON_WORDS:
+        start = r"[.\"']"
+    return re.search(rf"{start}{member}\b", text) is not None
+
+
 def record_lost_fields(move: HandlerMigration, text: str) -> None:
     """Record what a command reads of its event that the target does not send."""
     source, event = move.source, move.source_event
@@ -208,13 +224,23 @@ def record_lost_fields(move: HandlerMigration, text: str) -> None:
     # The shim constructs one event from another.
     if target_event.canonical != event.canonical:
         return
+    keys: set[str | None] = {*source.payload_members, *event.payload_members}
     lost: list[tuple[str, str]] = []
     for name in event_class(event.canonical).record_fields:
         key = None if name in NOT_IN_PAYLOAD else payload_key(source, event, name)
+        keys.add(key)
         if key is None or name in target.field_defaults or name in COMMON_WORDS:
+            continue
+        if name == "mcp_context" and _has_server(target, text):
             continue
         if payload_key(target, target_event, name) is None and re.search(rf"\b{key}\b", text):
             lost.append((f"reads {key!r}", f"{target.title} does not send it"))
+    untyped = samples_of(source).events.get(event.wire, {}).keys() - keys
+    lost += [
+        (f"reads {member!r}", f"anyhook cannot make it from the events of {target.title}")
+        for member in sorted(untyped)
+        if _reads_member(text, member)
+    ]
     if (
         re.search(r"\btranscript_path\b", text)
         and source.settings.config_dir != target.settings.config_dir

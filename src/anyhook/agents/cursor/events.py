@@ -85,6 +85,8 @@ TOOL: dict[str, Any] = {"subject": "tool_name"}
 # The reference does not say what matchers of MCP calls see; payloads have the bare name.
 MCP_TOOL: dict[str, Any] = {**TOOL, "writes_matchers": False}
 CONTINUATION = Continuation(count="loop_count", option="loop_limit", limit=5)
+COMPLETED = {"status": "completed"}
+"""How a turn ended that other agents report: they report none that was interrupted."""
 AGENT_KEYS = {"agent_type": "subagent_type", "agent_id": "subagent_id"}
 JSON_INPUT = {"tool_input": "json_text"}
 """The events of MCP calls send the arguments as a JSON text."""
@@ -130,7 +132,8 @@ EVENTS = (
         {**AGENT_KEYS, "prompt_response": "summary", "stop_hook_active": "loop_count"},
         {"stop_hook_active": "count"},
         subject="agent_type",
-        continuation=CONTINUATION.replace(required={"status": "completed"}),
+        payload_members=COMPLETED,
+        continuation=CONTINUATION.replace(required=COMPLETED),
     ),
     _gate(
         "before_shell",
@@ -162,6 +165,7 @@ EVENTS = (
         {"prompt": None, "prompt_response": None, "stop_hook_active": "loop_count"},
         {"stop_hook_active": "count"},
         matcher_text="Stop",
+        payload_members=COMPLETED,
         optional_fields=frozenset({"prompt", "prompt_response"}),
         continuation=CONTINUATION,
     ),
