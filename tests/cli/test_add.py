@@ -853,3 +853,45 @@ def test_a_file_that_never_runs_its_hooks_is_not_installed(world, run):
     assert code == 64
     assert "never calls hooks.run()" in err
     assert not (world.project / ".claude").exists()
+
+
+# -- a project that is the home
+
+
+@pytest.mark.parametrize("command", ["add", "init"])
+@pytest.mark.parametrize("agent", ["claude", "gemini", "qwen", "cursor"])
+def test_settings_that_are_also_the_users_get_whole_paths(
+    world, run, monkeypatch, anyhook_on_the_path, agent, command
+):
+    monkeypatch.chdir(world.home)
+    names = ["git"] if command == "add" else ["--guards", "git"]
+    assert run(command, *names, "--agent", agent, "--yes")[0] == 0
+    settings = next((world.home / f".{agent}").glob("*.json")).read_text(encoding="utf-8")
+    assert "PROJECT_DIR" not in settings
+    assert str(world.home / ".anyhook" / "guard-git.py") in settings
+    assert run("remove", "git", "--agent", agent, "--yes")[0] == 0
+    assert not (world.home / ".anyhook").exists()
+
+
+# -- a project whose path is not UTF-8
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such paths")
+def test_a_path_that_is_not_utf8_is_stored_and_shown(world, run, monkeypatch, anyhook_on_the_path):
+    directory = Path(os.fsdecode(os.fsencode(world.project) + b"/lat\xe9n"))
+    directory.mkdir()
+    (directory / ".git").mkdir()
+    monkeypatch.chdir(directory)
+    call = ("PreToolUse", "--tool", "Bash", "--input", '{"command": "git push --force"}')
+    for arguments in (
+        ("init", "--agent", "claude", "--guards", "git", "--yes"),
+        ("list",),
+        ("trust", "--yes"),
+        ("trust", "--show"),
+        ("check",),
+        ("fire", *call),
+        ("list", "--json"),
+    ):
+        code, out, err = run(*arguments)
+        assert (code, "bug of anyhook" in err) == (0, False), (arguments, out, err)
+    assert json.loads(run("list", "--json")[1])[0]["health"]["word"] == "works"

@@ -511,3 +511,36 @@ def test_a_hook_whose_agent_does_not_find_anyhook_is_broken(here, monkeypatch):
 
     assert hook.word == "broken"
     assert "pipx install anyhook" in hook.evidence
+
+
+# -- files that the agent ignores as a whole
+
+
+@pytest.mark.parametrize("addition", ["comment", "comma", "mark"])
+@pytest.mark.parametrize("name", AGENTS)
+def test_hooks_of_a_file_that_the_agent_ignores_are_broken(here, run, name, addition):
+    engine = configure(here, name, DENY)
+    if addition not in engine.agent.settings.rejected_json:
+        pytest.skip("the agent accepts it")
+    fire(here, name)
+    path = settings_file(engine.agent, here, "project")
+    text = path.read_text()
+    changed = {
+        "comment": f"// why\n{text}",
+        "comma": f"{text.rstrip().removesuffix('}')},}}",
+        "mark": f"\ufeff{text}",
+    }
+    path.write_text(changed[addition], encoding="utf-8")
+    hook = only(here, name)
+    assert hook.word is HealthWord.BROKEN
+    assert "runs no hook of this file" in hook.evidence
+    spec = engine.agent.by_canonical["before_tool"]
+    tool = engine.agent.vocabulary.name("shell")
+    call = (spec.wire, "--tool", tool, "--input", '{"command": "rm x"}', "--trust-once")
+    code, out, _ = run("fire", *call, "--agent", name, "--exit-code")
+    assert code == 4
+    assert "UNKNOWN" in out
+    assert "does not run this call" not in out
+    code, out, _ = run("fire", *call, "--agent", name, "--exit-code", "--json")
+    assert json.loads(out)["decided"] is False
+    assert not json.loads(out)["verdicts"][0]["decided"]

@@ -39,6 +39,7 @@ from anyhook.cli.verdict import verdicts_by_rules
 from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
+from anyhook.engine.not_run import why_not_decided
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.manage.hooks import hook_rows
@@ -209,7 +210,7 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
 
 
 def _exit_code_of(engine: Engine, event: Event, decision: Decision) -> int:
-    if not decision.decided:
+    if why_not_decided(engine, decision) is not None:
         return NOT_DECIDED
     changes = differences(engine, event, decision)
     verdicts = verdicts_by_rules(engine, event, decision, changes)

@@ -86,7 +86,9 @@ def print_timeline(
     out.print(_verdict_table(engine, verdicts_by_rules(engine, event, decision, changes)))
     not_decided = why_not_decided(engine, decision)
     if not_decided is not None:
-        remedy = f"{not_decided.remedy}; for one run: anyhook fire … --trust-once"
+        remedy = not_decided.remedy
+        if decision.withheld:
+            remedy += "; for one run: anyhook fire … --trust-once"
         out.print(Text.assemble(("to decide it", "bold"), f"  {remedy}"))
     fields = _field_table(decision)
     if fields.row_count:

@@ -35,7 +35,7 @@ class RulesVerdict:
     A denial of an event that cannot be denied does not count.
     """
     decided: bool
-    """Whether every hook that listens to the event had the chance to decide it."""
+    """Whether every hook that listens to the event could decide it, here and in the agent."""
     style: str
     """Style of the word."""
 

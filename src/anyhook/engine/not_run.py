@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ class NotDecided:
     """How many hooks were not run, why, and whether the agent would run them."""
     hooks: tuple[NotRun, ...]
     remedy: str
-    """The command line with which the user reviews and trusts them."""
+    """The command line with which the user reviews and trusts them, or finds what to write."""
 
 
 def why_not_decided(engine: Engine, decision: Decision) -> NotDecided | None:
@@ -47,7 +48,7 @@ def why_not_decided(engine: Engine, decision: Decision) -> NotDecided | None:
     """
     withheld = decision.withheld
     if not withheld:
-        return None
+        return _why_ignored(engine, decision)
     changed = 0
     hooks: list[NotRun] = []
     for result in withheld:
@@ -74,6 +75,26 @@ def why_not_decided(engine: Engine, decision: Decision) -> NotDecided | None:
             text += f" ({engine.agent.title} itself would run {pronoun})"
     remedy = trust_command(engine.agent.name, engine.project_dir)
     return NotDecided(text, tuple(hooks), remedy)
+
+
+def _why_ignored(engine: Engine, decision: Decision) -> NotDecided | None:
+    """Return which hooks ran here and not in the agent, which ignores their settings file."""
+    problems = {
+        problem.place.file: problem.message
+        for problem in engine.hooks.diagnostics
+        if problem.code == "not-plain-json" and problem.place is not None
+    }
+    hooks = tuple(
+        NotRun(result.handler, problems[result.handler.place.file])
+        for result in decision.results
+        if result.handler.place.file in problems
+    )
+    if not hooks:
+        return None
+    number = "1 hook does" if len(hooks) == 1 else f"{len(hooks)} hooks do"
+    text = f"{number} not run in {engine.agent.title}, which ignores the settings file"
+    command = f"anyhook check --agent {engine.agent.name}"
+    return NotDecided(text, hooks, f"{command} --project {shlex.quote(str(engine.project_dir))}")
 
 
 def hooks_that_did_not_run(engine: Engine, event: Event, decision: Decision) -> list[NotRun]:

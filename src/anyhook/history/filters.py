@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.events import NOT_EXECUTED
+from anyhook.history.rows import storable
 from anyhook.history.text import mark, query_of
 from anyhook.history.verdicts import HAS_FAILED
 
@@ -89,6 +90,7 @@ def _has_result(number: str, condition: str) -> str:
 
 def in_project(directory: str) -> tuple[str, list[str]]:
     """Return the condition on sessions of a project, or of those below a directory."""
+    directory = storable(directory)
     below = directory.rstrip("/") + "/"
     # A range, because a name may hold the wildcards of LIKE.
     return "(project = ? OR project >= ? AND project < ?)", [directory, below, f"{below}\U0010ffff"]

@@ -13,6 +13,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.history.rows import storable
 from anyhook.history.sessions import position_of
 from anyhook.history.spans import numbers_between
 from anyhook.history.stored import get_event
@@ -324,7 +325,7 @@ def hook_runs(
             " WHERE hook_id = ? AND (? = '' OR agent = ?) AND (? = '' OR event = ?)"
             " AND (? = '' OR project = ? OR substr(project, 1, length(?) + 1) = ? || '/')"
             " ORDER BY event_id DESC",
-            (number, agent, agent, event, event, *[project] * 4),
+            (number, agent, agent, event, event, *[storable(project)] * 4),
         )
         for number in hook_ids
     ]

@@ -20,6 +20,7 @@ from anyhook.errors import HistoryError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.merge import add_merged
 from anyhook.history.recording import read_switch
+from anyhook.history.rows import storable
 from anyhook.journal.lines import DIRECTORY, FORMAT, FULL_MARK, SECONDS_OF_FILE
 from anyhook.model.text import shorten
 
@@ -131,14 +132,14 @@ def _ingest_part(history: History, file: Path, done: Ingested) -> bool:
         done.events += add_merged(history, _parse(lines, file, done.problems))
         history.connection.execute(
             "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
-            (str(file), status.st_ino, end, status.st_mtime_ns),
+            (storable(str(file)), status.st_ino, end, status.st_mtime_ns),
         )
     return end < status.st_size
 
 
 def _offset(history: History, file: Path, inode: int) -> int:
     row = history.connection.execute(
-        "SELECT size FROM files WHERE path = ? AND inode = ?", (str(file), inode)
+        "SELECT size FROM files WHERE path = ? AND inode = ?", (storable(str(file)), inode)
     ).fetchone()
     return 0 if row is None else int(row[0])
 
@@ -219,6 +220,7 @@ def _remove_old_files(history: History, journal: Path, now: float) -> None:
             if is_stored and is_old:
                 path.unlink()
                 Path(f"{path}{FULL_MARK}").unlink(missing_ok=True)
-                history.connection.execute("DELETE FROM files WHERE path = ?", (str(path),))
+                name = storable(str(path))
+                history.connection.execute("DELETE FROM files WHERE path = ?", (name,))
         except OSError:  # another process was faster
             continue

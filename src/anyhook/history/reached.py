@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyhook.history.rows import storable
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -56,13 +58,13 @@ def reach_of(history: History, question: ReachQuestion, listens_to: Callable[[in
     rows = history.connection.execute(
         _GROUPS,
         (
-            question.file,
+            storable(question.file),
             question.label,
             question.since,
             question.since,
             question.agent,
             question.event,
-            *[question.project] * 4,
+            *[storable(question.project)] * 4,
         ),
     )
     matched = reached = 0

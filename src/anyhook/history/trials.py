@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass, fields, replace
 from typing import TYPE_CHECKING
 
+from anyhook.history.rows import storable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -55,8 +57,12 @@ def keep_trials(history: History, trials: Iterable[Trial]) -> None:
     with history.transaction():
         history.connection.executemany(
             f"INSERT OR REPLACE INTO trials ({_NAMES}) VALUES ({_PLACES})",
-            [astuple(trial) for trial in trials],
+            [_row_of(trial) for trial in trials],
         )
+
+
+def _row_of(trial: Trial) -> list[str | float | bool]:
+    return [storable(value) if isinstance(value, str) else value for value in astuple(trial)]
 
 
 def trials_of(history: History, agent: str, event: str, *, entry: str, file: str) -> list[Trial]:
@@ -67,7 +73,7 @@ def trials_of(history: History, agent: str, event: str, *, entry: str, file: str
     rows = history.connection.execute(
         f"SELECT {_NAMES} FROM trials WHERE agent = ? AND event = ?"
         " AND (entry = ? OR (file <> '' AND file = ?)) ORDER BY time DESC",
-        (agent, event, entry, file),
+        (agent, event, entry, storable(file)),
     )
     trials: list[Trial] = []
     for row in rows:

@@ -18,6 +18,7 @@ from anyhook.engine.guard import TrustGuard
 from anyhook.errors import SettingsError, UsageError
 from anyhook.manage.paths import show_path
 from anyhook.matching.matchers import EXPRESSION_STYLES, compile_matcher
+from anyhook.model.layers import Layer
 from anyhook.settings.added import find_before, note_before
 from anyhook.settings.changes import Change, parsed, read_text, settings_file
 from anyhook.settings.companions import companion_changes, program_words
@@ -25,7 +26,7 @@ from anyhook.settings.directories import find_root
 from anyhook.settings.entries import add_definitions, remove_handlers
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.layout import iter_definitions
-from anyhook.settings.sources import Location, places
+from anyhook.settings.sources import Location, own_places, places
 from anyhook.shell.path_variables import TOP_OF_REPOSITORY
 from anyhook.shell.tapped import SHADOW_OPTION
 from anyhook.trust.store import TrustStore
@@ -242,7 +243,10 @@ def _definition(
     place: SettingsPlace,
     file: AddedFile,
 ) -> Definition:
-    argument = _file_argument(agent, place.project, place.scope, file.path)
+    scope = place.scope
+    if scope != "user" and _is_own_settings(agent, place.project, scope):
+        scope = "user"
+    argument = _file_argument(agent, place.project, scope, file.path)
     handler: Definition = {
         "type": "command",
         "command": f"{shlex.join(place.launcher)} {argument}",
@@ -316,6 +320,19 @@ def _file_argument(agent: AgentSpec, project: Path, scope: str, file: Path) -> s
     relative_path = script.relative_to(directory).as_posix()
     path = re.sub(r'(["$`\\])', r"\\\1", relative_path)
     return f'"{start}/{path}"'
+
+
+def _is_own_settings(agent: AgentSpec, project: Path, scope: str) -> bool:
+    """Return whether the settings of a scope are also the user's, as those of the home are.
+
+    The agent reads them in every project, so a path in the project means another file elsewhere.
+    """
+    path = os.path.realpath(settings_file(agent, project, scope))
+    location = Location.of(project, home_variable=agent.settings.home_variable)
+    return any(
+        layer is Layer.USER and os.path.realpath(own_path) == path
+        for layer, own_path in own_places(agent, location)
+    )
 
 
 def file_arguments(agent: AgentSpec, project: Path, file: Path) -> set[str]:

@@ -45,6 +45,10 @@ BREAKING = frozenset(
     "script-syntax background-guard companion-missing companion-changed switch-missing".split()
 )
 """Codes of diagnostics with which a hook cannot do its work."""
+IGNORED_FILE = frozenset({"not-plain-json", "settings-dropped", "settings-kept"})
+"""Codes of diagnostics with which an agent runs no hook of a whole settings file."""
+NO_HOOKS = frozenset({"switch-missing"})
+"""Codes of diagnostics with which an agent runs no hook of any settings file."""
 
 
 MIN_MISSED = 3
@@ -173,6 +177,7 @@ class _Facts:
         of_label: Label of a hook to those that name it, by their file; empty for none.
         in_file: Those in a script that name no hook.
         of_file: Those about a whole file of settings.
+        of_all: The one about every hook of the agent; `None` if there is none.
     """
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
@@ -180,7 +185,14 @@ class _Facts:
         self.of_label: dict[str, dict[str, Diagnostic]] = {}
         self.in_file: dict[str, Diagnostic] = {}
         self.of_file: dict[str, Diagnostic] = {}
+        self.of_all: Diagnostic | None = None
         for fact in diagnostics:
+            if fact.code in NO_HOOKS:
+                self.of_all = self.of_all or fact
+                continue
+            if fact.code in IGNORED_FILE and fact.place is not None:
+                self.of_file.setdefault(fact.place.file, fact)
+                continue
             # As a warning, `no-shebang` stands for a script that the system starts nevertheless.
             cannot_start = fact.code == "no-shebang" and fact.severity is Severity.ERROR
             if not cannot_start and fact.code not in BREAKING:
@@ -272,7 +284,7 @@ class _Judge:
         for script in scripts:
             if script in self._facts.in_file:
                 return self._facts.in_file[script]
-        return self._facts.of_file.get(file)
+        return self._facts.of_file.get(file, self._facts.of_all)
 
     # -- what was seen
 
