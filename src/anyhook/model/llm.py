@@ -303,7 +303,9 @@ _MEMBER_CHECKS: dict[str, Callable[[Any], tuple[Any, list[str]]]] = {
 """Member of a request that is an object to the function that checks its members."""
 
 
-def check_response(value: Mapping[str, Any], *, of_hook: bool) -> tuple[LLMResponse, list[str]]:
+def check_response(
+    value: Mapping[str, Any], *, of_hook: bool = True
+) -> tuple[LLMResponse, list[str]]:
     """Return the members of a response that have the right type, with parts as plain strings.
 
     If a hook wrote it (`of_hook`), members of candidates with values that the reference does not
