@@ -97,6 +97,9 @@ async def main():
     out = console()
     seen = []
 
+    def say(who, text):
+        out.print(Text.assemble((f"{who:7}", "bold"), text))
+
     def on_decision(event, decision):
         seen.append(event.name)
         if decision.results:
@@ -105,7 +108,7 @@ async def main():
             out.print(Text(plugin.engine.agent.by_canonical[event.name].wire, style="dim"))
 
     async def ask(question):
-        out.print(f"[bold magenta]asked[/]  {question.tool} {question.arguments}: no")
+        say("asked", f"{question.tool} {question.arguments}: no")
         return False
 
     with tempfile.TemporaryDirectory() as directory:
@@ -128,7 +131,7 @@ async def main():
         app = App(
             name="demo", root_agent=agent, plugins=[plugin], events_compaction_config=compaction
         )
-        out.print(f"[bold]user[/]   {PROMPT}")
+        say("user", PROMPT)
         async with InMemoryRunner(app=app) as runner:
             await runner.session_service.create_session(
                 app_name="demo", user_id="you", session_id="s"
@@ -137,7 +140,7 @@ async def main():
             async for event in runner.run_async(user_id="you", session_id="s", new_message=message):
                 for part in (event.content and event.content.parts) or ():
                     if part.text:
-                        out.print(f"[bold]agent[/]  {part.text}")
+                        say("agent", part.text)
     out.print(f"\n{len(seen)} events of {len(set(seen))} kinds", style="bold")
     return 0
 

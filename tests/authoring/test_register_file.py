@@ -72,7 +72,8 @@ def test_functions_for_events_that_the_agent_does_not_have_are_left_out(engine, 
     ("policy", "outcome"), [("deny", "deny"), ("allow", "none")], ids=["deny", "allow"]
 )
 @pytest.mark.anyio
-async def test_a_crash_follows_on_crash(engine, hook, policy, outcome):
+async def test_a_crash_follows_on_crash(engine, hook, policy, outcome, caplog):
+    caplog.set_level("DEBUG", logger="anyhook.authoring")
     path = hook(f"hooks = Hooks(on_crash={policy!r})\n" + SAYS + "    raise ValueError('secret')")
     engine.register_file(path)
 
@@ -80,6 +81,9 @@ async def test_a_crash_follows_on_crash(engine, hook, policy, outcome):
 
     assert decision.outcome == outcome
     assert "secret" not in decision.explain()
+    (result,) = decision.results
+    assert (result.error or "").startswith(f"raised ValueError at {path.name}:")
+    assert "secret" in caplog.text
 
 
 @pytest.mark.anyio

@@ -146,6 +146,11 @@ class TestWhyAHookDidNotRun:
 
         assert "no hook is configured on PreToolUse; hooks are configured on: Stop" in out
 
+    def test_no_hooks_are_configured_at_all(self, project, fire):
+        out = fire("PreToolUse", "--tool", "Bash", "--agent", "claude")[1]
+
+        assert "no hook is configured at all" in out
+
     @pytest.mark.parametrize(
         ("agent", "event", "tool", "meant"),
         [

@@ -41,6 +41,7 @@ from anyhook import (
     ask,
     deny,
 )
+from anyhook.authoring import Hooks
 from anyhook.model.decisions import NO_DECISION
 from tests.leftovers import MARK, marked, none_left
 from tests.waiting import until
@@ -1073,3 +1074,12 @@ async def test_a_variable_that_the_hook_itself_sets_needs_no_repair(world):
 
     assert decision.reason == "ok"
     assert not decision.diagnostics
+
+
+@pytest.mark.parametrize("timeout", [-1, 0, "x", float("nan"), float("inf"), [1]])
+def test_a_timeout_that_is_not_a_number_of_seconds_is_refused_at_once(project, timeout):
+    engine = Engine.load(project)
+    with pytest.raises(UsageError, match="timeout must be a positive number"):
+        engine.register("before_tool", lambda _event: None, timeout=timeout)
+    with pytest.raises(UsageError, match="timeout must be a positive number"):
+        Hooks(timeout=timeout)

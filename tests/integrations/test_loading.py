@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
+import subprocess
+import sys
 from typing import Any
 
 import anyio
@@ -15,6 +18,7 @@ from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
 from anyhook import Engine, RequiredHooksError, UsageError
+from anyhook.extras import needs_extra
 from anyhook.integrations import Session
 from anyhook.integrations.adk import AnyhookPlugin
 from anyhook.integrations.claude_sdk import anyhook_hooks, hooks_of
@@ -221,3 +225,47 @@ class TestBrokenHooks:
         hooks_of(engine, on_message=messages.append)
 
         assert messages == []
+
+
+@pytest.mark.parametrize(
+    ("package", "module", "extra"),
+    [
+        ("adk", "google.adk", "adk"),
+        ("langchain", "langchain", "langchain"),
+        ("openai_agents", "agents", "openai-agents"),
+        ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
+        ("claude_sdk", "claude_agent_sdk", "claude-agent-sdk"),
+    ],
+)
+def test_a_framework_that_is_not_installed_is_named_with_its_extra(package, module, extra):
+    program = (
+        f"import sys; sys.modules[{module!r}] = None\n"
+        f"try:\n    import anyhook.integrations.{package}\n"
+        "except ImportError as error:\n    print(error)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert f"anyhook.integrations.{package} needs " in done.stdout
+    assert f"the extra anyhook[{extra}]" in done.stdout
+    assert " install " in done.stdout
+
+
+def test_a_missing_module_of_anyhook_is_not_one_of_a_framework():
+    missing = pytest.raises(ModuleNotFoundError, match=r"^No module named 'anyhook\.nothing'$")
+    with missing, needs_extra("anyhook.integrations.adk", "Google ADK", "adk"):
+        importlib.import_module("anyhook.nothing")
+
+
+@pytest.mark.parametrize(
+    ("option", "instead"),
+    [("ask", "can_use_tool="), ("max_continuations", "max_turns="), ("transcript", "transcript")],
+)
+def test_options_that_the_claude_sdk_has_itself_are_refused_with_its_own(project, option, instead):
+    options: Any = {option: None}
+    with pytest.raises(TypeError, match=f"argument: {option}; .*{instead}"):
+        anyhook_hooks(project, **options)
+    with pytest.raises(TypeError, match=f"argument: {option}; .*{instead}"):
+        hooks_of(Engine.load(project, agent="claude"), **options)

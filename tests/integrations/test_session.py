@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyhook import Answer, Engine, UsageError, deny
+from anyhook import Answer, Engine, UsageError, ask, deny
 from anyhook.integrations import HostTool, Question, Session, StoppedError
 from tests.leftovers import none_left
 from tests.world import World
@@ -445,3 +445,35 @@ def test_a_discarded_stream_gives_nothing(tmp_path):
             return [piece async for piece in session.stream(REQUEST, chunks())]
 
     assert asyncio.run(run()) == []
+
+
+@pytest.mark.parametrize("is_async", [True, False], ids=["async", "plain"])
+@pytest.mark.parametrize("reply", [True, False])
+def test_the_user_is_asked_by_a_plain_function_too(tmp_path, is_async, reply):
+    run = asyncio.run(ask_about_a_call(tmp_path, is_async, reply))
+
+    assert run.allowed is reply
+
+
+@pytest.mark.parametrize("is_async", [True, False], ids=["async", "plain"])
+@pytest.mark.parametrize("reply", ["no", "yes", "", None, 0, 1, ["no"]])
+def test_only_true_and_false_answer_a_question(tmp_path, is_async, reply):
+    with pytest.raises(UsageError, match="must return True or False") as error:
+        asyncio.run(ask_about_a_call(tmp_path, is_async, reply))
+
+    assert repr(reply) in str(error.value)
+
+
+async def ask_about_a_call(tmp_path, is_async, reply):
+    """Return what becomes of a call that a hook asks about, with the reply of `ask=`."""
+
+    async def ask_async(_question):
+        return reply
+
+    engine = World(tmp_path).load()
+    engine.register("before_tool", lambda _event: ask("really?"))
+    session = Session(
+        engine, tools={"bash": "shell"}, ask=ask_async if is_async else lambda _question: reply
+    )
+    async with session:
+        return await session.before_tool("bash", {"command": "ls"})

@@ -23,7 +23,7 @@ LONGEST_MODULE = 450
 LOWEST = [
     "_compat expressions interrupts python_source _help_text",
     "shell",
-    "errors model",
+    "errors extras model",
     "files locks atomic_write _help",
 ]
 """What stands below the diagram of `docs/architecture.md`."""

@@ -103,8 +103,8 @@ class HookFunctions:
     ) -> None:
         check_word("on_crash", on_crash, ("allow", "deny"))
         check_word("unsupported", unsupported, ("degrade", "refuse"))
-        if timeout is not None and not 0 < timeout <= MAX_TIMEOUT:
-            raise UsageError(f"timeout must be a positive number of seconds, not {timeout!r}")
+        if timeout is not None:
+            check_timeout(timeout)
         self.on_crash = on_crash
         self.unsupported = unsupported
         self.timeout = timeout
@@ -292,6 +292,19 @@ def matches_any(pattern: str, names: Sequence[str]) -> bool:
 
     escaped = pattern.replace("[", "[[]").replace("?", "[?]")
     return any(fnmatchcase(name, escaped) for name in names)
+
+
+def check_timeout(timeout: object) -> None:
+    """Check a timeout that an author or a host gives.
+
+    Raises:
+        UsageError: If it is not a positive number of seconds, or too large for timers.
+    """
+    if not isinstance(timeout, int | float) or not 0 < timeout <= MAX_TIMEOUT:
+        raise UsageError(
+            f"timeout must be a positive number of seconds, {MAX_TIMEOUT:.0f} at most, "
+            f"not {timeout!r}"
+        )
 
 
 def check_word(name: str, value: str, words: Sequence[str]) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import nullcontext
 from inspect import iscoroutinefunction
+from pathlib import PurePath
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anyhook.authoring.functions import drop_wrong_fields, subject_names, to_answer
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
     from anyhook.model.answers import Answer
 
     Around = Callable[[], AbstractContextManager[None]]
+
+
+class HookFailedError(Exception):
+    """A function of a hook file raised."""
 
 
 class Host(Protocol):
@@ -122,9 +129,15 @@ async def _await_answer(function: HookFunction, awaitable: Any) -> Answer | None
     return drop_wrong_fields(to_answer(function, answer))[0]
 
 
-def _without_text(error: Exception) -> RuntimeError:
-    """Return an error that names the kind of another one: its text may hold secrets."""
-    return RuntimeError(f"it failed ({type(error).__name__})")
+def _without_text(error: Exception) -> HookFailedError:
+    """Return an error with the kind and the line of another one; its text may hold secrets."""
+    log = logging.getLogger("anyhook.authoring")
+    log.debug("a function of a hook file failed", exc_info=error)
+    frame = extract_tb(error.__traceback__)[-1]
+    place = f"{PurePath(frame.filename).name}:{frame.lineno}"
+    return HookFailedError(
+        f"{type(error).__name__} at {place} (the logger {log.name} has its text at DEBUG)"
+    )
 
 
 def _covers(function: HookFunction, event: Any, agent: AgentSpec) -> bool:

@@ -115,7 +115,7 @@ def print_background_results(out: Console, results: list[HandlerResult]) -> None
 
 
 def _no_hooks_text(engine: Engine, event: str) -> Text:
-    events = events_with_hooks(engine)
+    events = list(events_with_hooks(engine))
     if events:
         configured = f"hooks are configured on: {', '.join(events)}"
         return Text(f"  no hook is configured on {event}; {configured}", style="dim")

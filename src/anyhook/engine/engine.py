@@ -21,6 +21,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.encode import encode_decision
 from anyhook.agents.payloads import encode_event
 from anyhook.agents.translate import decode_any_form
+from anyhook.authoring.functions import check_timeout
 from anyhook.engine.absent import (
     check_required,
     find_disabled,
@@ -516,7 +517,8 @@ class Engine:
 
         Raises:
             UnknownNameError: If the agent has no such event.
-            UsageError: If the function cannot be called, or the matcher is not a valid pattern.
+            UsageError: If the function cannot be called, the matcher is not a valid pattern, or the
+                timeout is not a number of seconds.
         """
         spec = self.agent.event(event)
         if not callable(function):
@@ -524,6 +526,8 @@ class Engine:
                 f"a hook on {event} is a function that takes the event, not {function!r}"
             )
         _check_matcher(spec, matcher)
+        if timeout is not None:
+            check_timeout(timeout)
         code = getattr(function, "__code__", None)
         # A function of C, or a callable object, has no place.
         place = Place("<runtime>")

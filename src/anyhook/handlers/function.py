@@ -12,6 +12,7 @@ from anyhook.agents.output import decode_reply
 from anyhook.agents.values import check_answer
 from anyhook.authoring.degrade import fit_result
 from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
+from anyhook.authoring.register import HookFailedError
 from anyhook.handlers.cancellation import is_cancelled_from_outside
 from anyhook.handlers.results import failed_result, note, timed_out_result
 from anyhook.handlers.threads import call_in_thread
@@ -73,6 +74,8 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
 
 def _describe(error: BaseException) -> str:
     text = str(error)
+    if isinstance(error, HookFailedError):
+        return f"raised {text}"
     name = type(error).__name__
     return f"raised {name}: {text}" if text else f"raised {name}"
 

@@ -6,12 +6,13 @@ transcript. `Session` decides what a decision means for each kind of event.
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from anyhook.errors import StoppedError
+from anyhook.errors import StoppedError, UsageError
 from anyhook.integrations.diagnostics import (
     CANNOT_ASK,
     denials_without_effect,
@@ -48,7 +49,7 @@ class EventDispatcher:
         *,
         session_id: str,
         cwd: str,
-        ask: Callable[[Question], Awaitable[bool]] | None,
+        ask: Callable[[Question], bool | Awaitable[bool]] | None,
         messages: MessageChannel,
         on_decision: Callable[[Event, Decision], object] | None,
         transcript: str | Path | None,
@@ -197,10 +198,23 @@ class EventDispatcher:
         return await self.ask_user(event, decision, question)
 
     async def ask_user(self, event: Event, decision: Decision, question: Question) -> str | None:
-        """Ask the user. Returns the reason of a no; `None` for a yes."""
+        """Ask the user. Returns the reason of a no; `None` for a yes.
+
+        Raises:
+            UsageError: If the function of the host returns something else than a yes or a no.
+        """
         reason = question.reason or "a hook wants this confirmed"
         if self._ask is not None:
-            return None if await self._ask(question) else f"the user said no: {reason}"
+            agrees: object = self._ask(question)
+            if inspect.isawaitable(agrees):
+                agrees = await agrees
+            # A text like "no" would count as a yes.
+            if not isinstance(agrees, bool):
+                raise UsageError(
+                    f"the function ask= must return True or False, not {agrees!r}; "
+                    f"{question.tool or event.name} was not allowed"
+                )
+            return None if agrees else f"the user said no: {reason}"
         spec = self.spec(event.name)
         reason = f"{reason} ({CANNOT_ASK})"
         if spec is None:

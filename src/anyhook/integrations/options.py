@@ -43,13 +43,14 @@ class SessionOptions(HostOptions, total=False):
     """The options of sessions; see `HostOptions` for the others.
 
     Attributes:
-        ask: Asks the user; without it each question counts as a denial, which is reported.
+        ask: Asks the user, and returns whether they agree; plain or async. Without it each question
+            counts as a denial, which is reported.
         max_continuations: How often hooks may keep the agent from ending one turn; 8 by default,
             0 for no limit.
         transcript: File for the transcripts, one JSON object per line; `None` for none.
     """
 
-    ask: Callable[[Question], Awaitable[bool]] | None
+    ask: Callable[[Question], bool | Awaitable[bool]] | None
     max_continuations: int
     transcript: str | Path | None
 

@@ -12,14 +12,9 @@ It needs `pip install "anyhook[otel]"`. No other package of anyhook imports Open
 
 from __future__ import annotations
 
-from anyhook.errors import MissingLibraryError
+from anyhook.extras import needs_extra
 
-try:
+with needs_extra("anyhook.telemetry", "opentelemetry-api", "otel"):
     from anyhook.telemetry.observer import Telemetry as Telemetry
-except ModuleNotFoundError as error:
-    if not (error.name or "").startswith("opentelemetry"):
-        raise
-    advice = MissingLibraryError("anyhook.telemetry", "opentelemetry-api", "otel")
-    raise ModuleNotFoundError(str(advice), name=error.name) from None
 
 __all__ = ["Telemetry"]

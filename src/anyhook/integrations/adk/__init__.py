@@ -15,9 +15,12 @@ session of the agent that uses it: its models and tools are guarded, its task is
 
 from __future__ import annotations
 
-from anyhook.integrations.adk.plugin import ADK as ADK
-from anyhook.integrations.adk.plugin import AnyhookPlugin as AnyhookPlugin
-from anyhook.integrations.adk.state import DENIED as DENIED
-from anyhook.integrations.adk.state import STOPPED as STOPPED
+from anyhook.extras import needs_extra
+
+with needs_extra("anyhook.integrations.adk", "Google ADK", "adk"):
+    from anyhook.integrations.adk.plugin import ADK as ADK
+    from anyhook.integrations.adk.plugin import AnyhookPlugin as AnyhookPlugin
+    from anyhook.integrations.adk.state import DENIED as DENIED
+    from anyhook.integrations.adk.state import STOPPED as STOPPED
 
 __all__ = ["ADK", "DENIED", "STOPPED", "AnyhookPlugin"]

@@ -14,8 +14,11 @@ Sources: `claude_agent_sdk.types` of release 0.2.186, and the observed behavior 
 
 from __future__ import annotations
 
-from anyhook.integrations.claude_sdk.hooks import CLAUDE_SDK as CLAUDE_SDK
-from anyhook.integrations.claude_sdk.hooks import anyhook_hooks as anyhook_hooks
-from anyhook.integrations.claude_sdk.hooks import hooks_of as hooks_of
+from anyhook.extras import needs_extra
+
+with needs_extra("anyhook.integrations.claude_sdk", "the Claude Agent SDK", "claude-agent-sdk"):
+    from anyhook.integrations.claude_sdk.hooks import CLAUDE_SDK as CLAUDE_SDK
+    from anyhook.integrations.claude_sdk.hooks import anyhook_hooks as anyhook_hooks
+    from anyhook.integrations.claude_sdk.hooks import hooks_of as hooks_of
 
 __all__ = ["CLAUDE_SDK", "anyhook_hooks", "hooks_of"]

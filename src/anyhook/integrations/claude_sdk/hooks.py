@@ -42,6 +42,7 @@ from anyhook.model.tools import MCP_PREFIX, Tool
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
     from typing import Unpack
 
     from claude_agent_sdk import HookContext, HookInput, HookJSONOutput
@@ -83,6 +84,14 @@ CLAUDE_SDK = Framework(
 )
 
 
+ELSEWHERE = {
+    "ask": "the program asks the user: pass can_use_tool= to ClaudeAgentOptions",
+    "max_continuations": "the program limits its turns: pass max_turns= to ClaudeAgentOptions",
+    "transcript": "the program writes the transcript of its session",
+}
+"""Options of the other integrations, and what the program does in their place."""
+
+
 class ClaudeOptions(HostOptions, EngineOptions, total=False):
     """The options of `anyhook_hooks`: those of hosts (`HostOptions`) and of the engine."""
 
@@ -102,7 +111,9 @@ def anyhook_hooks(
 
     Raises:
         AnyhookError: As `Engine.load` and `hooks_of` do.
+        TypeError: If there is no such option.
     """
+    _check_options(options, ClaudeOptions)
     engine, host_options = load_engine(project_dir, options)
     return hooks_of(engine, **host_options)
 
@@ -151,6 +162,18 @@ def hooks_of(engine: Engine, **options: Unpack[HostOptions]) -> dict[HookEvent, 
     return hooks
 
 
+def _check_options(options: Mapping[str, object], known: type) -> None:
+    """Check the names of options.
+
+    Raises:
+        TypeError: If there is no such option; with what the program has in its place.
+    """
+    for name in options:
+        if name in ELSEWHERE:
+            raise TypeError(f"unexpected keyword argument: {name}; {ELSEWHERE[name]}")
+    check_names(options, known)
+
+
 class _Callback:
     """Answers the program's events with the decisions of an engine.
 
@@ -159,7 +182,7 @@ class _Callback:
     """
 
     def __init__(self, engine: Engine, options: HostOptions) -> None:
-        check_names(options, HostOptions)
+        _check_options(options, HostOptions)
         self.messages = MessageChannel(options.get("on_message") or engine.messages.on_message)
         self._engine = engine
         self._on_decision = options.get("on_decision")

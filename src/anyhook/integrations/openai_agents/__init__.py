@@ -11,9 +11,12 @@ Layers, from the top: `runner`, `turn`, `nested`, `copies`, then `models` (with 
 
 from __future__ import annotations
 
-from anyhook.integrations.openai_agents.runner import AnyhookRunner as AnyhookRunner
-from anyhook.integrations.openai_agents.runner import HookedStream as HookedStream
-from anyhook.integrations.openai_agents.state import OPENAI_AGENTS as OPENAI_AGENTS
-from anyhook.integrations.openai_agents.turn import PromptDeniedError as PromptDeniedError
+from anyhook.extras import needs_extra
+
+with needs_extra("anyhook.integrations.openai_agents", "the OpenAI Agents SDK", "openai-agents"):
+    from anyhook.integrations.openai_agents.runner import AnyhookRunner as AnyhookRunner
+    from anyhook.integrations.openai_agents.runner import HookedStream as HookedStream
+    from anyhook.integrations.openai_agents.state import OPENAI_AGENTS as OPENAI_AGENTS
+    from anyhook.integrations.openai_agents.turn import PromptDeniedError as PromptDeniedError
 
 __all__ = ["OPENAI_AGENTS", "AnyhookRunner", "HookedStream", "PromptDeniedError"]

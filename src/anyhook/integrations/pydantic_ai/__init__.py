@@ -14,8 +14,11 @@ What the program gets:
 
 from __future__ import annotations
 
-from anyhook.integrations.pydantic_ai.hooks import PYDANTIC_AI as PYDANTIC_AI
-from anyhook.integrations.pydantic_ai.hooks import AnyhookHooks as AnyhookHooks
-from anyhook.integrations.pydantic_ai.state import DeniedError as DeniedError
+from anyhook.extras import needs_extra
+
+with needs_extra("anyhook.integrations.pydantic_ai", "Pydantic AI", "pydantic-ai"):
+    from anyhook.integrations.pydantic_ai.hooks import PYDANTIC_AI as PYDANTIC_AI
+    from anyhook.integrations.pydantic_ai.hooks import AnyhookHooks as AnyhookHooks
+    from anyhook.integrations.pydantic_ai.state import DeniedError as DeniedError
 
 __all__ = ["PYDANTIC_AI", "AnyhookHooks", "DeniedError"]
