@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.agents import CODING_AGENTS
 from anyhook.manage.recording import RECORDER_FILE
 from anyhook.settings.jsonc import parse
 
@@ -246,6 +247,36 @@ def guard(event):
 if __name__ == "__main__":
     hooks.run()
 """
+
+
+@pytest.mark.parametrize("scope", ["project", "user"])
+@pytest.mark.parametrize("agent", CODING_AGENTS)
+def test_the_only_hook_of_any_agent_is_listed_as_off_and_comes_back(world, run, agent, scope):
+    hook = world.write(world.project / ".anyhook" / "guard.py", HOOK)
+    assert run("add", str(hook), "--agent", agent, "--scope", scope, "--yes")[0] == 0
+    (row,) = json.loads(run("list", "--json")[1])
+    file = Path(row["file"])
+    before = file.read_text()
+
+    for disable, enable in ((["guard.py"], ["guard.py"]), (["--all"], ["--all"])):
+        code, out, _ = run("disable", *disable)
+        assert (code, "' switched off in " in out) == (0, True)
+        rows = json.loads(run("list", "--json")[1])
+        assert [(row["agent"], row["state"]) for row in rows] == [(agent, "off")]
+        code, out, _ = run("enable", *enable)
+        assert (code, "' switched on in " in out) == (0, True)
+        assert file.read_text() == before
+
+
+def test_a_record_with_two_hooks_in_one_definition_is_not_used(run, claude):
+    run("disable", "shell.sh", "--agent", "claude")
+    record = claude.with_name("anyhook-disabled.json")
+    entry = json.loads(record.read_text())
+    entry["hooks"][0]["definition"]["hooks"].append({"type": "command", "command": "evil"})
+    record.write_text(json.dumps(entry))
+
+    assert "bash shell.sh" not in states(run)
+    assert run("enable", "shell.sh", "--agent", "claude")[0] == 64
 
 
 @pytest.mark.parametrize("command", ["disable", "enable", "shadow"])

@@ -116,5 +116,5 @@ def test_a_hook_that_was_taken_out_comes_back_into_a_flat_list():
     changed = without.replace("two", "three")
     assert json.loads(put_back(FLAT, changed, kept))["hooks"]["before_tool"] == [
         {"bash": "three"},
-        {"type": "command", "bash": "one"},
+        {"bash": "one"},
     ]

@@ -16,6 +16,7 @@ from anyhook.model.record import Record
 from anyhook.settings.directories import is_pattern, list_files
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.jsonc import dict_at
+from anyhook.settings.kept import has_kept_hooks
 from anyhook.settings.sources import Location, config_dir, own_places
 
 if TYPE_CHECKING:
@@ -117,8 +118,9 @@ def agents_with_hooks(
 ) -> tuple[AgentSettings, ...]:
     """Return every agent that has hooks in the project or in the user's home.
 
-    A file that cannot be read counts, as it may hold hooks. The home is by default the one of the
-    environment, and the environment that of this process.
+    Hooks that `anyhook disable` took out of a file count. So does a file that cannot be read, as it
+    may hold hooks. The home is by default the one of the environment, and the environment that of
+    this process.
     """
     agents: list[AgentSettings] = []
     for name in AGENTS:
@@ -136,7 +138,9 @@ def agents_with_hooks(
             events = dict_at(file.values, file.source.hooks_path)
             has_hooks = not events.keys() <= agent.settings.non_event_keys
             # The files of other agents are theirs.
-            if file.source.is_foreign or not (is_unclear or is_faulty or has_hooks):
+            if file.source.is_foreign:
+                continue
+            if not (is_unclear or is_faulty or has_hooks or has_kept_hooks(agent, file)):
                 continue
             if file.source.layer in PROJECT_LAYERS:
                 project_paths.append(file.source.path)

@@ -23,8 +23,8 @@ from anyhook.settings.changes import Change, read_record, record_change
 from anyhook.settings.edit import add_item, read_settings
 from anyhook.settings.entries import remove_handler
 from anyhook.settings.formats import is_toml
-from anyhook.settings.jsonc import parse
-from anyhook.settings.layout import iter_definitions, own_entries
+from anyhook.settings.jsonc import list_at, parse
+from anyhook.settings.layout import iter_definitions
 from anyhook.settings.reader import read_document
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ class KeptHook(Record, kw_only=False):
 
 
 def kept_hooks(agent: AgentSpec, files: Sequence[LoadedFile]) -> list[KeptHook]:
-    """Return the hooks that were taken out of an agent's settings files.
+    """Return the hooks that were taken out of the settings files that an agent reads.
+
+    Another agent that reads the same file may have taken them out.
 
     Raises:
         SettingsError: If a record cannot be read.
@@ -75,12 +77,25 @@ def kept_hooks(agent: AgentSpec, files: Sequence[LoadedFile]) -> list[KeptHook]:
     return hooks
 
 
+def has_kept_hooks(agent: AgentSpec, file: LoadedFile) -> bool:
+    """Return whether hooks were taken out of a file; a record that cannot be read may have some."""
+    try:
+        return bool(kept_hooks(agent, [file]))
+    except SettingsError:
+        return True
+
+
 def _kept_hooks_of_file(agent: AgentSpec, source: Source) -> Iterator[KeptHook]:
     record = _record_of(source)
     for entry in read_record(record, "hooks"):
-        if entry.get("agent") != agent.name or entry.get("file") != source.path.name:
+        if entry.get("file") != source.path.name:
             continue
-        value: Any = {entry.get("event"): [entry.get("definition")]}
+        written = entry.get("definition")
+        hooks = list_at(written, ("hooks",))
+        # A record that comes with a repository must not hide a hook behind another one.
+        if len(hooks) > 1:
+            continue
+        value: Any = {entry.get("event"): [written]}
         for key in reversed(HOOKS_PATH):
             value = {key: value}
         document = parse(json.dumps(value), str(record))
@@ -147,12 +162,16 @@ def take_out(agent: AgentSpec, text: str, handler: HandlerSpec) -> tuple[str, di
             after = remove_handler(text, definition, hook, file)
             start = _common_prefix_length(text, after)
             tail = _common_prefix_length(text[start:][::-1], after[start:][::-1])
+            # As it is written: agents that read the same file have other usual layouts.
+            alone = definition.written
+            if not definition.is_flat:
+                alone = {**alone, "hooks": [hook.written]}
             entry = {
                 "agent": agent.name,
                 "file": Path(file).name,
                 "line": handler.place.line,
                 "event": definition.event,
-                "definition": {**definition.value, "hooks": [hook.value]},
+                "definition": alone,
                 # With these, `_paste` can undo the removal exactly.
                 "at": start,
                 "removed": text[start : len(text) - tail],
@@ -194,13 +213,18 @@ def put_back(agent: AgentSpec, text: str, hook: KeptHook) -> str:
     if pasted is not None and _adds_only_hook(agent, pasted, text, entry, file):
         return pasted
     definition = entry["definition"]
-    item = own_entries(agent, definition)[0]
     document = read_settings(text or ("" if is_toml(file) else "{}"), file)
     for other in iter_definitions(agent, document.value):
         is_same_event = other.event == entry["event"] and not other.is_flat
-        if is_same_event and {**other.value, "hooks": []} == {**definition, "hooks": []}:
-            return add_item(text, (*other.path, "hooks"), item["hooks"][0], file=file)
-    return add_item(text, (*HOOKS_PATH, entry["event"]), item, file=file)
+        if is_same_event and {**other.written, "hooks": []} == {**definition, "hooks": []}:
+            return add_item(text, (*other.path, "hooks"), _kept_handler(entry), file=file)
+    return add_item(text, (*HOOKS_PATH, entry["event"]), definition, file=file)
+
+
+def _kept_handler(entry: dict[str, Any]) -> Any:
+    """Return the handler of an entry as it is written; a flat definition is one itself."""
+    definition = entry["definition"]
+    return definition["hooks"][0] if "hooks" in definition else definition
 
 
 def _paste(text: str, entry: dict[str, Any]) -> str | None:
@@ -217,13 +241,13 @@ def _adds_only_hook(
     agent: AgentSpec, pasted: str, text: str, entry: dict[str, Any], file: str
 ) -> bool:
     """Return whether removing the hook from the pasted text gives the value of the other text."""
-    hook = entry["definition"]["hooks"][0]
+    hook = _kept_handler(entry)
     try:
         document = read_settings(pasted, file)
         expected = read_settings(text, file).value
         for definition in iter_definitions(agent, document.value):
             for handler in definition.handlers:
-                if definition.event != entry["event"] or handler.value != hook:
+                if definition.event != entry["event"] or handler.written != hook:
                     continue
                 after = remove_handler(pasted, definition, handler, file)
                 if read_settings(after, file).value == expected:
