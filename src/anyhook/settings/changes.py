@@ -241,7 +241,8 @@ def record_change(
 ) -> Change:
     """Return the change that makes these the entries of a record; without any, it is removed."""
     before = read_user_file(record, SIZE_LIMIT).decode() if record.exists() else None
-    text = json.dumps({member: entries}, indent=2, ensure_ascii=False) + "\n"
+    # A private record holds paths, which need not be UTF-8.
+    text = json.dumps({member: entries}, indent=2, ensure_ascii=is_private) + "\n"
     after = text if entries else None
     return Change(record, before, after, why, is_private=is_private, is_shown=is_shown)
 
