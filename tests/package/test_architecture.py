@@ -61,25 +61,17 @@ def modules():
 @cache
 def imports():
     """Return the modules of the package that each module imports, also late and only for types."""
-    return {name: set(_imported(ast.walk(tree))) - {name} for name, tree in modules().items()}
+    return {name: set(_imported(tree)) - {name} for name, tree in modules().items()}
 
 
-def _imported(nodes):
-    for node in nodes:
+def _imported(tree):
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("anyhook"):
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
                 yield inner if inner in modules() else node.module
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules())
-
-
-def _at_runtime(tree):
-    """Yield the nodes of a module, but not those for types only."""
-    for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            yield node
-            yield from _at_runtime(node)
 
 
 def _names_of(requirements):
@@ -89,11 +81,14 @@ def _names_of(requirements):
 
 def _imported_packages(tree):
     """Yield the top-level packages that a module imports, but not those for types only."""
-    for node in _at_runtime(tree):
+    for node in ast.iter_child_nodes(tree):
+        is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             yield str(node.module).partition(".")[0]
+        elif not is_for_types:
+            yield from _imported_packages(node)
 
 
 def test_every_library_that_is_imported_is_required():
@@ -141,18 +136,11 @@ def test_a_module_uses_only_its_own_layer_and_lower_ones():
 
 
 def test_there_is_no_import_cycle():
-    """Modules of one package may name each other's types.
-
-    Packages are left out: importing a module imports its package, whatever that names.
-    """
+    """Packages are left out: importing a module imports its package, whatever that names."""
     packages = {module_name(file) for file in SRC.rglob("__init__.py")}
-    waiting = {}
-    for module, tree in modules().items():
-        if module not in packages:
-            package = module.rpartition(".")[0]
-            at_runtime = set(_imported(_at_runtime(tree)))
-            others = {used for used in imports()[module] if used.rpartition(".")[0] != package}
-            waiting[module] = (at_runtime | others) - packages - {module}
+    waiting = {
+        module: used - packages for module, used in imports().items() if module not in packages
+    }
     while free := [module for module, used in waiting.items() if is_free(module, used, waiting)]:
         for module in free:
             del waiting[module]

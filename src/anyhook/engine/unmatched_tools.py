@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from anyhook.authoring.functions import matches_any
 from anyhook.engine.tool_kinds import ToolKind, find_kind, match_arguments
@@ -23,15 +23,39 @@ from anyhook.model.tools import MCP_PREFIX, TOOLS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from anyhook.engine.engine import Engine
+    from anyhook.agents.spec import AgentSpec, RuleSet
+    from anyhook.engine.guard import TrustGuard
     from anyhook.engine.messages import MessageChannel
+    from anyhook.engine.plan import Plan
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.diagnostics import Diagnostic
+    from anyhook.settings.hookset import HookSet
 
 MAX_TOOLS = 4096
 """Tools that are remembered: names that a model makes up must not fill the memory."""
 MAX_HOOKS = 5
 """Hooks that one message names."""
+
+
+class HookSource(Protocol):
+    """What has the hooks: an `Engine`."""
+
+    agent: AgentSpec
+    rules: RuleSet
+    required: bool | frozenset[str]
+    project_dir: Path
+    hooks: HookSet
+
+    @property
+    def definitions(self) -> tuple[HookDefinition, ...]:
+        """All definitions."""
+
+    @property
+    def guard(self) -> TrustGuard:
+        """Decides which matchers may be evaluated."""
+
+    def plan_for(self, rules: RuleSet, event: str, subject: str | None) -> Plan:
+        """Return the handlers of an event whose subject is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +92,7 @@ class _Problem(Record, kw_only=False):
 class UnmatchedTools:
     """Finds the tools of a program that no hook of an engine applies to."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: HookSource) -> None:
         self._engine = engine
         self._checked: set[tuple[str, str]] = set()
         self._reported: set[tuple[str, str]] = set()

@@ -13,7 +13,7 @@ import socket
 import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from anyhook.authoring.process_exit import (
     FallbackExit,
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from anyhook.worker.code_report import CodeReport
     from anyhook.worker.load_trace import LoadTrace
     from anyhook.worker.protocol import WorkerRequest
-    from anyhook.worker.server import Server
     from anyhook.worker.slots import Slot
 
 CONNECTED, ANSWERED, FINISHED, MUST_END = b"A", b"D", b"F", b"E"
@@ -102,6 +101,21 @@ class LoadedHookFile:
     removed_variables: frozenset[bytes]
 
 
+class ServerState(Protocol):
+    """What a child uses of the server from which it was forked (`anyhook.worker.server.Server`)."""
+
+    loaded: LoadedHookFile
+    listener: socket.socket
+    lifeline: int
+    child_control: socket.socket
+    sample: bytes
+    variables: dict[bytes, bytes]
+
+    def status(self) -> dict[str, Any]:
+        """Return the status of the server."""
+        ...
+
+
 class WorkerChild:
     """The process, before and while it answers.
 
@@ -110,7 +124,7 @@ class WorkerChild:
         slot: What it shares with the server.
     """
 
-    def __init__(self, server: Server, slot: Slot) -> None:
+    def __init__(self, server: ServerState, slot: Slot) -> None:
         self._server = server
         self._pid = getpid()
         self.slot = slot
