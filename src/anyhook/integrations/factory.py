@@ -68,7 +68,7 @@ class SessionFactory:
     """Makes the sessions of one integration, all with the same options.
 
     Raises:
-        TypeError: If there is no such option.
+        TypeError: For an option that does not exist.
         UsageError: If `tools` names a tool or an argument that does not exist.
     """
 

@@ -90,7 +90,7 @@ def check_names(options: Mapping[str, object], known: type) -> None:
     """Check the names of options against a `TypedDict`, as Python does it for keyword arguments.
 
     Raises:
-        TypeError: If there is no such option.
+        TypeError: For an option that does not exist.
     """
     unknown = options.keys() - known.__annotations__.keys()
     if unknown:

@@ -111,7 +111,7 @@ def anyhook_hooks(
 
     Raises:
         AnyhookError: As `Engine.load` and `hooks_of` do.
-        TypeError: If there is no such option.
+        TypeError: For an option that does not exist.
     """
     _check_options(options, ClaudeOptions)
     engine, host_options = load_engine(project_dir, options)
@@ -166,7 +166,7 @@ def _check_options(options: Mapping[str, object], known: type) -> None:
     """Check the names of options.
 
     Raises:
-        TypeError: If there is no such option; with what the program has in its place.
+        TypeError: For an option that does not exist; with what the program has in its place.
     """
     for name in options:
         if name in ELSEWHERE:
