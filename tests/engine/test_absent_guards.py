@@ -394,6 +394,103 @@ class TestOptionsOfAnEngine:
         assert Engine.load(".", agent="gemini", trust_once=True).definitions != ()
 
 
+RUN_SHELL = BeforeTool(tool_name="Bash", tool_input={"command": "ls"})
+
+
+class TestRequiredHooksThatDoNotRunLater:
+    """What ends a guard while the engine is loaded is an error at the next event of the guard."""
+
+    @pytest.fixture
+    def settings_file(self, project):
+        script = write(project / "guard.sh", "#!/bin/sh\nexit 0\n")
+        script.chmod(0o755)
+        hook = {"hooks": [{"type": "command", "command": f'"{script}"'}]}
+        return write(
+            project / ".claude" / "settings.json",
+            json.dumps({"hooks": {"PreToolUse": [hook]}}),
+        )
+
+    @pytest.fixture
+    def trusted(self, project, settings_file, monkeypatch):
+        monkeypatch.chdir(project)
+        assert main(["trust", "--yes", "--agent", "claude"]) == 0
+
+    @pytest.fixture
+    def load(self, project):
+        engines = []
+
+        def load(**options):
+            engine = SyncEngine.load(project, agent="claude", on_message=str, **options)
+            engines.append(engine)
+            return engine
+
+        yield load
+        for engine in engines:
+            engine.close()
+
+    @pytest.mark.usefixtures("trusted")
+    @pytest.mark.parametrize("require", [True, {"before_tool"}])
+    def test_one_that_loses_its_trust(self, project, load, require):
+        engine = load(require=require)
+        assert not engine.dispatch(RUN_SHELL).denied
+
+        write(project / "guard.sh", "#!/bin/sh\nexit 0 # changed\n")
+
+        with pytest.raises(RequiredHooksError, match="changed since it was trusted"):
+            engine.dispatch(RUN_SHELL)
+        assert main(["trust", "--yes", "--agent", "claude"]) == 0
+        assert not engine.dispatch(RUN_SHELL).denied
+
+    @pytest.mark.parametrize("require", [True, {"before_tool"}])
+    def test_one_whose_script_is_deleted(self, project, settings_file, load, require):
+        engine = load(require=require, trust_once=True)
+
+        (project / "guard.sh").unlink()
+
+        with pytest.raises(RequiredHooksError, match=r"guard\.sh does not exist"):
+            engine.dispatch(RUN_SHELL)
+
+    @pytest.mark.parametrize("text", ["{}", None])
+    @pytest.mark.parametrize("require", [True, {"before_tool"}])
+    @pytest.mark.parametrize("watch", [True, False])
+    def test_one_that_leaves_the_settings(self, settings_file, load, require, text, watch):
+        before = settings_file.read_text()
+        engine = load(require=require, trust_once=True, watch=watch)
+
+        settings_file.unlink()
+        if text is not None:
+            settings_file.write_text(text)
+        assert watch or engine.engine.reload()
+
+        assert engine.engine.listens("before_tool")
+        for _ in range(2):
+            with pytest.raises(RequiredHooksError, match="no hook is configured"):
+                engine.dispatch(RUN_SHELL)
+        settings_file.write_text(before)
+        assert watch or engine.engine.reload()
+        assert not engine.dispatch(RUN_SHELL).denied
+
+    def test_the_hooks_of_a_file_that_is_half_written_stay_in_force(self, settings_file, load):
+        engine = load(require=True, trust_once=True, watch=True)
+
+        settings_file.write_text('{"hooks": {"PreToolUse"')
+
+        assert not engine.dispatch(RUN_SHELL).denied
+
+    def test_other_events_are_decided(self, settings_file, load):
+        engine = load(require={"before_tool"}, trust_once=True, watch=True)
+
+        settings_file.write_text("{}")
+
+        engine.dispatch(SessionStart(source="startup"))
+
+    def test_a_hook_that_fails_may_be_started_again(self, project, settings_file, load):
+        write(project / "guard.sh", "#!/bin/sh\nexit 1\n")
+        engine = load(require=True, trust_once=True)
+
+        assert not engine.dispatch(RUN_SHELL).denied
+
+
 class TestAHookOfTheHost:
     @pytest.mark.parametrize(
         ("register", "reason"),

@@ -157,8 +157,8 @@ def live(run: Any, trial: Trial, project: Any, **options: Any) -> None:
 def guard(project):
     """Write a guard into the settings of a project; returns the function that writes it."""
 
-    def write(matcher: str) -> Any:
-        deny = {"type": "command", "name": "guard.py", "command": "echo blocked >&2; exit 2"}
+    def write(matcher: str, command: str = "echo blocked >&2; exit 2") -> Any:
+        deny = {"type": "command", "name": "guard.py", "command": command}
         hooks = {"PreToolUse": [{"matcher": matcher, "hooks": [deny]}]}
         path = project / ".claude" / "settings.json"
         path.parent.mkdir(exist_ok=True)
@@ -239,6 +239,26 @@ def test_a_tool_that_escapes_a_required_guard_does_not_run(run, guard, require):
         assert RequiredHooksError in map(type, (error.value, error.value.__cause__))
 
     assert trial.ran == []
+
+
+@in_every_framework
+@pytest.mark.parametrize("require", [True, {"before_tool"}])
+def test_a_required_guard_that_is_deleted_after_the_first_call_ends_the_next(run, guard, require):
+    project = guard("*", "./guard.sh")
+    script = project / "guard.sh"
+    script.write_text('#!/bin/sh\nrm "$0"\n')
+    script.chmod(0o755)
+    trial = Trial()
+
+    if run is run_claude_sdk:  # the program gets a denial in place of the error
+        live(run, trial, project, require=require)
+    else:
+        # Some frameworks raise an error of their own.
+        with pytest.raises(Exception, match=r"guard\.sh does not exist") as error:
+            live(run, trial, project, require=require)
+        assert RequiredHooksError in map(type, (error.value, error.value.__cause__))
+
+    assert trial.ran == [COMMAND]
 
 
 @where_tools_are_known

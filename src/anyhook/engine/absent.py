@@ -121,22 +121,24 @@ def check_required(
     """Check that the hooks that the host requires run.
 
     If `required` is `True`, every configured hook must run, and there must be one. Otherwise each
-    of these events must have hooks, and all of these must run. `unrunnable` is not evaluated if
-    none are required.
+    of these events must have hooks, and all of these must run. Of a file that cannot be read now
+    and was read before, the hooks stay in force, which is enough.
 
     Raises:
         RequiredHooksError: With the reasons.
     """
-    if required is False:
-        return
     reasons: list[Diagnostic] = []
-    if required is True:
+    if isinstance(required, bool):
         reasons += [d for d in diagnostics if d.code in ABSENT and d.severity is not Severity.INFO]
     else:
         for spec in agent.events:
             if spec.canonical in required:
                 reasons += _absent_on(spec, hooks, disabled, runs)
-    reasons += [diagnostic for diagnostic in diagnostics if diagnostic.code in UNREADABLE]
+    kept = {d.place.file for d in diagnostics if d.place and d.code == "settings-kept"}
+    for diagnostic in diagnostics:
+        is_kept = diagnostic.place is not None and diagnostic.place.file in kept
+        if diagnostic.code in UNREADABLE and not is_kept:
+            reasons.append(diagnostic)
     reasons += unrunnable
     if required is True:
         reasons += [_report_shadow(h) for h in _handlers_of(hooks) if h.shadow and runs(h)]

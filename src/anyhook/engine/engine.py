@@ -7,6 +7,7 @@ running and combining are modules of their own.
 from __future__ import annotations
 
 import datetime
+import itertools
 import os
 import time
 from collections.abc import Collection, Mapping
@@ -42,8 +43,8 @@ from anyhook.engine.observers import (
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
 from anyhook.engine.run import run_plan, withhold_safely
 from anyhook.engine.unmatched_tools import ProgramTool, UnmatchedTools
-from anyhook.engine.unrunnable import unrunnable_hooks
-from anyhook.errors import EngineClosedError, EventError, UsageError
+from anyhook.engine.unrunnable import start_problems, unrunnable_hooks
+from anyhook.errors import EngineClosedError, EventError, RequiredHooksError, UsageError
 from anyhook.handlers.background import Background
 from anyhook.handlers.context import HookContext
 from anyhook.handlers.env_files import EnvFiles
@@ -57,6 +58,7 @@ from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
 from anyhook.model.events import Event, ToolEvent
 from anyhook.model.layers import Layer
+from anyhook.model.status import Status, trouble_of
 from anyhook.processes.result import OUTPUT_LIMIT, descriptor_budget
 from anyhook.settings.detect import agents_with_hooks, choose_agent, find_project
 from anyhook.settings.hookset import load_hooks
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
     from anyhook.engine.observers import Observer
+    from anyhook.engine.run import Results
     from anyhook.handlers.services import Ask, McpClient
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.diagnostics import Diagnostic
@@ -123,6 +126,7 @@ class Engine:
     ) -> None:
         self.messages = MessageChannel(on_message)
         self.required: bool | frozenset[str] = False
+        self._has_checked_required = True
         self._detected = detected
         self.agent = agent
         self.rules = agent.rules(rules)
@@ -184,8 +188,9 @@ class Engine:
                 hooks in the project, else in the user's settings, else `gemini`, which is reported.
             rules: `documented`: what the agent's reference promises; `observed`: what the newest
                 observed release does; `observed@VERSION`: what an older release does.
-            require: Raise if hooks do not run: `True` for any configured hook, or the events
-                (`{"before_tool"}`) that must have hooks, all of which run.
+            require: Raise if hooks do not run, now and at each of their events: `True` for any
+                configured hook, or the events (`{"before_tool"}`) that must have hooks, all of
+                which run.
             on_message: Receives each problem of the settings, of trust and of every decision once,
                 as a string; by default the logger `anyhook` receives them at level WARNING.
             trust_once: Run the project's hooks without asking the trust store.
@@ -251,8 +256,12 @@ class Engine:
         for observer in observers:
             engine.add_observer(observer)
         engine.required = required_events(require, spec)
-        engine._check_required()
+        if engine.required is not False:
+            engine._check_required()
         return engine
+
+    def _requires(self, event: str) -> bool:
+        return self.required is True or (self.required is not False and event in self.required)
 
     def _check_required(self) -> None:
         """Check that the required hooks run.
@@ -260,8 +269,6 @@ class Engine:
         Raises:
             RequiredHooksError: If one does not, or never can.
         """
-        if self.required is False:
-            return
         unrunnable = unrunnable_hooks(
             self.hooks,
             self.rules,
@@ -280,6 +287,22 @@ class Engine:
             runs=self.runs,
             unrunnable=unrunnable,
         )
+        self._has_checked_required = True
+
+    def _check_ran(self, results: Results) -> None:
+        """Check that required hooks have run: one may lose its trust or its script at any time.
+
+        Raises:
+            RequiredHooksError: If one was withheld, or could not be started.
+        """
+        reasons: list[Diagnostic] = []
+        for result in itertools.chain.from_iterable(results):
+            if result.status is Status.WITHHELD:
+                reasons += result.diagnostics
+            elif trouble_of(result.status, result.exit_code, result.signal):
+                reasons += start_problems(self.agent, result.handler, self._location, self._guard)
+        if reasons:
+            raise RequiredHooksError(reasons)
 
     # -- closing and reloading
 
@@ -334,6 +357,7 @@ class Engine:
         if not files_changed and self.hooks.diagnostics == before.diagnostics:
             return False
         self._apply_settings()
+        self._has_checked_required = False
         return True
 
     def _apply_settings(self) -> None:
@@ -390,9 +414,9 @@ class Engine:
         Returns:
             Whether hooks are configured on the event. If settings are watched it is always true,
             because a hook may be added before the next dispatch; if the engine has observers, too,
-            because they see every event.
+            because they see every event; and if required hooks may be missing since a reload.
         """
-        if self._watch or self._observers:
+        if self._watch or self._observers or not self._has_checked_required:
             return True
         if self._events_with_hooks is None:
             self._events_with_hooks = frozenset(hook.event for hook in self.definitions)
@@ -640,8 +664,9 @@ class Engine:
         Raises:
             EngineClosedError: If the engine was closed.
             EventError: If the argument is not an event.
-            RequiredHooksError: If hooks are required, and a tool escapes the hook that guards what
-                it does, because its name is not one that the agent has.
+            RequiredHooksError: If hooks are required on the event, and one does not run any more;
+                or if a tool escapes the hook that guards what it does, because its name is not one
+                that the agent has.
         """
         decision = await self.decide(event)
         if isinstance(event, ToolEvent):
@@ -658,7 +683,13 @@ class Engine:
         return decision
 
     async def decide(self, event: Event) -> Decision:
-        """Decide an event like `dispatch`, but leave it to the caller to report its problems."""
+        """Decide an event like `dispatch`, but leave it to the caller to report its problems.
+
+        Raises:
+            EngineClosedError: If the engine was closed.
+            EventError: If the argument is not an event.
+            RequiredHooksError: If hooks are required on the event, and one does not run any more.
+        """
         if self._closed:
             raise EngineClosedError("the engine is closed; load a new one")
         if not isinstance(event, Event):
@@ -667,6 +698,8 @@ class Engine:
                 "or decode a payload with engine.decode(payload)"
             )
         problems = self._reload_if_stale() if self._watch else ()
+        if not self._has_checked_required and self._requires(event.name):
+            self._check_required()
         plan = self.plan(event)
         observers = self._observers
         if observers and not plan.groups:
@@ -699,6 +732,8 @@ class Engine:
         spec = self.rules.by_canonical[event.name]
         context = self._make_context(spec, event, plan, variables)
         results = await run_plan(plan, context)
+        if self._requires(event.name):
+            self._check_ran(results)
         decision = combine(self.rules, spec, event, results)
         # What hooks set for the later hooks of the session is kept until it ends.
         name = self.agent.session_variables

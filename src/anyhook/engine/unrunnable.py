@@ -13,7 +13,7 @@ from anyhook.model.diagnostics import Diagnostic, diagnose
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from anyhook.agents.spec import RuleSet
+    from anyhook.agents.spec import AgentSpec, RuleSet
     from anyhook.engine.guard import TrustGuard
     from anyhook.handlers.services import Services
     from anyhook.model.definitions import HandlerSpec
@@ -54,8 +54,7 @@ def unrunnable_hooks(
         if dead is not None and handlers:
             yield dead
         for handler in handlers:
-            variables = {**location.environ, **guard.variables(), **handler.variables}
-            yield from check_start(agent, handler, location.project, variables, location.environ)
+            yield from start_problems(agent, handler, location, guard)
             reason = ""
             service = SERVICES.get(handler.kind)
             if not runs_on(spec, handler):
@@ -65,3 +64,11 @@ def unrunnable_hooks(
             if reason:
                 text = f"{handler.label!r} on {spec.wire} does not run: {reason}"
                 yield diagnose("no-hooks", text, handler.place, handler=handler.label)
+
+
+def start_problems(
+    agent: AgentSpec, handler: HandlerSpec, location: Location, guard: TrustGuard
+) -> Iterator[Diagnostic]:
+    """Report what keeps the command of a hook of the settings from being started."""
+    variables = {**location.environ, **guard.variables(), **handler.variables}
+    return check_start(agent, handler, location.project, variables, location.environ)
