@@ -30,6 +30,8 @@ class Match(Record):
         certain: Whether that is certain.
         command: The command that does it; `None` for another tool than the shell.
         why: A sentence for a reason: "`find` deletes src/a.py".
+        path: What it reads, writes or deletes; empty if only the shell knows. Absolute where the
+            working directory is known.
         others: What else in the call does it.
 
     Iterating yields the match and the others: `npm ci; npm publish` runs `npm` twice, and a guard
@@ -40,6 +42,7 @@ class Match(Record):
     certain: bool = True
     command: Command | None = None
     why: str = ""
+    path: str = ""
     others: tuple[Match, ...] = ()
 
     def __bool__(self) -> bool:
@@ -201,7 +204,7 @@ class CallEffects:
                 and not command.is_remote
             )
             why = f"{_name(command)} {_verb(verb, is_certain)} {effect.target}"
-            match = _match(command, is_certain, why)
+            match = _match(command, is_certain, why, effect.target)
             if is_certain:
                 yield match
                 return
@@ -222,7 +225,7 @@ class CallEffects:
             if is_covered is not False:
                 is_certain = is_covered is True and not tool.startswith("mcp__")
                 why = f"{tool} {_verb(kind, is_certain)} {path}"
-                yield Match(matched=True, certain=is_certain, why=why)
+                yield Match(matched=True, certain=is_certain, why=why, path=target)
                 return
 
     def _absolute(self, path: str) -> str:
@@ -330,8 +333,8 @@ def _joined(matches: list[Match]) -> Match:
     return first.replace(others=tuple(others))
 
 
-def _match(command: Command, is_certain: bool, why: str) -> Match:
-    return Match(matched=True, certain=is_certain, command=command, why=why)
+def _match(command: Command, is_certain: bool, why: str, path: str = "") -> Match:
+    return Match(matched=True, certain=is_certain, command=command, why=why, path=path)
 
 
 def _name(command: Command) -> str:
