@@ -121,6 +121,21 @@ def test_a_command_of_a_wrong_type_is_no_way_past_a_guard(name, wrong):
     assert run_hook(guard(name), payload).exit_code == 0
 
 
+UNREAD_LINES = {
+    "too long": f"echo {'x' * 64 * 1024}; sh",
+    "open quote": "echo 'x; sh",
+    "too deep": "(" * 40 + "sh" + ")" * 40,
+}
+
+
+@pytest.mark.parametrize("line", UNREAD_LINES)
+@pytest.mark.parametrize("name", DENYING)
+def test_a_line_that_cannot_be_read_is_asked_about(name, line):
+    run = decide(name, tool="shell", input={"command": UNREAD_LINES[line]})
+
+    assert run.outcome == "ask"
+
+
 def test_a_settings_file_of_every_agent_is_guarded(tmp_path):
     home, project = tmp_path / "home", tmp_path / "project"
     unguarded = []

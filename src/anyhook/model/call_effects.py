@@ -154,8 +154,8 @@ class CallEffects:
                 matches += self._tool_touches(kind, path, is_recursive, path_patterns)
         return _joined(matches)
 
-    def contacts(self, patterns: Collection[str]) -> Match:
-        """Return whether the call contacts a host that a pattern covers."""
+    def contacts(self, patterns: Collection[str], but_not: Collection[str]) -> Match:
+        """Return whether the call contacts a host that a pattern covers, and `but_not` does not."""
         matches: list[Match] = []
         for command in self.commands:
             if not command.certain and not command.program:
@@ -168,14 +168,14 @@ class CallEffects:
                     if not effect.is_known:
                         why = f"{_name(candidate)} contacts a host that only the shell knows"
                         matches.append(_match(candidate, False, why))
-                    elif _covers_host(effect.target, patterns):
+                    elif _covers_host(effect.target, patterns, but_not):
                         why = f"{_name(candidate)} contacts {effect.target}"
                         matches.append(_match(candidate, candidate.certain, why))
         url = self._call.arguments.get("url")
         if self._call.tool == "web_fetch" and isinstance(url, str):
             from anyhook.shell.effects import host_of
 
-            if _covers_host(host_of(url), patterns):
+            if _covers_host(host_of(url), patterns, but_not):
                 matches.append(Match(matched=True, why=f"web_fetch contacts {host_of(url)}"))
         return _joined(matches)
 
@@ -359,6 +359,8 @@ def _unread_sentence(command: Command) -> str:
     return f"only the shell knows what `{source}` runs"
 
 
-def _covers_host(host: str, patterns: Collection[str]) -> bool:
+def _covers_host(host: str, patterns: Collection[str], but_not: Collection[str] = ()) -> bool:
     host = host.lower()
+    if but_not and _covers_host(host, but_not):
+        return False
     return any(fnmatchcase(host, pattern.lower().removesuffix(".")) for pattern in patterns)
