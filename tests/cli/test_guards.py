@@ -262,6 +262,27 @@ def test_a_copy_that_another_agent_runs_stays(world, run, agents_here):
     assert not copy_of(world).exists()
 
 
+def test_guards_of_another_agent_stay_trusted(world, run, agents_here):
+    """They are in the directory in which files are written and removed."""
+    add(world, "claude", "project", NAME)
+
+    add(world, "codex", "project", OTHER)
+    assert run("trust", "--show", "--agent", "claude")[0] == 0
+    remove(world, "codex", "project", OTHER)
+    assert run("trust", "--show", "--agent", "claude")[0] == 0
+
+
+def test_what_was_trusted_of_a_changed_guard_is_kept(world, run, agents_here):
+    add(world, "claude", "project", NAME)
+    copy_of(world).write_text(copy_of(world).read_text() + "\n# changed\n")
+
+    add(world, "claude", "project", OTHER)
+
+    code, out, _ = run("trust", "--show", "--agent", "claude")
+    assert code == 1
+    assert "+# changed" in out
+
+
 def test_a_copy_stays_while_settings_that_cannot_be_edited_may_run_it(world, run, agents_here):
     for agent in agents_here:
         add(world, agent, "project", NAME)
