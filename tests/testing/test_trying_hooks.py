@@ -39,6 +39,22 @@ def again(event):
         return deny("Run the tests before you stop.")
 
 hooks.example("after_agent", expect="deny", prompt="p", prompt_response="done")
+
+if __name__ == "__main__":
+    hooks.run()
+"""
+NEVER_RUNS = """
+import subprocess
+
+from anyhook.authoring import Hooks
+
+hooks = Hooks()
+
+@hooks.before_tool("shell")
+def guard(event):
+    subprocess.run(["true"])
+
+hooks.example(tool="shell", input={"command": "ls"}, expect="none")
 """
 
 
@@ -119,19 +135,49 @@ def test_a_crash_is_written_to_the_log_and_the_json_too(run, hook_file, tmp_path
         assert f'File "{path}", line 7, in helper' in text
 
 
-def test_pytest_shows_the_same_lines(world, hook_file):
+@pytest.fixture
+def run_pytest(world):
+    """Run pytest in the project, where some patterns name hook files."""
+
+    def run_pytest(*arguments, patterns="*.py"):
+        world.write(world.project / "pytest.ini", f"[pytest]\nanyhook_hooks = {patterns}\n")
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+            cwd=world.project,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run_pytest
+
+
+def test_pytest_shows_the_same_lines(run_pytest, hook_file):
     path = hook_file(CRASH)
-    world.write(world.project / "pytest.ini", "[pytest]\nanyhook_hooks = *.py\n")
 
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path.name],
-        cwd=world.project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    assert f'File "{path}", line 7, in helper' in run_pytest(path.name).stdout
 
-    assert f'File "{path}", line 7, in helper' in done.stdout
+
+# -- files that decide nothing
+
+
+def test_a_file_that_never_runs_its_hooks_is_reported(run, hook_file):
+    path = hook_file(NEVER_RUNS)
+
+    code, out, _ = run("test", str(path))
+    _, text, _ = run("test", str(path), "--json")
+
+    assert code == 0
+    assert "guard.py: it never calls hooks.run(), so it decides nothing" in out
+    assert len(json.loads(text)["warnings"]) == 1
+
+
+def test_pytest_warns_of_a_file_that_never_runs_its_hooks(run_pytest, hook_file):
+    hook_file(NEVER_RUNS)
+    done = run_pytest()
+
+    assert done.returncode == 0
+    assert "guard.py: it never calls hooks.run()" in done.stdout
 
 
 # -- denials without an end
