@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from anyhook.errors import SettingsError
 from anyhook.manage.hooks import configured_handlers, find_hook, handlers_named
 from anyhook.manage.protection import require_user
+from anyhook.manage.recording import without_stale_recording
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import EDITABLE_LAYERS, Change, read_source, write_changes
 from anyhook.settings.entries import disable_name, disabled_lists, enable_name
@@ -188,6 +189,7 @@ def _put_back(
         after = before or ""
         for hook in hooks:
             after = put_back(engine.agent, after, hook)
+        after = without_stale_recording(engine.agent, path, after)
         why = f"Put {hooks[0].handler.label} back"
         changes.append(Change(path, before, after, why, engine.agent))
         changes.append(forget(hooks[0].record, [hook.entry for hook in hooks]))
