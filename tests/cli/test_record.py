@@ -369,6 +369,31 @@ def test_a_tapped_hook_is_shown_as_the_command_that_it_is(here):
     assert "guard.sh" in [h.label for h in after]
 
 
+@pytest.mark.parametrize("other_agents", [(), ("--agent", "gemini")])
+def test_a_hook_that_is_disabled_comes_back_without_its_tap(here, other_agents):
+    path = write(here / "project/.claude/settings.json", SETTINGS)
+    for agents in (("--agent", "claude"), other_agents):
+        record("on", *agents, "--tap", "--yes")
+    assert main(["disable", "guard.sh", "--agent", "claude"]) == OK
+    assert record("off", "--agent", "claude", "--yes") == OK
+
+    assert main(["enable", "guard.sh", "--agent", "claude"]) == OK
+
+    assert "./guard.sh" in path.read_text()
+    assert count_recorded(get_agent("claude"), path.read_text(), path).taps == 0
+
+
+def test_a_hook_that_is_disabled_keeps_its_tap_while_it_is_recorded(here):
+    path = write(here / "project/.claude/settings.json", SETTINGS)
+    record("on", "--agent", "claude", "--tap", "--yes")
+    tapped = path.read_text()
+
+    assert main(["disable", "guard.sh", "--agent", "claude"]) == OK
+    assert main(["enable", "guard.sh", "--agent", "claude"]) == OK
+
+    assert path.read_text() == tapped
+
+
 def test_a_hook_file_is_not_tapped(here):
     settings = {
         "hooks": {
