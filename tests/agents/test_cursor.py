@@ -440,7 +440,7 @@ def test_a_guard_of_cursor_moves_to_claude_code(world):
     written, _ = migrate(world, "cursor", "claude", hooks)
 
     (definition,) = written["hooks"]["PreToolUse"]
-    assert definition["matcher"] == "Bash|PowerShell"
+    assert definition["matcher"] == "Bash|PowerShell|Monitor"
     assert "--as cursor" in definition["hooks"][0]["command"]
 
 

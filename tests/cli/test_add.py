@@ -82,7 +82,7 @@ def test_add_writes_each_agents_own_words(world, run, hook_file):
     assert code == 0
     assert claude["PreToolUse"] == [
         {
-            "matcher": "^(?:Bash|PowerShell|mcp__git__.*|Edit|MultiEdit)$",
+            "matcher": "^(?:Bash|PowerShell|Monitor|mcp__git__.*|Edit|MultiEdit)$",
             "hooks": [
                 {
                     "type": "command",
