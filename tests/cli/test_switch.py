@@ -262,6 +262,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["project", "user"])
 @pytest.mark.parametrize("agent", CODING_AGENTS)
 def test_the_only_hook_of_any_agent_is_listed_as_off_and_comes_back(world, run, agent, scope):
