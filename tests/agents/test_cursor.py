@@ -379,6 +379,7 @@ def test_an_event_without_a_payload_is_not_limited(world):
 # -- installation and migration
 
 
+@pytest.mark.slow
 def test_add_writes_one_hook_for_a_tool_call_and_remove_removes_it(world, run, guard):
     file = world.write(world.project / "hooks" / "guard.py", guard.read_text())
 

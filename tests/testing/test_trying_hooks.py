@@ -39,6 +39,22 @@ def again(event):
         return deny("Run the tests before you stop.")
 
 hooks.example("after_agent", expect="deny", prompt="p", prompt_response="done")
+
+if __name__ == "__main__":
+    hooks.run()
+"""
+NEVER_RUNS = """
+import subprocess
+
+from anyhook.authoring import Hooks
+
+hooks = Hooks()
+
+@hooks.before_tool("shell")
+def guard(event):
+    subprocess.run(["true"])
+
+hooks.example(tool="shell", input={"command": "ls"}, expect="none")
 """
 
 
@@ -77,6 +93,7 @@ def test_a_file_that_is_no_hook_file_is_not_run(world, run, hook_file, command, 
     assert not (world.project / "ran").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -96,6 +113,7 @@ def test_every_way_to_make_hooks_is_recognized(run, hook_file, text):
 # -- crashes
 
 
+@pytest.mark.slow
 def test_a_crash_is_shown_with_the_lines_of_the_hook_that_led_to_it(run, hook_file):
     path = hook_file(CRASH)
 
@@ -109,6 +127,7 @@ def test_a_crash_is_shown_with_the_lines_of_the_hook_that_led_to_it(run, hook_fi
     assert "anyhook/authoring" not in out
 
 
+@pytest.mark.slow
 def test_a_crash_is_written_to_the_log_and_the_json_too(run, hook_file, tmp_path, monkeypatch):
     path = hook_file(CRASH)
     monkeypatch.setenv("ANYHOOK_LOG", str(tmp_path / "log"))
@@ -119,24 +138,56 @@ def test_a_crash_is_written_to_the_log_and_the_json_too(run, hook_file, tmp_path
         assert f'File "{path}", line 7, in helper' in text
 
 
-def test_pytest_shows_the_same_lines(world, hook_file):
+@pytest.fixture
+def run_pytest(world):
+    """Run pytest in the project, where some patterns name hook files."""
+
+    def run_pytest(*arguments, patterns="*.py"):
+        world.write(world.project / "pytest.ini", f"[pytest]\nanyhook_hooks = {patterns}\n")
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+            cwd=world.project,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run_pytest
+
+
+@pytest.mark.slow
+def test_pytest_shows_the_same_lines(run_pytest, hook_file):
     path = hook_file(CRASH)
-    world.write(world.project / "pytest.ini", "[pytest]\nanyhook_hooks = *.py\n")
 
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path.name],
-        cwd=world.project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    assert f'File "{path}", line 7, in helper' in run_pytest(path.name).stdout
 
-    assert f'File "{path}", line 7, in helper' in done.stdout
+
+# -- files that decide nothing
+
+
+def test_a_file_that_never_runs_its_hooks_is_reported(run, hook_file):
+    path = hook_file(NEVER_RUNS)
+
+    code, out, _ = run("test", str(path))
+    _, text, _ = run("test", str(path), "--json")
+
+    assert code == 0
+    assert "guard.py: it never calls hooks.run(), so it decides nothing" in out
+    assert len(json.loads(text)["warnings"]) == 1
+
+
+def test_pytest_warns_of_a_file_that_never_runs_its_hooks(run_pytest, hook_file):
+    hook_file(NEVER_RUNS)
+    done = run_pytest()
+
+    assert done.returncode == 0
+    assert "guard.py: it never calls hooks.run()" in done.stdout
 
 
 # -- denials without an end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("condition", "is_endless"),
     [
@@ -156,6 +207,7 @@ def test_a_denial_that_would_go_on_for_ever_is_reported(run, hook_file, conditio
     assert bool(json.loads(text)["warnings"]) is is_endless
 
 
+@pytest.mark.slow
 def test_a_denial_without_an_end_is_reported_without_an_example_of_it(run, hook_file):
     text = STOP.replace("CONDITION", "True").partition("hooks.example")[0]
     path = hook_file(text + 'hooks.example(tool="shell", input={}, expect="none")\n')
@@ -168,6 +220,7 @@ def test_a_denial_without_an_end_is_reported_without_an_example_of_it(run, hook_
 # -- tables
 
 
+@pytest.mark.slow
 def test_nothing_is_shortened_where_the_output_is_no_terminal(run, hook_file):
     command = "echo " + "x" * 400
     path = hook_file(

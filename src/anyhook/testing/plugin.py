@@ -54,9 +54,13 @@ class PytestFile(pytest.File):
         """Yield a test for each example and agent."""
         # Late, because pytest loads the plugin also in projects without hook files.
         from anyhook.agents import CODING_AGENTS
+        from anyhook.authoring.inspect import never_runs
         from anyhook.authoring.load import load_hooks
 
         hooks = load_hooks(self.path)
+        problem = never_runs(self.path.read_bytes())
+        if problem:
+            self.warn(pytest.PytestCollectionWarning(f"{self.path.name}: {problem}"))
         for number, example in enumerate(hooks.examples, 1):
             tool = example.fields.get("tool_name", "")
             for agent in example.agents or CODING_AGENTS:
