@@ -48,6 +48,25 @@ def test_every_example_holds_in_every_agent(name, agent, home):
     assert failed == []
 
 
+@pytest.mark.parametrize(("agent", "tool"), [("claude", "Monitor"), ("qwen", "monitor")])
+def test_a_command_whose_output_is_watched_is_a_command(agent, tool):
+    run = decide("git", agent=agent, tool=tool, input={"command": "git reset --hard"})
+
+    assert run.outcome == "deny"
+
+
+def test_a_tool_that_deletes_is_guarded():
+    def delete(name, path):
+        return decide(
+            name, agent="cursor", tool="Delete", input={"path": path}, cwd="/code"
+        ).outcome
+
+    assert delete("files", "/etc/hosts") == "deny"
+    assert delete("own_hooks", ".anyhook/guard-git.py") == "deny"
+    assert delete("files", "src/a.py") == "none"
+    assert delete("own_hooks", "src/a.py") == "none"
+
+
 @pytest.mark.parametrize("name", GUARDS)
 def test_a_guard_says_what_it_is_for_why_and_in_which_version(name):
     tree = ast.parse(guard_file(name).read_text(encoding="utf-8"))

@@ -93,6 +93,7 @@ def test_a_file_that_is_no_hook_file_is_not_run(world, run, hook_file, command, 
     assert not (world.project / "ran").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -112,6 +113,7 @@ def test_every_way_to_make_hooks_is_recognized(run, hook_file, text):
 # -- crashes
 
 
+@pytest.mark.slow
 def test_a_crash_is_shown_with_the_lines_of_the_hook_that_led_to_it(run, hook_file):
     path = hook_file(CRASH)
 
@@ -125,6 +127,7 @@ def test_a_crash_is_shown_with_the_lines_of_the_hook_that_led_to_it(run, hook_fi
     assert "anyhook/authoring" not in out
 
 
+@pytest.mark.slow
 def test_a_crash_is_written_to_the_log_and_the_json_too(run, hook_file, tmp_path, monkeypatch):
     path = hook_file(CRASH)
     monkeypatch.setenv("ANYHOOK_LOG", str(tmp_path / "log"))
@@ -152,6 +155,7 @@ def run_pytest(world):
     return run_pytest
 
 
+@pytest.mark.slow
 def test_pytest_shows_the_same_lines(run_pytest, hook_file):
     path = hook_file(CRASH)
 
@@ -232,6 +236,7 @@ def test_pytest_warns_of_a_file_that_never_runs_its_hooks(run_pytest, hook_file)
 # -- denials without an end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("condition", "is_endless"),
     [
@@ -251,6 +256,7 @@ def test_a_denial_that_would_go_on_for_ever_is_reported(run, hook_file, conditio
     assert bool(json.loads(text)["warnings"]) is is_endless
 
 
+@pytest.mark.slow
 def test_a_denial_without_an_end_is_reported_without_an_example_of_it(run, hook_file):
     text = STOP.replace("CONDITION", "True").partition("hooks.example")[0]
     path = hook_file(text + 'hooks.example(tool="shell", input={}, expect="none")\n')
@@ -263,6 +269,7 @@ def test_a_denial_without_an_end_is_reported_without_an_example_of_it(run, hook_
 # -- tables
 
 
+@pytest.mark.slow
 def test_nothing_is_shortened_where_the_output_is_no_terminal(run, hook_file):
     command = "echo " + "x" * 400
     path = hook_file(

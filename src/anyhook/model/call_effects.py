@@ -83,8 +83,10 @@ _MCP_WORDS = {
 """Words in the names of MCP tools that work on files."""
 _MCP_PATHS = frozenset(
     "path paths file files filename file_path filepath file_name source destination src dst target"
-    " old_path new_path relative_path notebook_path directory uri from to".split()
+    " target_file old_path new_path relative_path notebook_path directory uri from to".split()
 )
+_FILE_WORDS = frozenset({"file", "files"}).union(*_MCP_WORDS.values())
+"""Words that alone say what a tool outside of the vocabulary does: `Delete`, `move_file`."""
 _PATCH_HEADERS = {
     "*** Add File:": "writes",
     "*** Update File:": "writes",
@@ -246,6 +248,8 @@ class CallEffects:
             return
         row = _FILE_TOOLS.get(tool)
         if not row:
+            if not self._call.is_known and _FILE_WORDS.issuperset(_words(tool)):
+                yield from _mcp_paths(tool, arguments)
             return
         kind, names = row
         for name in names:
@@ -272,15 +276,19 @@ def _patched_paths(patch: Any) -> Iterator[tuple[str, Any, bool]]:
                 updated = path
 
 
+def _words(tool: str) -> list[str]:
+    return tool.rpartition("__")[2].lower().replace("-", "_").split("_")
+
+
 def _mcp_paths(tool: str, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool]]:
-    """Yield the paths that an MCP tool names, by the words in its name."""
-    words = tool.rpartition("__")[2].lower().replace("-", "_").split("_")
+    """Yield the paths that a tool's call names, by the words in the name of the tool."""
+    words = _words(tool)
     kinds = [kind for kind, verbs in _MCP_WORDS.items() if not set(verbs).isdisjoint(words)]
     for name, value in arguments.items():
         if name.lower() in _MCP_PATHS:
             for path in value if isinstance(value, list) else [value]:
                 for kind in kinds:
-                    yield kind, path, kind == "deletes"
+                    yield kind, path, kind == "deletes" and tool.startswith("mcp__")
 
 
 def _runs(

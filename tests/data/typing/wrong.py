@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyhook import AfterTool, BeforeTool, SessionStart
+from anyhook import AfterTool, BeforeTool, SessionStart, SyncEngine
 from anyhook.authoring import (
     Answer,
     Hooks,
@@ -90,3 +90,5 @@ change_request(modle="x")  # error: call-arg
 options: LoadOptions = {"max_continuation": 2}  # error: typeddict-unknown-key
 anyhook_hooks(".", agnet="claude")  # error: call-arg
 anyhook_hooks(".", require=1.5)  # error: arg-type
+SyncEngine.load(".", agnet="claude")  # error: call-arg
+SyncEngine.load(".", require=1.5)  # error: arg-type
