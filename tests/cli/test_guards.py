@@ -167,6 +167,7 @@ def test_what_changed_otherwise_meanwhile_stays(world, run):
     assert "hooks" not in json.loads(path.read_text())
 
 
+@pytest.mark.slow
 def test_several_guards_and_a_file_are_one_question_and_one_write(world, agents_here):
     own = world.write(world.project / "own.py", all_guards()[NAME].text)
 
@@ -406,6 +407,7 @@ def release(world):
     return release
 
 
+@pytest.mark.slow
 def test_an_update_replaces_a_copy_and_shows_the_difference(world, release):
     release.publish(NEWER, OLDER)
 
@@ -454,6 +456,7 @@ def test_an_update_of_a_new_event_changes_the_settings(world, release):
     assert settings["hooks"].keys() == {"PostToolUse"}
 
 
+@pytest.mark.slow
 def test_an_update_that_conflicts_changes_nothing(world, release):
     copy = copy_of(world, "own")
     copy.write_text(copy.read_text().replace('"no"', '"never"'))
@@ -492,6 +495,7 @@ def test_an_update_without_the_former_text_does_not_guess(world, release):
 # -- init
 
 
+@pytest.mark.slow
 def test_init_guards_the_agents_that_are_here(world, run, agents_here):
     code, out, err = run("init", "--yes")
 
@@ -556,6 +560,7 @@ def test_the_guards_are_in_the_package():
 # -- guards that are bound to the same files, and changes that no hook saw
 
 
+@pytest.mark.slow
 def test_hooks_stay_trusted_when_others_are_added_and_removed(world, run, agents_here):
     """The guard `files` is bound to all files in `.anyhook`, because it names that directory."""
     run("add", "files", "--agent", "claude", "--yes")

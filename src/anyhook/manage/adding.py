@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import AGENTS, get_agent
-from anyhook.authoring.inspect import NEVER_RUNS, calls_run, scan
+from anyhook.authoring.inspect import never_runs, scan
 from anyhook.authoring.load import load_hooks as load_hooks_of_file
 from anyhook.engine.guard import TrustGuard
 from anyhook.errors import SettingsError, UsageError
@@ -124,8 +124,9 @@ def load_hook_file(path: Path, change: Change | None = None) -> AddedFile:
 
 def _load(path: Path, source: Path, change: Change | None) -> AddedFile:
     hooks = load_hooks_of_file(source)
-    if not calls_run(source.read_bytes()):
-        raise UsageError(f"{show_path(str(path))}: {NEVER_RUNS}")
+    problem = never_runs(source.read_bytes())
+    if problem:
+        raise UsageError(f"{show_path(str(path))}: {problem}")
     return AddedFile(path, hooks, tuple(scan(source)), change)
 
 

@@ -101,8 +101,7 @@ def edited_files(
         agent = get_agent(name)
         for path, companions in _own_files(agent, project).items():
             if (name, str(path)) not in known and _records(agent, path):
-                # Without the hash of a text: what was added is taken out by its commands.
-                files.append(EditedFile(name, str(path), "", companions=companions))
+                files.append(EditedFile(name, str(path), companions=companions))
     return files
 
 

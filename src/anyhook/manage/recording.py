@@ -11,7 +11,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.spec import PlainText
 from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.authoring import hooks as authoring
-from anyhook.history.recording import edited_file
+from anyhook.history.recording import EditedFile
 from anyhook.manage.recorded import (
     Recorded,
     count_recorded,
@@ -24,6 +24,7 @@ from anyhook.model.layers import Layer
 from anyhook.settings.changes import Change, read_text, settings_file
 from anyhook.settings.companions import companion_changes, program_words
 from anyhook.settings.entries import add_definitions, remove_handlers
+from anyhook.settings.undo import Undo
 from anyhook.settings.wrapping import (
     Wrapper,
     line_keys,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.agents.spec import AgentSpec, EventSpec
-    from anyhook.history.recording import EditedFile, RecordingSwitch
+    from anyhook.history.recording import RecordingSwitch
     from anyhook.settings.jsonc import JsonPath
     from anyhook.settings.sources import Source
 
@@ -150,8 +151,9 @@ def _start_in_file(
     companions = _companions(agent, settings, project) if recorder is not None else ()
     state = None
     if after != (former or ""):
-        names = [str(companion.path) for companion in companions]
-        state = edited_file(agent.name, path, former, after, names)
+        names = tuple([str(companion.path) for companion in companions])
+        undo = Undo.of(former or "", after)
+        state = EditedFile(agent.name, str(path), undo, former is None, names)
     return RecordingChange(agent, settings, state, companions)
 
 
@@ -185,12 +187,10 @@ def former_text(
     """
     if text is None:
         return None
-    if file is not None:
-        restored = file.restore(text)
-        if restored is not None and file.was_missing:
-            return None
+    if file is not None and file.undo is not None:
+        restored = file.undo.restore(text)
         if restored is not None:
-            return restored
+            return None if file.was_missing else restored
     sinks = frozenset({HISTORY})
     text = unwrap_commands(agent, text, str(path), HOOKS_PATH, sinks)
     return remove_handlers(

@@ -167,7 +167,7 @@ def change_commands(
         for key, member in new_members(document.place(path), handler).items():
             plain[*path, key] = member.plain
             values[*path, key] = member.value
-    # In two steps, so that the characters of the command stay as they are written.
+    # In two steps, so that the arguments of the command stay on their lines.
     unwrapped = replace_values(document, plain)
     return replace_values(parse_settings(unwrapped, file), values)
 
