@@ -127,6 +127,7 @@ SAYS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # a busy machine is slow
 @given(st.lists(SAYS, min_size=1, max_size=4), st.sampled_from(["claude", "gemini", "generic"]))
 def test_a_file_says_the_same_as_a_command_and_in_the_engine(said, agent):
@@ -225,6 +226,7 @@ def test_an_event_without_words_for_the_agent_is_answered_with_silence(hook_file
     assert (ran.stdout, ran.stderr) == ("", "")  # any output at all would switch the tools off
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("choice", "outcome"), [("allow", "none"), ("deny", "deny")])
 def test_a_hang_ends_before_the_agent_gives_up(hook_file, choice, outcome):
     path = hook_file(
@@ -264,6 +266,7 @@ def test_a_crash_can_be_looked_up_where_the_author_wants_it(hook_file, tmp_path)
     assert "undefined_name" in log.read_text()
 
 
+@pytest.mark.slow
 def test_an_async_function_is_awaited(hook_file):
     path = hook_file(
         """
@@ -694,6 +697,7 @@ def test_a_function_that_forks_answers_once(hook_file):
     assert json.loads(done.stdout) == {"decision": "deny", "reason": "no"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", ["allow", "deny"])
 def test_a_denial_is_not_lost_for_something_unwritable_beside_it(hook_file, choice):
     path = hook_file(

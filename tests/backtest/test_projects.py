@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from anyhook.backtest.pool import SAMPLED_SESSIONS
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.slices import Slice, slices_of
 from anyhook.backtest.sources import parts_of_history
@@ -67,6 +68,7 @@ def test_several_processes_give_the_decisions_in_the_order_of_the_events(recorde
     assert (tally.matched, tally.outcomes) == (40, one.hooks[label].outcomes)
 
 
+@pytest.mark.slow
 def test_the_events_of_a_session_stay_in_order(recorded):
     recorded.add(*[shell(n, "ls", f"s{n % 5}") for n in range(30)])
 
@@ -76,9 +78,17 @@ def test_the_events_of_a_session_stay_in_order(recorded):
     assert counts == [str(n // 5 + 1) for n in range(30)]
 
 
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_few_sessions_are_decided_again(recorded, jobs):
+    recorded.add(*[shell(n, "ls", f"s{n % 8}") for n in range(16)])
+
+    assert run(recorded, project(recorded, "true"), jobs).sampled == 2 * SAMPLED_SESSIONS
+
+
 def test_every_session_belongs_to_one_slice():
     slices = slices_of(1, 3)
 
-    for number in range(100):
-        assert sum(one.takes(f"claude/s{number}") for one in slices) == 1
+    for rank in range(100):
+        assert sum(one.takes(rank) for one in slices) == 1
+        assert sum(one.count_below(rank) for one in slices) == rank
     assert slices_of(100, 2) == slices_of(1, 1) == [Slice()]

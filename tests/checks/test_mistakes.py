@@ -323,6 +323,7 @@ def test_a_hook_file_that_names_no_tool_is_found(project, check):
     assert (diagnostic["file"], diagnostic["line"]) == (str(file), 6)
 
 
+@pytest.mark.slow
 def test_a_guard_in_a_hook_file_that_runs_in_the_background_is_found(project, check):
     text = (
         "from anyhook.authoring import Hooks, deny\nhooks = Hooks()\n\n\n"

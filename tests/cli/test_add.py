@@ -83,7 +83,7 @@ def test_add_writes_each_agents_own_words(world, run, hook_file):
     assert code == 0
     assert claude["PreToolUse"] == [
         {
-            "matcher": "^(?:Bash|PowerShell|mcp__git__.*|Edit|MultiEdit)$",
+            "matcher": "^(?:Bash|PowerShell|Monitor|mcp__git__.*|Edit|MultiEdit)$",
             "hooks": [
                 {
                     "type": "command",
@@ -238,8 +238,7 @@ def test_what_was_added_is_trusted_in_each_agent_that_reads_the_settings(world, 
     assert trusted_by_cursor() == {"my guard.py"}
 
     run("remove", str(hook_file), "--agent", "claude", "--yes")
-    (store,) = Path(os.environ["ANYHOOK_DATA_DIR"], "trust").glob("*.json")
-    assert json.loads(store.read_text())["hooks"] == {}
+    assert not [*Path(os.environ["ANYHOOK_DATA_DIR"], "trust").glob("*.json")]
 
 
 def test_a_dry_run_trusts_nothing(world, run, hook_file):
@@ -589,6 +588,7 @@ def test_add_without_any_agent_asks_for_one(world, run, hook_file):
     assert "name one: --agent" in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_init_writes_a_starter_that_works(world, run, anyhook_on_the_path):
     (world.project / ".claude").mkdir()
     (world.project / ".gemini").mkdir()
@@ -806,6 +806,7 @@ def test_runs_take_whole_payloads_and_say_what_cannot_be(hook_file):
         run_hook(load_hooks(hook_file), payload, process=True)
 
 
+@pytest.mark.slow
 def test_the_plugin_collects_examples(world, hook_file):
     world.write(world.project / "pytest.ini", "[pytest]\nanyhook_hooks = hooks/*.py\n")
     world.write(
@@ -873,6 +874,7 @@ def test_settings_that_are_also_the_users_get_whole_paths(
 # -- a project whose path is not UTF-8
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such paths")
 def test_a_path_that_is_not_utf8_is_stored_and_shown(world, run, monkeypatch, anyhook_on_the_path):
     directory = Path(os.fsdecode(os.fsencode(world.project) + b"/lat\xe9n"))

@@ -180,3 +180,15 @@ def test_a_denial_that_denies_nothing_is_no_denial_in_the_exit_code(project, run
     assert code == 0
     assert "goes on" in out
     assert json.loads(run("fire", *words, "--json")[1])["verdicts"][0]["denied"] is False
+
+
+def test_codex_edits_a_file_by_a_patch(project, run):
+    configure(project, f"cat > {project}/sent.json", agent="codex", matcher="apply_patch")
+    arguments = json.dumps({"file_path": "a.py", "content": "x = 1\n"})
+    options = ("--agent", "codex", "--tool", "apply_patch", "--input", arguments, "--trust-once")
+
+    run("fire", "PreToolUse", *options)
+
+    sent = json.loads((project / "sent.json").read_text())["tool_input"]
+    patch = "*** Begin Patch\n*** Add File: a.py\n+x = 1\n*** End Patch\n"
+    assert sent == {"command": patch}

@@ -80,6 +80,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [60, 80, 100, 150])
 def test_the_results_of_examples_are_not_cut(tmp_path, capsys, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -96,6 +97,7 @@ def test_the_results_of_examples_are_not_cut(tmp_path, capsys, monkeypatch, colu
     assert "…" not in words
 
 
+@pytest.mark.slow
 def test_agents_with_different_results_have_lines_of_their_own(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     file = tmp_path / "guard.py"

@@ -75,6 +75,20 @@ def test_a_hook_of_claude_code_is_taken_out_and_put_back_as_it_was(
     assert [path.name for path in claude.parent.iterdir()] == ["settings.json"]
 
 
+@pytest.mark.parametrize("agent", ["claude", "cursor"])
+def test_all_agents_that_read_the_file_are_named(world, run, claude, agent):
+    (world.project / ".cursor").mkdir()
+
+    for command, state in (("disable", "off"), ("enable", "on")):
+        out = " ".join(run(command, "guard.py", "--agent", agent)[1].split())
+        assert f"'guard.py' switched {state} in {claude.parent}" in out
+        assert ", for Claude Code and Cursor" in out
+
+
+def test_agents_without_settings_here_are_not_named(run, claude):
+    assert "Cursor" not in run("disable", "guard.py", "--agent", "claude")[1]
+
+
 def test_hooks_that_are_disabled_one_after_the_other_come_back_in_any_order(run, claude):
     for name in ("guard.py", "lint.py", "shell.sh"):
         assert run("disable", name, "--agent", "claude")[0] == 0
@@ -248,6 +262,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["project", "user"])
 @pytest.mark.parametrize("agent", CODING_AGENTS)
 def test_the_only_hook_of_any_agent_is_listed_as_off_and_comes_back(world, run, agent, scope):

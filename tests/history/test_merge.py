@@ -164,6 +164,7 @@ def test_a_prompt_with_a_secret_that_was_recorded_live_is_not_imported_again(tmp
         assert rows.fetchall() == [("hook",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hooks", [("a",), ("a", "b")])
 def test_the_work_grows_with_the_number_of_equal_payloads(tmp_path, hooks):
     def work_for(count):

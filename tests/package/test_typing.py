@@ -54,6 +54,7 @@ def test_mypy_reports_what_is_wrong_and_nothing_else(reported, file):
     assert {error for error in reported if error[0] == file.name} == marked(file)
 
 
+@pytest.mark.slow
 def test_the_stubs_are_those_of_the_tables():
     program = "import stubs; print(*[p for p, t in stubs.generate().items() if p.read_text() != t])"
     done = subprocess.run(

@@ -111,6 +111,7 @@ def prove(oracle, pairs, shell="bash"):
     return dict(zip(pairs, oracle.prove(acts, shell), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", installed_shells())
 def test_lines_that_do_the_same_are_equal(oracle, shell):
     assert [pair for pair, is_equal in prove(oracle, EQUAL, shell).items() if not is_equal] == []

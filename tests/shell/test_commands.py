@@ -226,6 +226,7 @@ def test_zsh_finds_a_program_behind_an_equals_sign():
     assert words_of("=rm a", shell=None) == ["rm a"]
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="ab rm'\"\\$(){}[]<>|&;\n`~*#=!-/x0", max_size=60))
 def test_no_text_raises(line):
     assert isinstance(read_commands(line, home="/home/ada", cwd="/code"), tuple)

@@ -103,18 +103,25 @@ def builds_hooks(source: bytes) -> bool:
     return False
 
 
-def calls_run(source: bytes) -> bool:
-    """Return whether a hook file answers when it is started: it calls `hooks.run()` somewhere.
+def never_runs(source: bytes) -> str:
+    """Return what is wrong with a hook file that decides nothing when an agent starts it.
 
     Args:
-        source: A Python file. One that cannot be parsed counts as one that does, so that the error
-            of its import is reported.
+        source: A Python file. Of one that cannot be parsed the import reports the error.
+
+    Returns:
+        The problem, for people; empty if the file calls `hooks.run()` somewhere.
     """
     nodes = read_python(source).nodes
+    modules: set[str] = set()
     for node in nodes:
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", None) == "run":
-            return True
-    return not nodes
+        if isinstance(node, ast.Import):
+            modules.update(alias.asname or alias.name for alias in node.names)
+    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+    methods = [func for func in calls if isinstance(func, ast.Attribute) and func.attr == "run"]
+    # `subprocess.run()` is a function of a module.
+    runs = any(getattr(method.value, "id", "") not in modules for method in methods)
+    return "" if runs or not nodes else NEVER_RUNS
 
 
 NEVER_RUNS = (

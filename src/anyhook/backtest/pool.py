@@ -75,9 +75,11 @@ def evaluate_part(
     is_whole = chosen.count == 1
     with read_errors(part):
         rows = part.read(runner.events) if is_whole else _read_once(part, runner.events)
-    evaluation = _PartEvaluation(runner, is_sampled=is_sampled)
+    count = chosen.count_below(SAMPLED_SESSIONS) if is_sampled else 0
+    evaluation = _PartEvaluation(runner, count)
+    ranks: dict[str, int] = {}
     for position, row in enumerate(_iterate(rows, part)):
-        if chosen.takes(row.session):
+        if chosen.takes(ranks.setdefault(row.session, len(ranks))):
             evaluation.add(position, row)
     evaluation.decide()
     result = evaluation.result
@@ -94,9 +96,9 @@ def evaluate_part(
 class _PartEvaluation:
     """Collects the events of each session of a part, and lets hooks decide them."""
 
-    def __init__(self, runner: SessionRunner, *, is_sampled: bool) -> None:
+    def __init__(self, runner: SessionRunner, sampled_sessions: int) -> None:
         self._runner = runner
-        self._is_sampled = is_sampled
+        self._sampled_sessions = sampled_sessions
         self._sessions: dict[str, dict[int, EventRow]] = {}
         self._held = 0
         self._decided_sessions: set[str] = set()
@@ -128,13 +130,14 @@ class _PartEvaluation:
             if session in self._decided_sessions:
                 self._counts.split_sessions += 1
             self._decided_sessions.add(session)
-        if self._is_sampled:
+        if self._sampled_sessions:
             numbers = [number for number, rows in enumerate(sessions) if len(rows) > 1]
-            chosen = [sessions[number] for number in numbers[:SAMPLED_SESSIONS]]
-            before = [decided[number] for number in numbers[:SAMPLED_SESSIONS]]
+            del numbers[self._sampled_sessions :]
+            chosen = [sessions[number] for number in numbers]
+            before = [decided[number] for number in numbers]
             self._counts.sampled += sum(min(len(rows), SAMPLE) for rows in chosen)
             self._counts.depends += self._runner.sample(chosen, before)
-            self._is_sampled = False
+            self._sampled_sessions = 0
         self._sessions.clear()
         self._held = 0
 

@@ -82,6 +82,8 @@ class SessionRunner:
         Raises:
             UsageError: If they cannot be loaded.
         """
+        project = ("anyhook.backtest.project",) if self._subject.is_project else ()
+        self._sandbox.preload(("anyhook.backtest.loading", *project))
         try:
             self.events = self._sandbox.run(find_events, self._subject, self._limit)
         except RunEndedError as error:
@@ -97,10 +99,13 @@ class SessionRunner:
         Raises:
             UsageError: If the hooks cannot be loaded.
         """
-        results = self._run([(rows, AS_RECORDED) for rows in sessions])
-        if self._decides_first and results:
+        # The first session alone shows which modules the others need.
+        first = 1 if self._decides_first else 0
+        results = self._run([(rows, AS_RECORDED) for rows in sessions[:first]])
+        if results:
             self._decides_first = False
             self._sandbox.preload(results[0].modules)
+        results += self._run([(rows, AS_RECORDED) for rows in sessions[first:]])
         dependencies = self._find_dependencies(sessions, results)
         decided_sessions: list[DecidedSession] = []
         for rows, session, members in zip(sessions, results, dependencies, strict=True):
@@ -127,7 +132,11 @@ class SessionRunner:
     def sample(
         self, sessions: Sequence[Sequence[EventRow]], outcomes: Sequence[DecidedSession]
     ) -> Counter[str]:
-        """Return on what decisions depend: decide some events again in other circumstances."""
+        """Return on what decisions depend: decide some events again in other circumstances.
+
+        They are decided again once, at another time and in another order. Only if a decision
+        differs, further runs find out on what it depends.
+        """
         sampled: list[Sequence[EventRow]] = []
         expected: list[dict[int, object]] = []
         for rows, decided in zip(sessions, outcomes, strict=True):
@@ -144,13 +153,19 @@ class SessionRunner:
                 count += sum(before.get(number) != after.get(number) for number in numbers)
             return count
 
+        shuffled = SessionCircumstances(is_shuffled=True)
+        try:
+            if not differing(shuffled, CLOCK_SHIFT):
+                return Counter()
+        except UsageError:  # the file cannot be loaded at another time
+            pass
         by_chance = differing(AS_RECORDED)
         if by_chance:  # whatever else they depend on does not show
             return Counter({CHANCE: by_chance})
-        counts = {ORDER: differing(SessionCircumstances(is_shuffled=True))}
+        counts = {ORDER: differing(shuffled)}
         try:
             counts[TIME] = differing(AS_RECORDED, CLOCK_SHIFT)
-        except UsageError:  # the file cannot be loaded at another time
+        except UsageError:
             counts[TIME] = sum(map(len, expected))
         return Counter({name: count for name, count in counts.items() if count})
 

@@ -8,7 +8,6 @@ project, so that commands that run at the same time do not meet in it.
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter
 from dataclasses import dataclass
 from operator import itemgetter
@@ -19,7 +18,7 @@ from anyhook.backtest.results import Decided, Result
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SLICES_OF_PROCESS = 32
+SLICES_OF_PROCESS = 8
 """Slices for each process, if there are not as many parts: sessions are of different lengths."""
 
 
@@ -30,9 +29,13 @@ class Slice:
     number: int = 0
     count: int = 1
 
-    def takes(self, session: str) -> bool:
-        """Return whether a session belongs to the slice."""
-        return self.count == 1 or zlib.crc32(session.encode()) % self.count == self.number
+    def takes(self, rank: int) -> bool:
+        """Return whether a session belongs to the slice, by its rank among those of the part."""
+        return rank % self.count == self.number
+
+    def count_below(self, rank: int) -> int:
+        """Return how many sessions before a rank belong to the slice."""
+        return len(range(self.number, rank, self.count))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyhook.authoring.inspect import NEVER_RUNS, calls_run, gaps, scan
+from anyhook.authoring.inspect import gaps, never_runs, scan
 from anyhook.checks.scripts import POWERLESS, is_powerless
 from anyhook.engine.hook_files import files_of
 from anyhook.files import read_user_file
@@ -46,10 +46,11 @@ def read_hook_files(engine: Engine) -> Iterator[CheckedFile]:
             yield CheckedFile(path, handler, uses)
 
 
-def never_runs(_engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
+def missing_run(_engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     """Report a hook file that decides nothing when it is started."""
-    if not calls_run(read_user_file(file.path, MAX_SCRIPT_SIZE)):
-        yield diagnose("never-runs", f"{file.path.name}: {NEVER_RUNS}", Place(str(file.path)))
+    problem = never_runs(read_user_file(file.path, MAX_SCRIPT_SIZE))
+    if problem:
+        yield diagnose("never-runs", f"{file.path.name}: {problem}", Place(str(file.path)))
 
 
 def missing_abilities(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:

@@ -73,7 +73,7 @@ def check_definitions(engine: Engine) -> Iterator[Diagnostic]:
 
 
 HOOK_FILE_RULES = (
-    hook_files.never_runs,
+    hook_files.missing_run,
     hook_files.missing_abilities,
     hook_files.unknown_subjects,
     hook_files.powerless_functions,

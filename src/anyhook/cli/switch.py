@@ -167,7 +167,7 @@ def _print_state(engine: Engine, name: str, result: SwitchResult, *, should_be_o
     out = console()
     files = ", ".join(show_path(str(path)) for path in result.changed)
     action = f"switched {result.state} in {files}" if files else f"was {result.state} already"
-    out.print(f"{printable(name)!r} {action}")
+    out.print(f"{printable(name)!r} {action}{result.extent}")
     if should_be_on and result.handler.shadow:
         out.print("It is a shadow; to let it decide, give this command again.")
     if result.taken_out and files:

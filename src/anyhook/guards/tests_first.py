@@ -85,12 +85,7 @@ def runs_tests(event):
 
 def changes_code(event):
     """Return whether a call changes a file whose change needs tests."""
-    paths = [path for command in event.commands for path in command.written_paths]
-    paths = [path for path in paths if path.startswith(event.cwd)]
-    if event.tool in {"write_file", "edit_file", "edit_notebook"}:
-        arguments = event.call.arguments
-        paths.append(str(arguments.get("file_path") or arguments.get("notebook_path")))
-    suffixes = {PurePath(path).suffix for path in paths} - {""}
+    suffixes = {PurePath(match.path).suffix for match in event.writes("./**")} - {""}
     return bool(suffixes - WITHOUT_TESTS)
 
 

@@ -13,10 +13,12 @@ from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.authoring import hooks as authoring
 from anyhook.history.recording import EditedFile
 from anyhook.manage.recorded import (
+    Recorded,
     count_recorded,
     editable_sources,
     edited_files,
     is_recorder,
+    read_state,
 )
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import Change, read_text, settings_file
@@ -194,6 +196,24 @@ def former_text(
     return remove_handlers(
         agent, text, str(path), lambda _definition, handler: is_recorder(handler.value)
     )
+
+
+def without_stale_recording(agent: AgentSpec, path: Path, text: str) -> str:
+    """Return a settings file without recorders and taps, unless the file is recorded now.
+
+    A hook that was disabled while it was recorded still has its tap.
+
+    Raises:
+        SettingsError: If the file cannot be edited.
+        HistoryError: If the state of recording cannot be read.
+    """
+    if count_recorded(agent, text, path) == Recorded():
+        return text
+    state = read_state()
+    files = state.switch.files if state.switch is not None else ()
+    if state.damage or str(path) in [file.path for file in files]:
+        return text
+    return former_text(agent, path, text, None) or ""
 
 
 def _definition(agent: AgentSpec, spec: EventSpec, command: str) -> dict[str, Any]:

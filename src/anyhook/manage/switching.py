@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from anyhook.errors import SettingsError
 from anyhook.manage.hooks import find_hook, handlers_named
 from anyhook.manage.protection import require_user
+from anyhook.manage.recording import without_stale_recording
+from anyhook.manage.scope import agents_that_read
 from anyhook.model.definitions import handlers_of
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import EDITABLE_LAYERS, Change, read_source, write_changes
@@ -32,17 +34,26 @@ class SwitchResult:
         changed: The files that were written.
         switched_off_by: The file, or file and line, that switches it off now; `None` if it is on.
         taken_out: Whether it is kept in a record, because its agent cannot switch off one hook.
+        agents: Titles of the agents here that read the written files.
     """
 
     handler: HandlerSpec
     changed: tuple[Path, ...]
     switched_off_by: str | None
     taken_out: bool
+    agents: tuple[str, ...]
 
     @property
     def state(self) -> str:
         """`on` or `off`."""
         return "off" if self.switched_off_by else "on"
+
+    @property
+    def extent(self) -> str:
+        """For which agents it was switched, if that is more than one."""
+        if len(self.agents) < 2:
+            return ""
+        return f", for {', '.join(self.agents[:-1])} and {self.agents[-1]}"
 
 
 def switch_hook(engine: Engine, name: str, *, is_on: bool) -> SwitchResult:
@@ -73,7 +84,10 @@ def switch_hook(engine: Engine, name: str, *, is_on: bool) -> SwitchResult:
     ]
     switched_off_by = str(records[0]) if records else engine.hooks.switched_off(handler)
     changed = (*written.written, *written.removed)
-    return SwitchResult(handler, changed, switched_off_by, taken_out=bool(records))
+    agents = [agent.title for agent in agents_that_read(engine.project_dir, changed)]
+    return SwitchResult(
+        handler, changed, switched_off_by, taken_out=bool(records), agents=tuple(agents)
+    )
 
 
 def switch_changes(
@@ -189,6 +203,7 @@ def _put_back(
         after = before or ""
         for hook in hooks:
             after = put_back(engine.agent, after, hook)
+        after = without_stale_recording(engine.agent, path, after)
         why = f"Put {hooks[0].handler.label} back"
         changes.append(Change(path, before, after, why, engine.agent))
         changes.append(forget(hooks[0].record, [hook.entry for hook in hooks]))

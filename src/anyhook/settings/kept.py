@@ -169,7 +169,7 @@ def take_out(agent: AgentSpec, text: str, handler: HandlerSpec) -> tuple[str, di
             "line": handler.place.line,
             "event": definition.event,
             "definition": alone,
-            "undo": Undo.of(text, after),
+            "undo": list(Undo.of(text, after)),
         }
         return after, entry
     raise SettingsError("it changed while it was being edited; try again", path=file)

@@ -34,7 +34,7 @@ class Undo(NamedTuple):
     def read(cls, value: Any) -> Undo | None:
         """Return an undo that was written as JSON; `None` if it is not one."""
         types = (str, int, int, str)
-        if not isinstance(value, list | tuple) or len(value) != len(types):
+        if not isinstance(value, list) or len(value) != len(types):
             return None
         return cls(*value) if all(map(isinstance, value, types)) else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, assert_type
 
-from anyhook import AfterAgent, AfterTool, BeforeModel, BeforeTool, Engine, Event
+from anyhook import AfterAgent, AfterTool, BeforeModel, BeforeTool, Engine, Event, SyncEngine
 from anyhook.authoring import (
     Agent,
     Answer,
@@ -121,3 +121,4 @@ options: LoadOptions = {
 }
 anyhook_hooks(".", agent="claude", trust_once=True, max_processes=4)
 assert_type(Session(Engine.load(".")).stopped, str | None)
+SyncEngine.load(".", require=True, on_message=print, ask=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyhook import AfterTool, BeforeTool, SessionStart
+from anyhook import AfterTool, BeforeTool, SessionStart, SyncEngine
 from anyhook.authoring import Answer, Hooks, Shell, WriteFile, deny
 from anyhook.integrations import LoadOptions
 from anyhook.integrations.claude_sdk import anyhook_hooks
@@ -63,3 +63,5 @@ hooks.example("before_lunch", expect="deny")  # error: arg-type
 options: LoadOptions = {"max_continuation": 2}  # error: typeddict-unknown-key
 anyhook_hooks(".", agnet="claude")  # error: call-arg
 anyhook_hooks(".", require=1.5)  # error: arg-type
+SyncEngine.load(".", agnet="claude")  # error: call-arg
+SyncEngine.load(".", require=1.5)  # error: arg-type

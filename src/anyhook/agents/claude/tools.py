@@ -32,7 +32,7 @@ TOOLS = (
 
 TOOL_TABLE = {
     "shell": Tool(
-        ("Bash", "PowerShell"),
+        ("Bash", "PowerShell", "Monitor"),
         {"background": "run_in_background"},
         without=frozenset({"directory"}),
     ),

@@ -107,7 +107,7 @@ TOOLS = (
 )
 
 TOOL_TABLE = {
-    "shell": Tool(("run_shell_command",), {"background": "is_background"}),
+    "shell": Tool(("run_shell_command", "monitor"), {"background": "is_background"}),
     "read_file": Tool(("read_file",)),
     "write_file": Tool(("write_file",)),
     "edit_file": Tool(("edit",)),
