@@ -37,6 +37,7 @@ from anyhook.history.verdicts import FAILURES, HOLDING, NO_VERDICT
 from anyhook.journal.lines import DIRECTORY, history_directory
 from anyhook.journal.records import version_record
 from anyhook.model.answers import Outcome
+from anyhook.model.definitions import each_handler
 from anyhook.model.layers import Layer
 from anyhook.trust.trees import MAX_SCRIPT_SIZE
 
@@ -314,8 +315,7 @@ def _runs_of(
     counted = [run for run in runs if not run.shadow]
     entries = [
         other
-        for each in engine.definitions
-        for other in each.handlers
+        for each, other in each_handler(engine.definitions)
         if each.event == definition.event and other.identifier == handler.identifier
     ]
     if len(entries) > 1:

@@ -12,7 +12,7 @@ from anyhook.model.text import printable
 from anyhook.shell.labels import command_label, words_label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from anyhook.model.diagnostics import Place
     from anyhook.model.layers import Layer
@@ -175,6 +175,20 @@ class HookDefinition:
     sequential: bool
     handlers: tuple[HandlerSpec, ...]
     form: str = ""
+
+
+def each_handler(
+    definitions: Iterable[HookDefinition],
+) -> Iterator[tuple[HookDefinition, HandlerSpec]]:
+    """Yield the handlers of definitions, each with its definition."""
+    for definition in definitions:
+        for handler in definition.handlers:
+            yield definition, handler
+
+
+def handlers_of(definitions: Iterable[HookDefinition]) -> list[HandlerSpec]:
+    """Return the handlers of definitions."""
+    return [handler for _, handler in each_handler(definitions)]
 
 
 def unique_labels(handlers: Iterable[HandlerSpec]) -> dict[int, str]:

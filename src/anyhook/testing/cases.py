@@ -143,10 +143,6 @@ def read_cases(path: Path) -> list[Case]:
     return cases
 
 
-def _is_tool_event(event: str) -> bool:
-    return issubclass(event_class(event), ToolEvent)
-
-
 # -- the syntax, with lines
 
 
@@ -321,7 +317,7 @@ class _CaseReader:
         raise self.error("event", f"there is no event {name!r}; {hint}")
 
     def _check_tool(self, event: str, tool: str | None, arguments: Mapping[str, Any]) -> None:
-        is_tool_event = event != "" and _is_tool_event(event)
+        is_tool_event = event != "" and issubclass(event_class(event), ToolEvent)
         if is_tool_event and not tool:
             raise self.error("event", f'{event} needs a tool, like tool = "shell"')
         if tool is None:

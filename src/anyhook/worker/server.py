@@ -157,7 +157,8 @@ class Server:
                 self._fork_children(time.monotonic())
             for fd, _ in self._poll.poll(self._timeout(time.monotonic()) * 1000):
                 if fd == self._wakeup:
-                    _drain(fd)
+                    with contextlib.suppress(BlockingIOError):
+                        os.read(fd, 4096)
                 elif fd != self._control.fileno():
                     self._note_abandoned(fd)
             self._read_reports()
@@ -356,11 +357,6 @@ class Server:
             self._is_ending = True
             os.close(self._lifeline_end)
             self.endpoint.close(self.listener)
-
-
-def _drain(fd: int) -> None:
-    with contextlib.suppress(BlockingIOError):
-        os.read(fd, 4096)
 
 
 def _signal_group(pid: int, number: int) -> None:
