@@ -67,6 +67,27 @@ def test_a_tool_that_deletes_is_guarded():
     assert delete("own_hooks", "src/a.py") == "none"
 
 
+def test_tests_that_failed_do_not_end_the_turn(home):
+    report = {"llmContent": "Output: 1 failed\nExit Code: 1\nProcess Group PGID: 7"}
+    decide(
+        "tests_first",
+        "after_tool",
+        "gemini",
+        tool="write_file",
+        input={"file_path": "a.py", "content": ""},
+    )
+    decide(
+        "tests_first",
+        "after_tool",
+        "gemini",
+        tool="shell",
+        input={"command": "pytest"},
+        tool_response=report,
+    )
+
+    assert decide("tests_first", "after_agent", "gemini").outcome == "deny"
+
+
 @pytest.mark.parametrize("name", GUARDS)
 def test_a_guard_says_what_it_is_for_why_and_in_which_version(name):
     tree = ast.parse(guard_file(name).read_text(encoding="utf-8"))
