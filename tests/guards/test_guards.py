@@ -67,6 +67,15 @@ def test_a_tool_that_deletes_is_guarded():
     assert delete("own_hooks", "src/a.py") == "none"
 
 
+def test_a_patch_that_the_shell_applies_is_guarded():
+    lines = ["*** Begin Patch", "*** Delete File: .anyhook/guard-git.py", "*** End Patch"]
+    command = "\n".join(["apply_patch <<'EOF'", *lines, "EOF", ""])
+
+    run = decide("own_hooks", agent="codex", tool="shell", input={"command": command})
+
+    assert run.outcome == "deny"
+
+
 def test_tests_that_failed_do_not_end_the_turn(home):
     report = {"llmContent": "Output: 1 failed\nExit Code: 1\nProcess Group PGID: 7"}
     decide(

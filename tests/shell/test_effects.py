@@ -5,6 +5,8 @@ from __future__ import annotations
 from anyhook.shell import read_commands
 from tests.tables import each
 
+PATCH = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n*** Delete File: c\n*** End Patch"
+
 
 def effects(line, kind):
     commands = read_commands(line, home="/home/ada", cwd="/code")
@@ -44,6 +46,9 @@ def effects(line, kind):
         ("node -e 'fs.rmSync(\"a\")'", ["/code/a"]),
         ("echo a b | xargs rm", ["/code/a", "/code/b"]),
         ("echo rm a", []),
+        (f"cd src && apply_patch <<'EOF'\n{PATCH}\nEOF\n", ["/code/src/a", "/code/src/c"]),
+        (f"apply_patch '{PATCH}'", ["/code/a", "/code/c"]),
+        ("cat a | apply_patch", ["/code/$path"]),
     ],
 )
 def test_deleted_paths(line, paths):

@@ -11,7 +11,7 @@ from anyhook.shell.code import find_targets
 from anyhook.shell.effect_rows import ALWAYS_RECURSIVE, RECURSIVE, row_of
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
 from anyhook.shell.options import FIND_WITHOUT_TESTS, canonical_program
-from anyhook.shell.paths import join_path
+from anyhook.shell.paths import join_path, patched_paths
 from anyhook.shell.subject import Effect
 
 if TYPE_CHECKING:
@@ -273,6 +273,18 @@ def _sed(finder: _Finder) -> Iterator[Effect]:
         yield from finder.paths("writes", names)
 
 
+def _patch(finder: _Finder) -> Iterator[Effect]:
+    """Yield what `apply_patch` does, which Codex CLI provides in its shell."""
+    patches = [Value(item.target) for item in finder.subject.redirects if item.is_text]
+    for patch in patches or finder.read.operands or [Value("$path", VAGUE)]:
+        if patch.kind == VAGUE:
+            yield from finder.path("writes", patch)
+            yield from finder.path("deletes", patch)
+            continue
+        for kind, path in patched_paths(patch.text):
+            yield from finder.path(kind, Value(path))
+
+
 def _code(finder: _Finder) -> Iterator[Effect]:
     """Yield what code in the arguments does by the usual functions with literal paths."""
     codes = finder.subject.values("-c", "-e", "-E", "--eval", "-r")
@@ -314,6 +326,7 @@ _FURTHER: dict[str, Callable[[_Finder], Iterator[Effect]]] = {
     "git": _git,
     "rsync": _rsync,
     "sed": _sed,
+    **dict.fromkeys(("apply_patch", "applypatch"), _patch),
     **dict.fromkeys(("python", "perl", "ruby", "node", "php", "lua"), _code),
 }
 """Program to the function that yields what its row cannot say."""
