@@ -162,6 +162,55 @@ def test_pytest_shows_the_same_lines(run_pytest, hook_file):
     assert f'File "{path}", line 7, in helper' in run_pytest(path.name).stdout
 
 
+# -- files that pytest does not collect of itself
+
+PASSES = f"{NEVER_RUNS}\nif __name__ == '__main__':\n    hooks.run()\n"
+
+
+@pytest.mark.parametrize("patterns", [".anyhook/*.py", "hooks/*.py\n  .anyhook/*.py"])
+def test_pytest_runs_every_file_that_a_pattern_names_once(run_pytest, hook_file, patterns):
+    hook_file(PASSES, ".anyhook/guard.py")
+    hook_file(PASSES, "hooks/guard.py")
+    hook_file("def test_first(): pass\n", "tests/test_first.py")
+    options = "\ntestpaths = tests"
+
+    some = run_pytest("-rA", patterns=patterns + options)
+    hook_file("def test_second(): pass\n", "test_second.py")
+    every = run_pytest("-rA", patterns=patterns)
+
+    for done in (some, every):
+        for directory in (".anyhook", "hooks"):
+            name = f"PASSED {directory}/guard.py::1-before_tool-shell-none[claude]"
+            assert done.stdout.count(name) == (directory in patterns)
+    assert "PASSED tests/test_first.py::test_first" in some.stdout
+    assert "PASSED test_second.py::test_second" in every.stdout
+
+
+@pytest.mark.parametrize("pattern", ["hoks/*.py", "/hooks/*.py"])
+@pytest.mark.parametrize("arguments", [(), ("tests",)], ids=str)
+def test_a_pattern_that_matches_no_file_is_an_error(run_pytest, hook_file, pattern, arguments):
+    hook_file(PASSES, "hooks/guard.py")
+    hook_file("def test_first(): pass\n", "tests/test_first.py")
+
+    done = run_pytest(*arguments, patterns=pattern)
+
+    assert done.returncode == 4
+    assert f"anyhook_hooks: {pattern!r} matches no file in" in done.stderr
+
+
+def test_a_part_of_the_tests_runs_without_the_hook_files(run_pytest, hook_file):
+    hook_file(PASSES, ".anyhook/guard.py")
+    hook_file("def test_first(): pass\n", "tests/test_first.py")
+
+    assert "1 passed" in run_pytest("tests", patterns=".anyhook/*.py").stdout
+
+
+def test_workers_run_the_hook_files_too(run_pytest, hook_file):
+    hook_file(PASSES, ".anyhook/guard.py")
+
+    assert "8 passed" in run_pytest("-n1", patterns=".anyhook/*.py").stdout
+
+
 # -- files that decide nothing
 
 
