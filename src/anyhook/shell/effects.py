@@ -31,6 +31,7 @@ _HOST = expression(r"(?:[^@/\s]*@)?(\[[0-9a-fA-F:.]+\]|[^:/\s\[\]@?#]+)")
 _WRITES = expression(r"[0-9]*&?(?:>>?|>\||>&|&>>?|<>)&?|\{\w+\}>>?")
 _NO_FILES = frozenset({"", "-", *"/dev/null /dev/stdout /dev/stderr /dev/tty /dev/fd/63".split()})
 _DIALLED = expression(r"/dev/(?:tcp|udp)/([^/]+)/")
+_DIFF = expression(r"^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)", re.MULTILINE)
 _SED_WRITES = expression(r"(?:^|[;{}/\n0-9$])\s*w\s+([^\n;]+)")
 
 
@@ -233,6 +234,8 @@ def _git(finder: _Finder) -> Iterator[Effect]:
         # `git checkout NAME` may switch to a branch of that name.
         is_likely = subcommand == "checkout" and not is_forced
         yield from finder.paths("writes", targets, is_recursive=True, is_likely=is_likely)
+    elif subcommand == "apply":
+        yield from _diff(finder)
     elif (subcommand, first) == ("worktree", "remove"):
         yield from finder.paths("deletes", operands[1:], is_recursive=True)
     elif (subcommand, first) in {("remote", "add"), ("remote", "set-url")}:
@@ -285,6 +288,18 @@ def _patch(finder: _Finder) -> Iterator[Effect]:
             yield from finder.path(kind, Value(path))
 
 
+def _diff(finder: _Finder) -> Iterator[Effect]:
+    """Yield what the differences in the input of `patch` and `git apply` change."""
+    for text in [item.target for item in finder.subject.redirects if item.is_text]:
+        for old, new in _DIFF.findall(text):
+            kind, path = ("deletes", old) if new == "/dev/null" else ("writes", new)
+            # How many directories are left out is an option, by default one or all.
+            has_prefix = path[:2] in {"a/", "b/"}
+            names = [path[2:]] if has_prefix else [path, path.partition("/")[2] or path]
+            for name in dict.fromkeys(names):
+                yield from finder.path(kind, Value(name))
+
+
 def _code(finder: _Finder) -> Iterator[Effect]:
     """Yield what code in the arguments does by the usual functions with literal paths."""
     codes = finder.subject.values("-c", "-e", "-E", "--eval", "-r")
@@ -324,6 +339,7 @@ def _by_options(finder: _Finder, program: str) -> Iterator[Effect]:
 _FURTHER: dict[str, Callable[[_Finder], Iterator[Effect]]] = {
     "find": _find,
     "git": _git,
+    "patch": _diff,
     "rsync": _rsync,
     "sed": _sed,
     **dict.fromkeys(("apply_patch", "applypatch"), _patch),
