@@ -292,6 +292,14 @@ def test_an_edit_by_patch_needs_tests_too(agent):
     assert (before, turn_ends("s")) == ("none", "deny")
 
 
+def test_an_edit_in_a_call_that_failed_needs_tests_too():
+    fields = {"tool": "shell", "input": {"command": "sed -i s/a/b/ a.py && pytest"}}
+    pass_tests("s")
+    decide("tests_first", "post_tool_use_failure", error="Exit code 1", session_id="s", **fields)
+
+    assert turn_ends("s") == "deny"
+
+
 def test_a_turn_is_continued_three_times_at_most():
     edited("s")
 

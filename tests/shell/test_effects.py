@@ -44,6 +44,11 @@ def effects(line, kind):
         ("node -e 'fs.rmSync(\"a\")'", ["/code/a"]),
         ("echo a b | xargs rm", ["/code/a", "/code/b"]),
         ("echo rm a", []),
+        ("f() { :; }; D=src; rm $D", ["/code/src"]),
+        ("f() ( : ); D=src; rm $D", ["/code/src"]),
+        ("f() while x; do y; done; D=src; rm $D", ["/code/src"]),
+        ("f() { if x; then D=lib; fi; }; D=src; rm $D", ["/code/$D"]),
+        ("while x; do { D=lib; }; done; rm $D", ["/code/$D"]),
     ],
 )
 def test_deleted_paths(line, paths):

@@ -10,6 +10,7 @@ from anyhook.checks.interpreters import check_shell
 from anyhook.checks.started_scripts import started_paths
 from anyhook.engine.dead_matchers import check_matcher
 from anyhook.engine.startable import check_start, variables_of_others
+from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.suggest import closest
@@ -47,17 +48,16 @@ def no_hooks(engine: Engine) -> Iterator[Diagnostic]:
 def same_names(engine: Engine) -> Iterator[Diagnostic]:
     """Report different hooks with the same name: switching off one switches off both."""
     by_name: dict[str, HandlerSpec] = {}
-    for definition in engine.definitions:
-        for handler in definition.handlers:
-            if not handler.name or handler.layer is Layer.RUNTIME:
-                continue
-            first = by_name.setdefault(handler.name, handler)
-            if (first.command, first.argv) != (handler.command, handler.argv):
-                text = (
-                    f"{handler.label!r} is also the name of another hook, at {first.place}; "
-                    "switching off that name switches off both"
-                )
-                yield diagnose("same-name", text, handler.place, handler=handler.label)
+    for _, handler in each_handler(engine.definitions):
+        if not handler.name or handler.layer is Layer.RUNTIME:
+            continue
+        first = by_name.setdefault(handler.name, handler)
+        if (first.command, first.argv) != (handler.command, handler.argv):
+            text = (
+                f"{handler.label!r} is also the name of another hook, at {first.place}; "
+                "switching off that name switches off both"
+            )
+            yield diagnose("same-name", text, handler.place, handler=handler.label)
 
 
 def dead_matchers(engine: Engine, definition: HookDefinition) -> Iterator[Diagnostic]:

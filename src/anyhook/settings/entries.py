@@ -11,7 +11,7 @@ from anyhook.expressions import expression
 from anyhook.settings.edit import add_items, prune, read_settings, remove_item, set_member
 from anyhook.settings.formats import is_blank
 from anyhook.settings.jsonc import value_at
-from anyhook.settings.layout import iter_definitions, own_entries
+from anyhook.settings.layout import iter_handlers, own_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -95,11 +95,7 @@ def remove_handlers(
     """
     while not is_blank(text, file):
         # Each removal changes the places of what follows, so the text is read again.
-        pairs = [
-            (definition, handler)
-            for definition in iter_definitions(agent, read_settings(text, file).value)
-            for handler in definition.handlers
-        ]
+        pairs = iter_handlers(agent, read_settings(text, file).value)
         removed = next((pair for pair in pairs if is_removed(*pair)), None)
         if removed is None:
             break
