@@ -92,6 +92,36 @@ def test_a_project_behind_a_link_has_two_names(tmp_path, home, directory, place)
     assert run(f"rm -f {tmp_path}/a.txt") == "deny"
 
 
+def test_a_patch_that_the_shell_applies_is_guarded():
+    lines = ["*** Begin Patch", "*** Delete File: .anyhook/guard-git.py", "*** End Patch"]
+    command = "\n".join(["apply_patch <<'EOF'", *lines, "EOF", ""])
+
+    run = decide("own_hooks", agent="codex", tool="shell", input={"command": command})
+
+    assert run.outcome == "deny"
+
+
+def test_tests_that_failed_do_not_end_the_turn(home):
+    report = {"llmContent": "Output: 1 failed\nExit Code: 1\nProcess Group PGID: 7"}
+    decide(
+        "tests_first",
+        "after_tool",
+        "gemini",
+        tool="write_file",
+        input={"file_path": "a.py", "content": ""},
+    )
+    decide(
+        "tests_first",
+        "after_tool",
+        "gemini",
+        tool="shell",
+        input={"command": "pytest"},
+        tool_response=report,
+    )
+
+    assert decide("tests_first", "after_agent", "gemini").outcome == "deny"
+
+
 @pytest.mark.parametrize("name", GUARDS)
 def test_a_guard_says_what_it_is_for_why_and_in_which_version(name):
     tree = ast.parse(guard_file(name).read_text(encoding="utf-8"))
