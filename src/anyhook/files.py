@@ -175,6 +175,8 @@ def describe_no_directory(path: str | os.PathLike[str], error: OSError) -> str:
         parent = os.path.dirname(parent)
     if os.path.isdir(parent):
         return ""
+    if parent == os.environ.get("HOME"):
+        return f"HOME is {parent}, which is not a directory; set it to your home directory"
     return f"{parent} is not a directory; move this file away"
 
 

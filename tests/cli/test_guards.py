@@ -273,6 +273,22 @@ def test_guards_of_another_agent_stay_trusted(world, run, agents_here):
     assert run("trust", "--show", "--agent", "claude")[0] == 0
 
 
+def test_a_guard_that_cursor_runs_twice_is_reported(world, run, agents_here):
+    """Cursor runs the hooks in the settings of Claude Code, too."""
+    add(world, "claude", "project", NAME)
+
+    def duplicates(agent):
+        report = json.loads(run("check", "--agent", agent, "--json")[1])
+        return [item for item in report["diagnostics"] if item["code"] == "duplicate-hook"]
+
+    assert duplicates("cursor") == []
+    add(world, "cursor", "project", NAME)
+    assert duplicates("claude") == []
+    assert duplicates("cursor")
+    for item in duplicates("cursor"):
+        assert f"Cursor also runs guard-{NAME}.py for " in item["message"]
+
+
 def test_what_was_trusted_of_a_changed_guard_is_kept(world, run, agents_here):
     add(world, "claude", "project", NAME)
     copy_of(world).write_text(copy_of(world).read_text() + "\n# changed\n")

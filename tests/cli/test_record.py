@@ -495,3 +495,24 @@ def test_a_file_in_place_of_the_data_directory_is_named(here, capfd, words):
     assert f"{here / 'data'} is not a directory; move this file away" in err
     assert "remove it" not in err
     assert "Errno" not in err
+
+
+@pytest.mark.parametrize("words", ["history", "history record on --agent claude --yes"])
+def test_a_home_that_is_not_a_directory_is_named(here, capfd, monkeypatch, words):
+    file = write(here / "file", "")
+    monkeypatch.setenv("HOME", str(file))
+    monkeypatch.delenv("ANYHOOK_DATA_DIR")
+    write(here / "project/.claude/settings.json", SETTINGS)
+
+    assert main(words.split()) not in (OK, BUG)
+
+    assert f"HOME is {file}, which is not a directory" in capfd.readouterr().err
+
+
+def test_a_home_that_is_unknown_is_named(here, capfd, monkeypatch):
+    write(here / "project/.claude/settings.json", SETTINGS)
+    monkeypatch.setenv("HOME", "~nouser")
+
+    assert main(["check"]) == USAGE
+
+    assert "HOME is ~nouser; set it to an absolute path" in capfd.readouterr().err

@@ -21,29 +21,52 @@ if TYPE_CHECKING:
 
     from anyhook.authoring.inspect import Use
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """A hook file, with the first hook whose command names it, and its functions."""
+    """A hook file, with the hooks whose commands name it, and its functions."""
 
     path: Path
-    handler: HandlerSpec
+    hooks: list[tuple[HookDefinition, HandlerSpec]]
     uses: list[Use]
+
+    @property
+    def handler(self) -> HandlerSpec:
+        """The first hook."""
+        return self.hooks[0][1]
 
 
 def read_hook_files(engine: Engine) -> Iterator[CheckedFile]:
-    """Yield the hook files that commands name, each with the first hook that names it."""
-    handlers: dict[Path, HandlerSpec] = {}
-    for _, handler in each_handler(engine.definitions):
+    """Yield the hook files that commands name, each with the hooks that name it."""
+    hooks: dict[Path, list[tuple[HookDefinition, HandlerSpec]]] = {}
+    for definition, handler in each_handler(engine.definitions):
         if handler.kind == "command":
             for path in files_of(engine, handler):
-                handlers.setdefault(path, handler)
-    for path, handler in handlers.items():
+                hooks.setdefault(path, []).append((definition, handler))
+    for path, hooks_of_file in hooks.items():
         uses = scan(path)
         if uses:
-            yield CheckedFile(path, handler, uses)
+            yield CheckedFile(path, hooks_of_file, uses)
+
+
+def run_twice(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
+    """Report a hook file that two settings files start on the same event.
+
+    Cursor reads the settings of Claude Code, too.
+    """
+    first: dict[str, HandlerSpec] = {}
+    for definition, handler in file.hooks:
+        other = first.setdefault(definition.event, handler)
+        is_elsewhere = other.place.file != handler.place.file
+        if is_elsewhere and other.identity != handler.identity:
+            text = (
+                f"{engine.agent.title} also runs {file.path.name} for {other.place}, so that it "
+                "runs twice; remove one of them"
+            )
+            label = handler.label
+            yield diagnose("duplicate-hook", f"{label!r}: {text}", handler.place, handler=label)
 
 
 def missing_run(_engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:

@@ -74,6 +74,7 @@ def check_definitions(engine: Engine) -> Iterator[Diagnostic]:
 
 
 HOOK_FILE_RULES = (
+    hook_files.run_twice,
     hook_files.missing_run,
     hook_files.missing_abilities,
     hook_files.unknown_subjects,

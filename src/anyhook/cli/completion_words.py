@@ -156,6 +156,14 @@ def _words_of_kind(kind: str, line: _Line, last: str) -> Words:
         return [(guard.name, guard.summary) for guard in all_guards().values()]
     if kind == "session":
         return _sessions(agent)
+    if kind == "call":
+        from anyhook.trust.approvals import Approvals
+
+        approvals = Approvals()
+        calls = approvals.waiting()
+        if "--revoke" in line.values:
+            calls = [approval.call for approval in approvals.granted()]
+        return [(call.id, f"{call.tool} {call.arguments}") for call in calls]
     if kind in ("event", "tool"):
         is_of_history = line.command.split()[0] in COMMANDS_OF_THE_HISTORY
         return _canonical(kind) if is_of_history else _of_agents(kind, agent, last)
