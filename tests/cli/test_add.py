@@ -894,3 +894,29 @@ def test_a_path_that_is_not_utf8_is_stored_and_shown(world, run, monkeypatch, an
         code, out, err = run(*arguments)
         assert (code, "bug of anyhook" in err) == (0, False), (arguments, out, err)
     assert json.loads(run("list", "--json")[1])[0]["health"]["word"] == "works"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such paths")
+def test_a_home_that_is_not_utf8_is_used_where_it_can_be(
+    world, run, monkeypatch, anyhook_on_the_path
+):
+    home = Path(os.fsdecode(os.fsencode(world.home) + b"/lat\xe9n"))
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("ANYHOOK_DATA_DIR", str(home / "data"))
+    for arguments in (
+        ("history", "record", "on", "--agent", "claude", "--yes"),
+        ("init", "--agent", "claude", "--guards", "git", "--yes"),
+        ("list",),
+        ("history", "record", "status"),
+        ("history", "record", "off", "--yes"),
+        ("disable", "guard-git.py"),
+    ):
+        code, out, err = run(*arguments)
+        assert (code, "bug of anyhook" in err) == (0, False), (arguments, out, err)
+
+    # The settings of the user would have to name the copy of the guard there.
+    code, _, err = run("add", "git", "--agent", "claude", "--scope", "user", "--yes")
+    assert code == 64
+    assert "which is not UTF-8" in " ".join(err.split())
+    assert not (home / ".claude" / "settings.json").exists()

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from anyhook.cli import main
 from anyhook.cli.output import UNWRAPPED, console
-from anyhook.cli.render import print_quoted
+from anyhook.cli.render import make_table, print_quoted
 
 
 def print_table(text):
@@ -44,6 +44,18 @@ def test_columns_asks_for_a_width(monkeypatch):
     monkeypatch.setenv("COLUMNS", "30")
 
     assert console().width == 30
+
+
+def test_a_word_that_is_cut_shows_it(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    table = make_table("hook", "place", no_wrap=("hook", "place"))
+    table.add_row("guard-dependencies.py", "settings.json:108")
+
+    console().print(table)
+
+    _, row = capsys.readouterr().out.splitlines()
+    assert len(row) <= 30
+    assert row.endswith("…")
 
 
 @pytest.mark.parametrize("columns", ["99999999", "0", "-5", "wide", "", "9" * 5000])

@@ -86,7 +86,7 @@ class Runs:
         decided: How many of them decided.
         last_decided: Unix timestamp of the last one that decided; 0 if none did.
         quiet: How many of them ended without trouble.
-        trouble: What was wrong with each of the last three; empty if one of them had none.
+        trouble: What was wrong with each of the last three; empty unless all of them failed.
         lost_denial: Exit code of the latest run if it printed a denial that does not count.
     """
 
@@ -105,6 +105,7 @@ class Evidence:
     """What was seen of a hook.
 
     Attributes:
+        runs: Its runs with its present content.
         trials: Trials of its present entry and content, the newest first.
         old_trials: Trials of another entry, content or release of the agent, the newest first.
         reach: How many events should have reached it, and how many did.

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from anyhook.model.record import Record
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
-from anyhook.shell.paths import PathPattern, join_path
+from anyhook.shell.paths import PathPattern, join_path, patched_paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,8 +77,10 @@ _MCP_WORDS = {
         "patch",
         "insert",
         "move",
+        "copy",
+        "duplicate",
     ),
-    "reads": ("read", "get", "view", "open", "cat", "load", "show", "search", "grep", "copy"),
+    "reads": "read get view open cat load show search grep copy duplicate".split(),
 }
 """Words in the names of MCP tools that work on files."""
 _MCP_PATHS = frozenset(
@@ -87,12 +89,8 @@ _MCP_PATHS = frozenset(
 )
 _FILE_WORDS = frozenset({"file", "files"}).union(*_MCP_WORDS.values())
 """Words that alone say what a tool outside of the vocabulary does: `Delete`, `move_file`."""
-_PATCH_HEADERS = {
-    "*** Add File:": "writes",
-    "*** Update File:": "writes",
-    "*** Move to:": "writes",
-    "*** Delete File:": "deletes",
-}
+_ANY_PATCH = (("writes", None), ("deletes", None))
+"""What a patch that is not a text may do."""
 
 
 class CallEffects:
@@ -241,7 +239,9 @@ class CallEffects:
         tool = self._call.tool
         patch = arguments.get(self._patch) if self._patch else None
         if patch is not None:
-            yield from _patched_paths(patch)
+            is_text = isinstance(patch, str)
+            for patched in patched_paths(patch) if is_text else _ANY_PATCH:
+                yield *patched, False
             return
         if tool.startswith("mcp__"):
             yield from _mcp_paths(tool, arguments)
@@ -256,24 +256,6 @@ class CallEffects:
             value = arguments.get(name, "." if name == "path" else None)
             for path in value if isinstance(value, list) else [value]:
                 yield kind, path, tool in {"grep", "read_many_files"}
-
-
-def _patched_paths(patch: Any) -> Iterator[tuple[str, Any, bool]]:
-    if not isinstance(patch, str):
-        yield "writes", None, False
-        yield "deletes", None, False
-        return
-    updated = ""
-    for line in patch.split("\n"):
-        stripped = line.strip()
-        for header, kind in _PATCH_HEADERS.items():
-            if stripped.startswith(header):
-                path = stripped.removeprefix(header).strip()
-                yield kind, path, False
-                # A file that is moved is deleted at its old path.
-                if "Move" in header:
-                    yield "deletes", updated, False
-                updated = path
 
 
 def _words(tool: str) -> list[str]:

@@ -32,7 +32,7 @@ class HandlerSpec:
     """One handler of a definition.
 
     Attributes:
-        kind: Kind of handler, a key of `anyhook.handlers.base.KINDS`.
+        kind: Kind of handler, a key of `anyhook.handlers.kinds.KINDS`.
         layer: The layer of its definition.
         place: Position in its file.
         name: Its name, if it has one.

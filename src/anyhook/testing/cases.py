@@ -64,7 +64,7 @@ class Case:
     expect: str
     """A word of `anyhook.authoring.hooks.EXPECTATIONS`."""
     says: str = ""
-    """Text that must be in the reason or in a message."""
+    """Text that must be in a reason, a message, context or changed arguments."""
     agents: tuple[str, ...] = ()
     """Names of the agents; empty for all that have hooks."""
     event: str = ""

@@ -115,6 +115,7 @@ class Server:
         self.lifeline, self._lifeline_end = os.pipe()
         self._control, self.child_control = socket.socketpair()
         self._control.setblocking(False)
+        # Children that ended keep their slots until they are reaped.
         slots = MAX_BUSY + IDLE_CHILDREN + 2 * MAX_FAILURES
         self.sample = sample
         self.variables = dict(os.environb)

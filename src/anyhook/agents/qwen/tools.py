@@ -137,4 +137,9 @@ RENAMED_TOOLS = {
     "write_todos": "todo_write",
 }
 
-VOCABULARY = Vocabulary(agent="Qwen Code", tools=TOOL_TABLE, mcp_name="mcp__{server}__{tool}")
+VOCABULARY = Vocabulary(
+    agent="Qwen Code",
+    tools=TOOL_TABLE,
+    mcp_name="mcp__{server}__{tool}",
+    tool_result_form="anyhook.agents.gemini.tool_results:FORM",
+)
