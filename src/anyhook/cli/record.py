@@ -235,7 +235,6 @@ def _write(
 
 
 def _recorded_names(switch: RecordingSwitch | None) -> set[str]:
-    """Return the names of the agents that are recorded."""
     return {file.agent for file in switch.files} if switch is not None else set()
 
 

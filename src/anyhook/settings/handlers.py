@@ -319,7 +319,6 @@ class HandlerReader:
     def _read_timeout(
         self, event: EventSpec, handler_type: HandlerType, value: dict[str, Any], path: JsonPath
     ) -> float:
-        """Return the timeout in seconds."""
         default = event.default_timeouts.get(handler_type.kind, handler_type.timeout)
         seconds = default
         timeout = value.get("timeout")
