@@ -71,6 +71,7 @@ fix: $(STAMP)   ## format, and repair what the linter can
 
 docs: $(STAMP)   ## the tables of docs/capabilities.md and docs/json.md, from the code
 	@$(RUN)python docs/tables.py
+	@$(RUN)python tools/capability_tables.py
 	@$(RUN)python tools/json_page.py
 	@$(RUN)python tools/telemetry_page.py
 

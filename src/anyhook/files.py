@@ -1,4 +1,4 @@
-"""Reading, comparing and locking files that users or repositories control.
+"""Reading and comparing files that users or repositories control.
 
 Such a path may name anything: a pipe without a writer, a device, a file of a terabyte. Reading must
 neither block nor exhaust the memory. Cold hooks import this module, so it imports little.

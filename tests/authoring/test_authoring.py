@@ -515,6 +515,26 @@ def test_a_file_is_looked_into_without_being_run(hook_file):
     assert scan(path.parent / "nothing.py") == []
 
 
+@pytest.mark.parametrize(
+    ("decorators", "problems"),
+    [
+        ("@hooks.post_tool_use_failure", ["Gemini CLI reports failed calls in after_tool"]),
+        ("@hooks.post_tool_use_failure\n@hooks.after_tool", []),
+    ],
+)
+def test_an_event_of_failed_calls_is_no_gap_next_to_that_of_all_calls(
+    hook_file, decorators, problems
+):
+    path = hook_file(
+        "from anyhook.authoring import Hooks\nhooks = Hooks()\n"
+        f"{decorators}\ndef ends(event):\n    pass\n"
+    )
+
+    texts = [text for _, text in gaps(scan(path), get_agent("gemini"))]
+    assert [text.partition(";")[0] for text in texts] == problems
+    assert gaps(scan(path), get_agent("claude")) == []
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 def test_what_degrades_is_told_and_still_an_answer(agent):
     event = make_event("before_tool", agent=agent, tool="shell", input={"command": "ls"})

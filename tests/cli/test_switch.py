@@ -335,3 +335,18 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(world, run, agent):
 
     assert (code, "@@" in shown) == (0, True)
     assert path.read_bytes() == disabled
+
+
+def test_a_dry_run_names_the_switch_that_keeps_a_hook_off(world, run):
+    hooks = {"PreToolUse": [{"hooks": [{"type": "command", "name": "guard", "command": "true"}]}]}
+    path = world.settings("project:claude", {"disableAllHooks": True, "hooks": hooks})
+
+    code, shown, err = run("enable", "guard", "--agent", "claude", "--dry-run")
+    _, as_json, _ = run("enable", "guard", "--agent", "claude", "--dry-run", "--json")
+
+    assert code == 1
+    assert "stays off" in err
+    assert "is on already" not in shown
+    report = json.loads(as_json)
+    assert report["state"] == "off"
+    assert str(path) in report["switched_off_by"]

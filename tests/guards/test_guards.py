@@ -97,6 +97,31 @@ def test_tests_that_failed_do_not_end_the_turn(home):
     assert decide("tests_first", "after_agent", "gemini").outcome == "deny"
 
 
+@pytest.mark.parametrize("directory", ["real", "link", "real/sub", "link/sub", "link/link"])
+@pytest.mark.parametrize("place", [".anyhook/guard.py", "guard.py"])
+def test_a_project_behind_a_link_has_two_names(tmp_path, home, directory, place):
+    (tmp_path / "real" / "sub").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    (tmp_path / "real" / "link").symlink_to(tmp_path / "real" / "sub")
+    file = tmp_path / "real" / place
+    file.parent.mkdir(exist_ok=True)
+    # The directory of the test is in one for temporary files.
+    text = guard_file("files").read_text(encoding="utf-8")
+    file.write_text(re.sub(r"SCRATCH = .*", "SCRATCH = []", text), encoding="utf-8")
+    cwd = tmp_path / directory
+    named = tmp_path / directory.partition("/")[0] if place.startswith(".") else cwd
+
+    def run(command):
+        fields = {"tool": "shell", "input": {"command": command}}
+        return run_hook(file, "before_tool", cwd=str(cwd), **fields).outcome
+
+    for project in (named, named.resolve()):
+        assert run(f"rm -f {project}/a.txt") == "none"
+        assert run(f"rm -rf {project}/dist") == "none"
+        assert run(f"rm -rf {project}") == "deny"
+    assert run(f"rm -f {tmp_path}/a.txt") == "deny"
+
+
 @pytest.mark.parametrize("name", GUARDS)
 def test_a_guard_says_what_it_is_for_why_and_in_which_version(name):
     tree = ast.parse(guard_file(name).read_text(encoding="utf-8"))
@@ -295,6 +320,14 @@ def test_an_edit_by_patch_needs_tests_too(agent):
     patched("tests_first", agent, session_id="s")
 
     assert (before, turn_ends("s")) == ("none", "deny")
+
+
+def test_an_edit_in_a_call_that_failed_needs_tests_too():
+    fields = {"tool": "shell", "input": {"command": "sed -i s/a/b/ a.py && pytest"}}
+    pass_tests("s")
+    decide("tests_first", "post_tool_use_failure", error="Exit code 1", session_id="s", **fields)
+
+    assert turn_ends("s") == "deny"
 
 
 def test_a_turn_is_continued_three_times_at_most():

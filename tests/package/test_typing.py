@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools.stubs import ARGUMENT_TYPES, REQUIRED
 
 import anyhook
 from anyhook import authoring
-from anyhook.model.calls import ARGUMENT_TYPES, NAMES, REQUIRED
+from anyhook.model.calls import NAMES
 from anyhook.model.tools import TOOLS
 from anyhook.testing import make_event
 from tests.conftest import DATA

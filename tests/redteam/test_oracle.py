@@ -77,6 +77,7 @@ DIFFERENT = [
     ("grep -c TOKEN .env", "grep -c TOKE? .env"),
     ("chmod +x build", "chmod +? build"),
     ("cd src && rm -rf inner", "cd inner && cd .. && cd src && rm -rf inner"),
+    ("terraform plan; terraform destroy", "terraform destroy; terraform plan"),
     ("true", "true"),  # nothing is seen, so nothing is proved
 ]
 LEAVING = [

@@ -53,6 +53,11 @@ def effects(line, kind):
         (f"apply_patch '{PATCH}'", ["/code/a", "/code/c"]),
         ("cat a | apply_patch", ["/code/$path"]),
         (f"git apply <<'EOF'\n{DIFF}EOF\n", ["/code/b"]),
+        ("f() { :; }; D=src; rm $D", ["/code/src"]),
+        ("f() ( : ); D=src; rm $D", ["/code/src"]),
+        ("f() while x; do y; done; D=src; rm $D", ["/code/src"]),
+        ("f() { if x; then D=lib; fi; }; D=src; rm $D", ["/code/$D"]),
+        ("while x; do { D=lib; }; done; rm $D", ["/code/$D"]),
     ],
 )
 def test_deleted_paths(line, paths):

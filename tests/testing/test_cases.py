@@ -94,7 +94,7 @@ def test_a_wrong_answer_fails_with_the_line_of_its_case(world, run, write):
     code, out, _ = run("test", path, "--trust-once")
 
     assert code == 1
-    assert f"✗ gemini  {path}:2: no reason or message holds 'GitHub key'" in out
+    assert f"✗ gemini  {path}:2: no text of the answer holds 'GitHub key'" in out
     assert f"✗ gemini  {path}:10: expected deny, got none" in out
 
 

@@ -128,6 +128,7 @@ NEVER_RUNS = (
     "it never calls hooks.run(), so it decides nothing when an agent starts it; "
     'end it with: if __name__ == "__main__": hooks.run()'
 )
+AFTER_TOOL, FAILED_TOOL = "after_tool", "post_tool_use_failure"
 STOP_FLAG = "stop_hook_active"
 """Field of an event that is true when a hook has already continued the agent in this turn."""
 
@@ -145,6 +146,11 @@ def gaps(uses: Sequence[Use], agent: AgentSpec) -> list[tuple[Use, str]]:
     missing: list[tuple[Use, str]] = []
     for use in uses:
         spec = agent.by_canonical.get(use.event)
+        if spec is None and (use.event, agent.tool_failure_event) == (FAILED_TOOL, AFTER_TOOL):
+            problem = f"{agent.title} reports failed calls in {AFTER_TOOL}; it does not run there"
+            if not any(it.name == use.name and it.event == AFTER_TOOL for it in uses):
+                missing.append((use, problem))
+            continue
         if spec is None:
             missing.append((use, f"{agent.title} has no event {use.event}; it never runs there"))
             continue

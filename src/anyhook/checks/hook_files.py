@@ -9,6 +9,7 @@ from anyhook.authoring.inspect import gaps, never_runs, scan
 from anyhook.checks.scripts import POWERLESS, is_powerless
 from anyhook.engine.hook_files import files_of
 from anyhook.files import read_user_file
+from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.suggest import closest
 from anyhook.model.tools import TOOLS
@@ -35,11 +36,10 @@ class CheckedFile:
 def read_hook_files(engine: Engine) -> Iterator[CheckedFile]:
     """Yield the hook files that commands name, each with the first hook that names it."""
     handlers: dict[Path, HandlerSpec] = {}
-    for definition in engine.definitions:
-        for handler in definition.handlers:
-            if handler.kind == "command":
-                for path in files_of(engine, handler):
-                    handlers.setdefault(path, handler)
+    for _, handler in each_handler(engine.definitions):
+        if handler.kind == "command":
+            for path in files_of(engine, handler):
+                handlers.setdefault(path, handler)
     for path, handler in handlers.items():
         uses = scan(path)
         if uses:

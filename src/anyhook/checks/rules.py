@@ -50,6 +50,7 @@ def check_scripts(hook: CheckedHook) -> Iterator[Diagnostic]:
 HOOK_RULES = (
     settings.cannot_start,
     settings.unquoted_paths,
+    settings.scripts_of_projects,
     settings.timeout_units,
     settings.command_syntax,
     settings.unknown_variables,

@@ -193,7 +193,7 @@ def switch_off(
         print_json(
             {
                 "written": is_written,
-                "recording": not is_written or after is not None,
+                "recording": is_on and (not is_written or after is not None),
                 "files": _files_json(recorded),
             }
         )

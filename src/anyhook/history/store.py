@@ -135,7 +135,7 @@ class History:
         path = Path(directory or history_directory()) / FILE
         if not path.is_file():
             return None
-        address = f"file:{quote(str(path))}?mode=ro"
+        address = f"file:{quote(os.fsencode(path))}?mode=ro"
         connection = sqlite3.connect(
             address, uri=True, timeout=READ_BUSY_SECONDS, isolation_level=None
         )

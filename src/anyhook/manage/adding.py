@@ -25,7 +25,7 @@ from anyhook.settings.companions import companion_changes, program_words
 from anyhook.settings.directories import find_root
 from anyhook.settings.entries import add_definitions, remove_handlers
 from anyhook.settings.hookset import load_hooks
-from anyhook.settings.layout import iter_definitions
+from anyhook.settings.layout import iter_handlers
 from anyhook.settings.sources import Location, own_places, places
 from anyhook.shell.path_variables import TOP_OF_REPOSITORY
 from anyhook.shell.tapped import SHADOW_OPTION
@@ -209,11 +209,10 @@ def agents_that_run(
         arguments = file_arguments(agent, project, file)
         try:
             path = settings_file(agent, project, scope)
-            definitions = [*iter_definitions(agent, parsed(read_text(path) or "", path))]
+            hooks = [*iter_handlers(agent, parsed(read_text(path) or "", path))]
         except (SettingsError, UsageError):
             continue
-        handlers = [handler for definition in definitions for handler in definition.handlers]
-        if any(runs_file(handler.value, arguments) for handler in handlers):
+        if any(runs_file(handler.value, arguments) for _, handler in hooks):
             running.append(agent)
     return running
 

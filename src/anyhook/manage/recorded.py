@@ -18,7 +18,7 @@ from anyhook.model.layers import Layer
 from anyhook.settings.changes import EDITABLE_LAYERS, parsed, read_text, settings_file
 from anyhook.settings.companions import find_companion
 from anyhook.settings.hookset import load_hooks
-from anyhook.settings.layout import iter_definitions
+from anyhook.settings.layout import iter_handlers
 from anyhook.settings.sources import Location, own_places
 from anyhook.settings.wrapping import line_keys, read_tapped
 from anyhook.settings.write import stay_inside
@@ -77,12 +77,11 @@ def count_recorded(agent: AgentSpec, text: str, path: Path) -> Recorded:
     """
     events: set[str] = set()
     recorders = taps = 0
-    for definition in iter_definitions(agent, parsed(text, path)):
-        for handler in definition.handlers:
-            if is_recorder(handler.value):
-                events.add(definition.event)
-                recorders += 1
-            taps += is_tapped(agent, handler.written)
+    for definition, handler in iter_handlers(agent, parsed(text, path)):
+        if is_recorder(handler.value):
+            events.add(definition.event)
+            recorders += 1
+        taps += is_tapped(agent, handler.written)
     return Recorded(len(events), recorders, taps)
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.errors import SettingsError
-from anyhook.manage.hooks import configured_handlers, find_hook, handlers_named
+from anyhook.manage.hooks import find_hook, handlers_named
 from anyhook.manage.protection import require_user
 from anyhook.manage.recording import without_stale_recording
 from anyhook.manage.scope import agents_that_read
+from anyhook.model.definitions import handlers_of
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import EDITABLE_LAYERS, Change, read_source, write_changes
 from anyhook.settings.entries import disable_name, disabled_lists, enable_name
@@ -111,7 +112,7 @@ def switch_changes(
             changes.append(Change(path, before, after, f"Switch {identifier} on", engine.agent))
         return handlers, changes
     already_off = handlers_named(name, [hook.handler for hook in kept])
-    if already_off and not handlers_named(name, configured_handlers(engine)):
+    if already_off and not handlers_named(name, handlers_of(engine.definitions)):
         return already_off, []
     # A place may be that of a hook which was taken out, too.
     handlers = [handler for handler in find_hook(engine, name) if handler not in already_off]

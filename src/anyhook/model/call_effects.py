@@ -77,8 +77,10 @@ _MCP_WORDS = {
         "patch",
         "insert",
         "move",
+        "copy",
+        "duplicate",
     ),
-    "reads": ("read", "get", "view", "open", "cat", "load", "show", "search", "grep", "copy"),
+    "reads": "read get view open cat load show search grep copy duplicate".split(),
 }
 """Words in the names of MCP tools that work on files."""
 _MCP_PATHS = frozenset(

@@ -33,6 +33,9 @@ class BeforeTool(ToolEvent[CallT_co]):
 class AfterTool(ToolEvent[CallT_co]):
     """A tool has run. The model has not received its result yet.
 
+    Claude Code, Copilot CLI, Cursor, OpenCode and Qwen Code send `post_tool_use_failure` in its
+    place for a call that failed. A function with both decorators gets every result.
+
     Attributes:
         tool_response: The result: an object by the reference, any JSON in practice.
         duration_ms: Run time of the tool in milliseconds.

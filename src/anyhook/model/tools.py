@@ -62,7 +62,7 @@ TOOLS: dict[str, tuple[str, ...]] = {
     "enter_plan_mode": (),
     "exit_plan_mode": ("plan",),
 }
-"""Canonical tool to its canonical arguments. Their types are in `anyhook.model.calls`.
+"""Canonical tool to its canonical arguments. Their types are in `tools/stubs.py`.
 
 An argument that only one agent has keeps the name of that agent.
 """

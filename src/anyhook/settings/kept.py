@@ -23,7 +23,7 @@ from anyhook.settings.edit import add_item, read_settings
 from anyhook.settings.entries import remove_handler
 from anyhook.settings.formats import is_toml
 from anyhook.settings.jsonc import list_at, parse
-from anyhook.settings.layout import iter_definitions
+from anyhook.settings.layout import iter_definitions, iter_handlers
 from anyhook.settings.reader import read_document
 from anyhook.settings.undo import Undo
 
@@ -155,24 +155,23 @@ def take_out(agent: AgentSpec, text: str, handler: HandlerSpec) -> tuple[str, di
     """
     file = handler.place.file
     document = read_settings(text, file)
-    for definition in iter_definitions(agent, document.value):
-        for hook in definition.handlers:
-            if document.place(hook.path) != handler.place:
-                continue
-            after = remove_handler(text, definition, hook, file)
-            # As it is written: agents that read the same file have other usual layouts.
-            alone = definition.written
-            if not definition.is_flat:
-                alone = {**alone, "hooks": [hook.written]}
-            entry = {
-                "agent": agent.name,
-                "file": Path(file).name,
-                "line": handler.place.line,
-                "event": definition.event,
-                "definition": alone,
-                "undo": list(Undo.of(text, after)),
-            }
-            return after, entry
+    for definition, hook in iter_handlers(agent, document.value):
+        if document.place(hook.path) != handler.place:
+            continue
+        after = remove_handler(text, definition, hook, file)
+        # As it is written: agents that read the same file have other usual layouts.
+        alone = definition.written
+        if not definition.is_flat:
+            alone = {**alone, "hooks": [hook.written]}
+        entry = {
+            "agent": agent.name,
+            "file": Path(file).name,
+            "line": handler.place.line,
+            "event": definition.event,
+            "definition": alone,
+            "undo": list(Undo.of(text, after)),
+        }
+        return after, entry
     raise SettingsError("it changed while it was being edited; try again", path=file)
 
 
@@ -219,13 +218,12 @@ def _adds_only_hook(
     try:
         document = read_settings(former, file)
         expected = read_settings(text, file).value
-        for definition in iter_definitions(agent, document.value):
-            for handler in definition.handlers:
-                if definition.event != entry["event"] or handler.written != hook:
-                    continue
-                after = remove_handler(former, definition, handler, file)
-                if read_settings(after, file).value == expected:
-                    return True
+        for definition, handler in iter_handlers(agent, document.value):
+            if definition.event != entry["event"] or handler.written != hook:
+                continue
+            after = remove_handler(former, definition, handler, file)
+            if read_settings(after, file).value == expected:
+                return True
     except SettingsError:
         return False
     return False

@@ -53,23 +53,16 @@ def _rewrite(written: str, value: Any, *, is_ascii: bool) -> str:
 
     The items of a list stay on their lines. In a file of ASCII alone, other characters are escapes.
     """
-    changed = None
     if isinstance(value, list) and written.startswith("["):
-        changed = _rewrite_list(written, value, is_ascii=is_ascii)
-    return _dump(value, is_ascii=is_ascii) if changed is None else changed
-
-
-def _rewrite_list(written: str, value: list[Any], *, is_ascii: bool) -> str | None:
-    """Return a list that ends with the former one, or with which that ended; else `None`."""
-    document = parse(written)
-    former, items = document.value, document.children(0)
-    added = len(value) - len(former)
-    if added >= 0 and items and value[added:] == former:
-        new = [f"{_dump(item, is_ascii=is_ascii)}, " for item in value[:added]]
-        return written[: items[0].start] + "".join(new) + written[items[0].start :]
-    if added < 0 and value and former[-len(value) :] == value:
-        return written[: items[0].start] + written[items[-added].start :]
-    return None
+        document = parse(written)
+        former, items = document.value, document.children(0)
+        added = len(value) - len(former)
+        if added >= 0 and items and value[added:] == former:
+            new = [f"{_dump(item, is_ascii=is_ascii)}, " for item in value[:added]]
+            return written[: items[0].start] + "".join(new) + written[items[0].start :]
+        if added < 0 and value and former[-len(value) :] == value:
+            return written[: items[0].start] + written[items[-added].start :]
+    return _dump(value, is_ascii=is_ascii)
 
 
 def _dump(value: Any, *, is_ascii: bool) -> str:

@@ -64,7 +64,7 @@ class Case:
     expect: str
     """A word of `anyhook.authoring.hooks.EXPECTATIONS`."""
     says: str = ""
-    """Text that must be in the reason or in a message."""
+    """Text that must be in a reason, a message, context or changed arguments."""
     agents: tuple[str, ...] = ()
     """Names of the agents; empty for all that have hooks."""
     event: str = ""
@@ -141,10 +141,6 @@ def read_cases(path: Path) -> list[Case]:
             raise reader.error(None, f"a case is a table; {example}")
         cases.append(reader.read(entry))
     return cases
-
-
-def _is_tool_event(event: str) -> bool:
-    return issubclass(event_class(event), ToolEvent)
 
 
 # -- the syntax, with lines
@@ -321,7 +317,7 @@ class _CaseReader:
         raise self.error("event", f"there is no event {name!r}; {hint}")
 
     def _check_tool(self, event: str, tool: str | None, arguments: Mapping[str, Any]) -> None:
-        is_tool_event = event != "" and _is_tool_event(event)
+        is_tool_event = event != "" and issubclass(event_class(event), ToolEvent)
         if is_tool_event and not tool:
             raise self.error("event", f'{event} needs a tool, like tool = "shell"')
         if tool is None:

@@ -1,8 +1,9 @@
 """Which files a command names, as far as its text shows that without running it.
 
-Trust is bound to them and to the directories that they are in (`anyhook.trust.trees`). Constructs
-that only the running shell can resolve are listed as unclear, so that a person sees what is not
-bound. The work for one command is bounded, because commands come from strangers.
+Trust is bound to them and to the directories that they are in (`anyhook.trust.trees`). What exceeds
+a limit is listed as unclear, so that a person sees what is not bound; `anyhook.trust.following`
+adds what only the running shell can resolve. The work for one command is bounded, because commands
+come from strangers.
 
 Paths are texts here: thousands are looked up for one command, and `Path` takes ten times as long.
 """

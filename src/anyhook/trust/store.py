@@ -116,7 +116,7 @@ class TrustStore:
     def forget(
         self, project: Path, agent: str, configured: Collection[str], paths: Collection[str]
     ) -> None:
-        """Remove what is recorded about hooks that are gone, and name one of some files.
+        """Forget hooks that are gone and that named one of some files.
 
         Args:
             project: Directory of the project.
