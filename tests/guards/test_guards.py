@@ -67,6 +67,31 @@ def test_a_tool_that_deletes_is_guarded():
     assert delete("own_hooks", "src/a.py") == "none"
 
 
+@pytest.mark.parametrize("directory", ["real", "link", "real/sub", "link/sub", "link/link"])
+@pytest.mark.parametrize("place", [".anyhook/guard.py", "guard.py"])
+def test_a_project_behind_a_link_has_two_names(tmp_path, home, directory, place):
+    (tmp_path / "real" / "sub").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    (tmp_path / "real" / "link").symlink_to(tmp_path / "real" / "sub")
+    file = tmp_path / "real" / place
+    file.parent.mkdir(exist_ok=True)
+    # The directory of the test is in one for temporary files.
+    text = guard_file("files").read_text(encoding="utf-8")
+    file.write_text(re.sub(r"SCRATCH = .*", "SCRATCH = []", text), encoding="utf-8")
+    cwd = tmp_path / directory
+    named = tmp_path / directory.partition("/")[0] if place.startswith(".") else cwd
+
+    def run(command):
+        fields = {"tool": "shell", "input": {"command": command}}
+        return run_hook(file, "before_tool", cwd=str(cwd), **fields).outcome
+
+    for project in (named, named.resolve()):
+        assert run(f"rm -f {project}/a.txt") == "none"
+        assert run(f"rm -rf {project}/dist") == "none"
+        assert run(f"rm -rf {project}") == "deny"
+    assert run(f"rm -f {tmp_path}/a.txt") == "deny"
+
+
 def test_a_patch_that_the_shell_applies_is_guarded():
     lines = ["*** Begin Patch", "*** Delete File: .anyhook/guard-git.py", "*** End Patch"]
     command = "\n".join(["apply_patch <<'EOF'", *lines, "EOF", ""])
@@ -95,31 +120,6 @@ def test_tests_that_failed_do_not_end_the_turn(home):
     )
 
     assert decide("tests_first", "after_agent", "gemini").outcome == "deny"
-
-
-@pytest.mark.parametrize("directory", ["real", "link", "real/sub", "link/sub", "link/link"])
-@pytest.mark.parametrize("place", [".anyhook/guard.py", "guard.py"])
-def test_a_project_behind_a_link_has_two_names(tmp_path, home, directory, place):
-    (tmp_path / "real" / "sub").mkdir(parents=True)
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    (tmp_path / "real" / "link").symlink_to(tmp_path / "real" / "sub")
-    file = tmp_path / "real" / place
-    file.parent.mkdir(exist_ok=True)
-    # The directory of the test is in one for temporary files.
-    text = guard_file("files").read_text(encoding="utf-8")
-    file.write_text(re.sub(r"SCRATCH = .*", "SCRATCH = []", text), encoding="utf-8")
-    cwd = tmp_path / directory
-    named = tmp_path / directory.partition("/")[0] if place.startswith(".") else cwd
-
-    def run(command):
-        fields = {"tool": "shell", "input": {"command": command}}
-        return run_hook(file, "before_tool", cwd=str(cwd), **fields).outcome
-
-    for project in (named, named.resolve()):
-        assert run(f"rm -f {project}/a.txt") == "none"
-        assert run(f"rm -rf {project}/dist") == "none"
-        assert run(f"rm -rf {project}") == "deny"
-    assert run(f"rm -f {tmp_path}/a.txt") == "deny"
 
 
 @pytest.mark.parametrize("name", GUARDS)
