@@ -217,6 +217,22 @@ def test_a_file_may_be_yaml(world, run, write, name):
     assert f"{name}:10: expect = 'denied': one of none, allow, deny" in err
 
 
+def test_a_yaml_file_without_cases_is_refused_with_what_to_write(world, run, write):
+    path = write("- event: before_tool\n", "cases.yaml")
+
+    code, _, err = run("test", path)
+
+    assert code == 64
+    assert "there are no cases; write case: [{event: before_tool, tool: shell, " in err
+
+
+def test_a_directory_is_not_a_file_to_test(world, run):
+    code, _, err = run("test", str(world.project))
+
+    assert code == 64
+    assert f"{world.project} is not a file" in err
+
+
 def test_yaml_without_its_library_is_explained(world, run, write, monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
 

@@ -121,9 +121,10 @@ def read_cases(path: Path) -> list[Case]:
         raise UsageError(f"{path} cannot be read: {error}") from error
     is_toml = path.suffix == ".toml"
     document, lines = _parse_toml(path, text) if is_toml else _parse_yaml(path, text)
-    start = f"[[{LIST}]]" if is_toml else f"{LIST}: [...]"
-    example = f'write {start} with event = "before_tool", tool = "shell", input = {{...}}, '
-    example += 'expect = "deny"'
+    example = f"write {LIST}: [{{event: before_tool, tool: shell, input: {{...}}, expect: deny}}]"
+    if is_toml:
+        example = f'write [[{LIST}]] with event = "before_tool", tool = "shell", input = {{...}}, '
+        example += 'expect = "deny"'
     entries = None
     if isinstance(document, dict):
         entries = document.get(LIST)
