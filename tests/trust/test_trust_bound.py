@@ -9,6 +9,7 @@ import os
 import py_compile
 import shlex
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,7 @@ from anyhook.migrate.commands import wrap
 from anyhook.migrate.options import ShimOptions
 from anyhook.model.text import printable
 from anyhook.shell.tapped import tap_words, write_tapped
+from anyhook.trust.subjects import SubjectReader
 
 WRITE = BeforeTool(tool_name="write_file", tool_input={})
 GUARD = "#!/bin/sh\necho no >&2; exit 2\n"
@@ -746,3 +748,15 @@ def test_a_program_that_is_asked_for_its_version_loads_nothing(world, store):
     configure(world, f"python3 {HOOKS}/guard.py")
 
     assert trust_subject(world, store).unclear == ()
+
+
+def test_the_root_of_the_system_may_be_a_project(world):
+    script = world.write(world.project / "guard.py", "import helper\n")
+    command = f"python3 /{script}"  # two slashes, as in a path below `/`
+    configure(world, command)
+    (definition,) = world.load().hooks.definitions
+    reader = SubjectReader("gemini", Path("/"), {})
+
+    subject = reader.read(definition, definition.handlers[0])
+
+    assert {Path(script.path).name for script in subject.scripts} == {"guard.py"}

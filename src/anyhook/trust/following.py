@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.trust.code_text import read_code
@@ -16,7 +17,6 @@ from anyhook.trust.name_search import is_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from anyhook.trust.code_names import CodeText
     from anyhook.trust.name_search import ProjectFiles
@@ -107,11 +107,8 @@ class Follower:
         if code.searches_start:
             self._add_search_root(self._start)
         # Paths in the text may start from its directory, or from one above it in the project.
-        roots = {directory: None}
-        parent = directory
-        while parent.startswith(self._project + os.sep):
-            parent = os.path.dirname(parent)
-            roots[parent] = None
+        above = [path for path in Path(directory).parents if path.is_relative_to(self._project)]
+        roots = dict.fromkeys([directory, *map(str, above)])
         roots[self._project] = None
         roots[self._start] = None
         roots |= self._search_roots
