@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.authoring.inspect import NEVER_RUNS, calls_run, gaps, scan
 from anyhook.checks.scripts import POWERLESS, is_powerless
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
+class CheckedFile(NamedTuple):
     """A hook file, with the first hook whose command names it, and its functions."""
 
     path: Path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,8 +89,7 @@ def resolve(chosen: Filter, history: History) -> Filter:
     session = chosen.session
     if session:
         session = find_session(history, session, chosen.agent).session
-    return replace(
-        chosen,
+    return chosen._replace(
         session=session,
         project=project_path(chosen.project),
         event=canonical_event(chosen.event, chosen.agent),

@@ -6,9 +6,8 @@ whatever anyhook trusts. It is shown, never changed: the user trusts hooks in th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents.entry import load_object
 from anyhook.settings.jsonc import dict_at
@@ -25,8 +24,7 @@ RUNNING = frozenset({"managed", "trusted"})
 """States in which the agent runs a hook."""
 
 
-@dataclass(frozen=True, slots=True)
-class NativeStates:
+class NativeStates(NamedTuple):
     """How far the agent itself trusts its hooks.
 
     Attributes:
