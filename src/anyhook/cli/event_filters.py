@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.cli.output import console
 from anyhook.errors import UnknownNameError, UsageError
-from anyhook.history.hooks import hook_labels
 from anyhook.history.sessions import find_session
 from anyhook.history.text import query_of
 from anyhook.history.verdicts import NO_VERDICT, VERDICTS
@@ -129,6 +128,8 @@ def print_notes(notes: Iterable[str]) -> None:
 
 def notes_on(chosen: Filter, history: History) -> Iterator[str]:
     """Yield why a filter may have found nothing: its names that are unknown."""
+    from anyhook.history.hooks import hook_labels  # takes 5 ms, and most searches find something
+
     known = all_events()
     if chosen.event and chosen.event not in known:
         hint = did_you_mean(chosen.event, known) or f"known: {', '.join(known)}"

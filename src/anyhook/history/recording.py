@@ -7,7 +7,6 @@ else has changed in it.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import time
@@ -93,6 +92,8 @@ def edited_file(
     `before` is `None` if the file did not exist; `companions` are files that were written next to
     it. Only the smallest parts by line that differ are kept.
     """
+    import difflib
+
     old, new = (before or "").splitlines(keepends=True), after.splitlines(keepends=True)
     offsets = [0]
     for line in new:
