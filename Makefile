@@ -25,7 +25,7 @@ demo: $(STAMP)  ## hooks of a real settings file decide real events
 agent: $(STAMP) ## an agent whose tools those hooks guard, without a key
 	@$(RUN)python examples/agent.py
 
-test: $(STAMP)  ## what a change needs, in a quarter of an hour on two cores
+test: $(STAMP)  ## what a change needs, in four minutes on two cores
 	@$(RUN)python -m pytest -n 2 --dist worksteal -m "not slow"
 
 test-slow: $(STAMP)  ## the tests that `test` leaves out
@@ -71,6 +71,7 @@ fix: $(STAMP)   ## format, and repair what the linter can
 
 docs: $(STAMP)   ## the tables of docs/capabilities.md and docs/json.md, from the code
 	@$(RUN)python docs/tables.py
+	@$(RUN)python tools/capability_tables.py
 	@$(RUN)python tools/json_page.py
 	@$(RUN)python tools/telemetry_page.py
 

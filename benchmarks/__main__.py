@@ -60,6 +60,7 @@ WIDE = 160
 
 WARM: dict[str, Callable[[Worker, Path, asyncio.Runner, float], Section]] = {
     "clients": lambda worker, _root, _runner, scale: warm.clients(worker, scale),
+    "budget": lambda worker, _root, _runner, scale: warm.budget(worker, scale),
     "engine": warm.in_engine,
     "rivals": lambda worker, _root, _runner, scale: against.against(worker, scale),
     "steady": lambda worker, root, _runner, scale: sustained.in_engine(

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -20,7 +21,7 @@ from anyhook.testing import make_payload
 from anyhook.worker import client
 from anyhook.worker.commands import native_client
 from anyhook.worker.control import find_server, list_servers, stop_server
-from benchmarks.measure import in_turns
+from benchmarks.measure import Samples, in_turns
 from benchmarks.programs import Program, StopResult, denied
 from benchmarks.table import Fact, Row, Section
 
@@ -248,6 +249,60 @@ def clients(worker: Worker, scale: float) -> Section:
     native.goal = "p50 ≤ 2, p99 ≤ 5 of true"
     native.reached = native.ours.p50 <= 2 * floor.p50 and native.ours.p99 <= 5 * floor.p99
     return Section("a warm hook file, from the spawn to the end of its output", rows, floor=true())
+
+
+def budget(worker: Worker, scale: float) -> Section:
+    """Split the time of a warm hook: the start of a program, the worker's two parts, the rest."""
+    payload = claude_event()
+    worker.serve(GUARD, payload)
+    base = client.address(worker.python, str(GUARD), os.environ)
+    request = client.pack_run(
+        str(Path.cwd()),
+        [str(GUARD)],
+        os.environ,
+        umask=client.current_umask(),
+        ignored_signals=client.ignored_signals(),
+        payload=payload,
+    )
+    decided = Samples("decided")
+
+    def taken() -> float:
+        started = time.perf_counter()
+        with closing(client.connect(base + client.SOCKET)) as link:
+            link.sendall(request)
+            frames = [client.read_frame(link, client.ACCEPT_TIMEOUT)]
+            accepted = time.perf_counter()
+            frames.append(client.read_frame(link, client.ACCEPT_TIMEOUT))
+        decided.values.append(time.perf_counter() - accepted)
+        if [frame[:1] for frame in frames] != [client.ACCEPTED, client.DONE]:
+            raise RuntimeError(f"not answered: {frames}")
+        return accepted - started
+
+    def at_agents_rate() -> float:
+        time.sleep(PAUSE)
+        return taken()
+
+    found = in_turns(
+        int(ROUNDS * scale),
+        5,
+        true=_at_agents_rate(Program((true(),), payload, os.environ)),
+        taken=at_agents_rate,
+        whole=_at_agents_rate(Program(worker.ways(GUARD)["native"], payload, os.environ, denied)),
+    )
+    floor, whole = found["true"], found["whole"]
+    rows = [
+        Row("start and end of a program that does nothing", floor, floor=whole),
+        Row(
+            "connect, until a process of the worker has taken the event",
+            found["taken"],
+            floor=whole,
+        ),
+        Row("decide, and write the answer", decided, floor=whole),
+    ]
+    client_part = whole.p50 - sum(row.ours.p50 for row in rows)
+    text = f"{client_part * 1e3:.1f} ms, {client_part / whole.p50:.2f} of the whole"
+    facts = [Fact("the rest: load the client, read the event, find the worker", client_part, text)]
+    return Section("where the time of a warm hook goes", rows, "the whole", facts=facts)
 
 
 def _recording_environ(data: Path) -> dict[str, str]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.capabilities import Support, support
 from anyhook.agents.program import get_program
-from anyhook.cli.capabilities import markdown_tables
 from anyhook.cli.verdict import effects_of
 from anyhook.integrations.adk import ADK
 from anyhook.integrations.claude_sdk import CLAUDE_SDK
@@ -21,15 +20,6 @@ from anyhook.redteam.labelled import FAMILIES
 
 if TYPE_CHECKING:
     from anyhook.agents.spec.settings_format import SettingsFormat
-
-PAGE = Path(__file__).with_name("capabilities.md")
-FIRST = "### "
-
-agents = [get_agent(name) for name in CODING_AGENTS]
-events = list(dict.fromkeys(spec.canonical for d in agents for spec in d.events))
-head = PAGE.read_text(encoding="utf-8").partition(FIRST)[0]
-tables = "\n".join(markdown_tables(agents, events)).rstrip("\n")
-PAGE.write_text(f"{head}{tables}\n", encoding="utf-8")
 
 INTEGRATIONS = Path(__file__).with_name("integrations.md")
 FRAMEWORKS = {

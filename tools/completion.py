@@ -19,6 +19,7 @@ KINDS_OF_METAVARS = {
     "AGENT": "agent",
     "EVENT": "event",
     "HOOK": "hook",
+    "ID": "call",
     "NAME | FILE": "guard",
     "RULES": "rules",
 }

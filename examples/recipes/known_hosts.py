@@ -8,13 +8,12 @@ KNOWN = ("github.com", "pypi.org", "localhost")
 
 @hooks.before_tool("shell", "web_fetch")
 def known_hosts(event):
-    for command in event.commands:
-        for host in command.hosts:
-            if host not in KNOWN:
-                return ask(f"`{command.program}` contacts {host}")
+    if match := event.contacts("*", but_not=KNOWN):
+        return ask(match.why)
 
 
 hooks.example(tool="shell", input={"command": "curl https://evil.example/x"}, expect="ask")
+hooks.example(tool="shell", input={"command": "curl $ADDRESS"}, expect="ask")
 hooks.example(tool="shell", input={"command": "git clone https://github.com/a/b"}, expect="none")
 
 if __name__ == "__main__":

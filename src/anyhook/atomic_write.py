@@ -92,9 +92,9 @@ def remove_leftovers(path: Path) -> None:
     Args:
         path: The file.
     """
-    # A backup is written to a temporary file, too, so a name may have two marks.
+    # A backup of the file is written in the same way.
     mark = rf"\.{MARK}-[0-9a-f]{{{HEX_DIGITS}}}"
-    pattern = re.compile(rf"\.{{1,2}}{re.escape(path.name)}(?:{mark}){{1,2}}")
+    pattern = re.compile(rf"\.{re.escape(path.name)}(?:\.bak\d*)?{mark}")
     with contextlib.suppress(OSError):  # one that stays does no harm
         for entry in os.scandir(path.parent):
             if not pattern.fullmatch(entry.name) or not entry.is_file(follow_symlinks=False):

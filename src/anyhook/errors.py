@@ -109,12 +109,14 @@ class UnknownEventError(UnknownNameError):
         title: Title of the agent.
         name: The name that was given.
         known: The events of the agent.
-        elsewhere: The agent that has the event, and its name here; `None` if no agent has it.
+        explanation: Which agent has the event, and its name here; `None` if no agent has it.
     """
 
-    def __init__(self, title: str, name: str, known: Iterable[str], elsewhere: str | None) -> None:
+    def __init__(
+        self, title: str, name: str, known: Iterable[str], explanation: str | None
+    ) -> None:
         super().__init__("event", name, known)
-        hint = elsewhere or str(self).partition("; ")[2]
+        hint = explanation or str(self).partition("; ")[2]
         self.args = (f"{name} is not an event of {title}; {hint}",)
 
 

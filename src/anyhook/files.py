@@ -1,4 +1,4 @@
-"""Reading, comparing and locking files that users or repositories control.
+"""Reading and comparing files that users or repositories control.
 
 Such a path may name anything: a pipe without a writer, a device, a file of a terabyte. Reading must
 neither block nor exhaust the memory. Cold hooks import this module, so it imports little.
@@ -175,6 +175,8 @@ def describe_no_directory(path: str | os.PathLike[str], error: OSError) -> str:
         parent = os.path.dirname(parent)
     if os.path.isdir(parent):
         return ""
+    if parent == os.environ.get("HOME"):
+        return f"HOME is {parent}, which is not a directory; set it to your home directory"
     return f"{parent} is not a directory; move this file away"
 
 

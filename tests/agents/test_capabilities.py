@@ -60,6 +60,7 @@ def event_of(agent, event):
     return make_event(event, agent=agent.name, **(tool if needs_tool else {}))
 
 
+@pytest.mark.slow
 @each("name, event, ability", CELLS)
 def test_a_cell_says_what_happens(name, event, ability):
     agent = get_agent(name)

@@ -285,6 +285,7 @@ def test_leaving_means_the_same_everywhere(world, code, denied):
     assert register(world, file).denied is denied
 
 
+@pytest.mark.slow
 def test_a_cancelled_guard_fails_closed(world):
     path = world.write(
         world.project / "g.py",

@@ -230,6 +230,7 @@ ANSWERS = [
 ]
 
 
+@pytest.mark.slow
 @each("rules", ["documented", "observed"])
 @each("wire", MEMBERS)
 def test_no_reply_is_written_that_codex_drops(wire, rules):

@@ -379,6 +379,7 @@ def test_an_event_without_a_payload_is_not_limited(world):
 # -- installation and migration
 
 
+@pytest.mark.slow
 def test_add_writes_one_hook_for_a_tool_call_and_remove_removes_it(world, run, guard):
     file = world.write(world.project / "hooks" / "guard.py", guard.read_text())
 
@@ -440,7 +441,7 @@ def test_a_guard_of_cursor_moves_to_claude_code(world):
     written, _ = migrate(world, "cursor", "claude", hooks)
 
     (definition,) = written["hooks"]["PreToolUse"]
-    assert definition["matcher"] == "Bash|PowerShell"
+    assert definition["matcher"] == "Bash|PowerShell|Monitor"
     assert "--as cursor" in definition["hooks"][0]["command"]
 
 

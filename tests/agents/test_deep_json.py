@@ -90,6 +90,7 @@ def test_a_payload_that_cannot_be_read_ends_as_the_author_said(hook_file, on_cra
     assert b"standard input holds no JSON object" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_served_hook_denies(hook_file, payload):
     with serving(hook_file) as server:
         headers = {"content-type": "application/json"}

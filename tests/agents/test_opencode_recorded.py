@@ -62,6 +62,7 @@ def payloads(tmp_path_factory):
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_every_kind_of_event_was_recorded(payloads):
     sent = {payload["hook"] for payload in payloads}
     never_recorded = {"session.deleted"}

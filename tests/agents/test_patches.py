@@ -75,6 +75,7 @@ def test_a_text_that_is_no_patch_stays_as_it_is(text):
     assert claude_calls(text) == [("Edit", {"command": text})]
 
 
+@pytest.mark.slow
 @given(content=TEXTS)
 def test_a_file_that_is_written_is_the_same_after_the_way_there_and_back(content):
     patch = write_patch("write_file", {"file_path": "/p/a b.txt", "content": content}, "/p")

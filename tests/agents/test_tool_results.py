@@ -9,10 +9,10 @@ import pytest
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.patches import write_patch
 from anyhook.agents.payloads import payload_key
-from anyhook.agents.tool_results import RAW, read_tool_result, write_tool_result
+from anyhook.agents.tool_results import read_tool_result, write_tool_result
 from anyhook.agents.translate import translate_payload
-from anyhook.model.tools import ToolCall, ToolResult
-from anyhook.testing import make_payload
+from anyhook.model.tools import RAW, ToolCall, ToolResult
+from anyhook.testing import make_event, make_payload
 
 CODEX = get_agent("codex")
 CALLS = {
@@ -50,7 +50,19 @@ def response_in(agent, payload):
 
 @pytest.mark.parametrize("name", CODING_AGENTS)
 def test_every_agent_has_a_form_of_its_own(name):
-    assert get_agent(name).tool_result_form != RAW
+    assert get_agent(name).vocabulary.tool_result_form != RAW
+
+
+@pytest.mark.parametrize("name", ["gemini", "terminai", "cursor", "qwen", "opencode", "copilot"])
+def test_a_hook_reads_the_exit_code_that_the_agent_reports(name):
+    call = ToolCall(tool="shell", arguments=CALLS["shell"])
+    response = write_tool_result(get_agent(name), call, RESULT.replace(exit_code=1))
+    event = make_event(
+        "after_tool", agent=name, tool="shell", input=CALLS["shell"], tool_response=response
+    )
+
+    assert event.result.exit_code == 1
+    assert "API_KEY=abc" in event.result.text
 
 
 @pytest.mark.parametrize("tool", CALLS)

@@ -127,6 +127,7 @@ SAYS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # a busy machine is slow
 @given(st.lists(SAYS, min_size=1, max_size=4), st.sampled_from(["claude", "gemini", "generic"]))
 def test_a_file_says_the_same_as_a_command_and_in_the_engine(said, agent):
@@ -225,6 +226,7 @@ def test_an_event_without_words_for_the_agent_is_answered_with_silence(hook_file
     assert (ran.stdout, ran.stderr) == ("", "")  # any output at all would switch the tools off
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("choice", "outcome"), [("allow", "none"), ("deny", "deny")])
 def test_a_hang_ends_before_the_agent_gives_up(hook_file, choice, outcome):
     path = hook_file(
@@ -264,6 +266,7 @@ def test_a_crash_can_be_looked_up_where_the_author_wants_it(hook_file, tmp_path)
     assert "undefined_name" in log.read_text()
 
 
+@pytest.mark.slow
 def test_an_async_function_is_awaited(hook_file):
     path = hook_file(
         """
@@ -512,6 +515,26 @@ def test_a_file_is_looked_into_without_being_run(hook_file):
     assert scan(path.parent / "nothing.py") == []
 
 
+@pytest.mark.parametrize(
+    ("decorators", "problems"),
+    [
+        ("@hooks.post_tool_use_failure", ["Gemini CLI reports failed calls in after_tool"]),
+        ("@hooks.post_tool_use_failure\n@hooks.after_tool", []),
+    ],
+)
+def test_an_event_of_failed_calls_is_no_gap_next_to_that_of_all_calls(
+    hook_file, decorators, problems
+):
+    path = hook_file(
+        "from anyhook.authoring import Hooks\nhooks = Hooks()\n"
+        f"{decorators}\ndef ends(event):\n    pass\n"
+    )
+
+    texts = [text for _, text in gaps(scan(path), get_agent("gemini"))]
+    assert [text.partition(";")[0] for text in texts] == problems
+    assert gaps(scan(path), get_agent("claude")) == []
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 def test_what_degrades_is_told_and_still_an_answer(agent):
     event = make_event("before_tool", agent=agent, tool="shell", input={"command": "ls"})
@@ -694,6 +717,7 @@ def test_a_function_that_forks_answers_once(hook_file):
     assert json.loads(done.stdout) == {"decision": "deny", "reason": "no"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", ["allow", "deny"])
 def test_a_denial_is_not_lost_for_something_unwritable_beside_it(hook_file, choice):
     path = hook_file(

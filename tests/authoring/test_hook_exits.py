@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
 import threading
 from types import SimpleNamespace
@@ -164,3 +165,44 @@ def test_functions_that_run_side_by_side_keep_their_reasons_apart(tmp_path, caps
     assert [result.answer.reason for result in decision.results] == ["one", "two", "three"]
     assert sys.stderr is before
     assert sorted(capsys.readouterr().err.split()) == ["one", "three", "two"]
+
+
+# -- files that fail before they run their functions
+
+STARTED = {
+    **WAYS,
+    "worker": lambda warm, path: reply_of(warm.run(path)),  # which starts it cold
+}
+del STARTED["functions of an engine"], STARTED["test"]
+
+
+@pytest.mark.parametrize("way", STARTED)
+@pytest.mark.parametrize("end", ["import no_such_module", "open('no-such-file')", "undefined_name"])
+def test_a_file_that_fails_while_it_is_loaded_denies_as_on_crash_says(warm, way, end):
+    path = warm.hook(f"hooks = Hooks(on_crash='deny')\n{end}\n{SAYS}    return None")
+
+    ran = STARTED[way](warm, path)
+
+    assert str(ran.outcome) == "deny"
+    assert "Error); blocked, because it must not fail" in ran.reason
+
+
+@pytest.mark.parametrize(
+    ("hooks", "payload"),
+    [
+        ("Hooks()", WRITE),
+        ("Hooks(on_crash='deny')", None),
+        ("Hooks(on_crash='deny'); hooks.register(engine)", WRITE),
+    ],
+    ids=["that allows", "without an event", "of a program that embeds them"],
+)
+def test_any_other_file_that_fails_shows_its_error(warm, hooks, payload):
+    engine = "engine = __import__('types').SimpleNamespace()\n"
+    path = warm.hook(f"{engine}hooks = {hooks}\nundefined_name\n{SAYS}    return None")
+    text = "" if payload is None else json.dumps(payload)
+    done = subprocess.run(
+        [sys.executable, path], input=text, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "NameError: name 'undefined_name' is not defined" in done.stderr

@@ -86,6 +86,7 @@ def recorded(tmp_path):
     return Recorded(tmp_path)
 
 
+@pytest.mark.slow
 def test_it_counts_what_a_hook_decides(recorded):
     recorded.add(shell(1, "ls"), shell(2, "rm -rf /", "s2"), shell(3, "rm -rf ."))
 
@@ -103,6 +104,7 @@ def test_it_counts_what_a_hook_decides(recorded):
     assert tally.percentile(0.5) < 1
 
 
+@pytest.mark.slow
 def test_an_event_of_another_tool_is_seen_and_not_matched(recorded):
     payload = make_payload("before_tool", agent="claude", tool="read_file", input={})
     event = RecordedEvent("claude", "s", "before_tool", 1.0, payload, "import", tool="read_file")
@@ -113,6 +115,7 @@ def test_an_event_of_another_tool_is_seen_and_not_matched(recorded):
     assert (result.total, result.hooks["guard"].matched) == (2, 1)
 
 
+@pytest.mark.slow
 def test_a_function_that_raises_is_a_crash(recorded):
     recorded.add(shell(1, "ls"))
     crash = GUARD.replace('if "rm -rf" in', "if 1 / 0 in").replace(
@@ -124,6 +127,7 @@ def test_a_function_that_raises_is_a_crash(recorded):
     assert (result.hooks["guard"].crashed, result.outcomes()) == (1, {"deny": 1})
 
 
+@pytest.mark.slow
 def test_a_hook_that_ends_the_process_is_a_crash_on_that_event_only(recorded):
     recorded.add(shell(1, "ls"), shell(2, "die"), shell(3, "rm -rf /"))
     deadly = before_check("import os; event.call.command == 'die' and os._exit(3)")
@@ -141,6 +145,7 @@ def test_a_hook_that_ends_the_process_is_a_crash_on_that_event_only(recorded):
     assert [one["outcome"] for one in report["decided"]] == ["crash", "deny"]
 
 
+@pytest.mark.slow
 def test_a_hook_file_that_ends_the_process_while_it_is_loaded_is_an_error(recorded):
     recorded.add(shell(1, "ls"))
 
@@ -148,6 +153,7 @@ def test_a_hook_file_that_ends_the_process_while_it_is_loaded_is_an_error(record
         recorded.run(recorded.hook(GUARD + "\nimport os; os._exit(3)\n"))
 
 
+@pytest.mark.slow
 def test_a_hook_that_hangs_is_ended(recorded):
     recorded.add(shell(1, "ls"), shell(2, "hang"), shell(3, "rm -rf /"))
     slow = before_check("import time; event.call.command == 'hang' and time.sleep(3600)")
@@ -158,6 +164,7 @@ def test_a_hook_that_hangs_is_ended(recorded):
     assert (tally.matched, tally.timed_out, tally.outcomes["deny"]) == (3, 1, 1)
 
 
+@pytest.mark.slow
 def test_what_a_hook_prints_is_not_shown(recorded, capfd):
     recorded.add(shell(1, "ls"))
 
@@ -166,6 +173,7 @@ def test_what_a_hook_prints_is_not_shown(recorded, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_a_killed_process_changes_nothing(recorded):
     recorded.add(*[shell(n, "rm -rf /" if n % 2 else "ls") for n in range(300)])
     slow = before_check("import time; time.sleep(0.005)")
@@ -199,6 +207,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hang", ["while True: pass", "os.fork(); os.setsid(); time.sleep(60)"])
 def test_no_process_is_left_behind_when_the_run_is_killed(recorded, tmp_path, hang):
     recorded.add(shell(1, "ls"))
@@ -241,6 +250,7 @@ def test_several_processes_give_the_same_result(recorded):
     assert (one.events, one.sessions) == (two.events, two.sessions)
 
 
+@pytest.mark.slow
 def test_changed_decisions_are_grouped(recorded):
     recorded.add(shell(1, "ls"), shell(2, "rm -rf /"), shell(3, "rm x", "s2"), shell(4, "rm y"))
     before = recorded.run(recorded.hook(GUARD, "old.py")).result
@@ -254,6 +264,7 @@ def test_changed_decisions_are_grouped(recorded):
     assert len(new_denials(changes)) == 2
 
 
+@pytest.mark.slow
 def test_a_decision_that_depends_on_what_was_made_up_says_so(recorded):
     text = GUARD.replace(
         'if "rm -rf" in event.call.command', 'if event.permission_mode == "default"'
@@ -289,6 +300,7 @@ def guard(event):
 """
 
 
+@pytest.mark.slow
 def test_a_decision_is_marked_with_each_member_that_changes_it(recorded):
     events = [
         shell(n, command, permission_mode="default", cwd="/p")
@@ -302,6 +314,7 @@ def test_a_decision_is_marked_with_each_member_that_changes_it(recorded):
     assert {found.decision["reason"]: found.reconstructed for found in decided} == MARKED
 
 
+@pytest.mark.slow
 def test_an_answer_that_changes_arguments_depends_on_those_that_were_made_up(recorded):
     # The function answers the same without the arguments, to which the answer is added.
     text = MARKING.replace("event.call.command", "event.session_id")
@@ -314,6 +327,7 @@ def test_an_answer_that_changes_arguments_depends_on_those_that_were_made_up(rec
     assert found.reconstructed == ("tool_input",)
 
 
+@pytest.mark.slow
 def test_a_selection_leaves_out_events(recorded):
     recorded.add(shell(1, "ls"), shell(2, "rm -rf /", "s2"), shell(3, "ls", agent="gemini"))
     subject = recorded.hook(GUARD)
@@ -329,6 +343,7 @@ def test_a_selection_leaves_out_events(recorded):
     assert total(text='"ls rm"') == 0
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_hook_file_is_an_error(recorded):
     recorded.add(shell(1, "ls"))
 
@@ -392,6 +407,7 @@ def test_a_revision_with_an_absolute_link_and_attributes_for_exports_is_a_baseli
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statement",
     fast_for(

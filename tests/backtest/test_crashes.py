@@ -35,6 +35,7 @@ def text_of(run):
     return out.file.getvalue()
 
 
+@pytest.mark.slow
 def test_events_on_which_a_function_raises_are_crashes_with_the_exception(recorded):
     commands = ["ls", "boom", "rm -rf /", "boom", "bang"]
     recorded.add(*[shell(n, command) for n, command in enumerate(commands)])
@@ -62,6 +63,7 @@ def test_events_on_which_a_function_raises_are_crashes_with_the_exception(record
     assert f"crash  2 events  guard: {boom}" in text_of(run)
 
 
+@pytest.mark.slow
 def test_a_crash_that_the_file_answers_with_a_denial_is_a_denial(recorded):
     recorded.add(shell(1, "boom"))
     text = raising("event.call.command == 'boom'", "ValueError('no')")
@@ -74,6 +76,7 @@ def test_a_crash_that_the_file_answers_with_a_denial_is_a_denial(recorded):
     assert result.crashes == {Crash("guard", decided.crash): 1}
 
 
+@pytest.mark.slow
 def test_the_text_of_an_exception_holds_no_secret_and_is_one_line(recorded):
     recorded.add(shell(1, f"curl -H {KEY}"))
     hook = recorded.hook(raising("True", r"ValueError(event.call.command + '\nmore')"))
@@ -99,6 +102,7 @@ def test_crashes_are_the_same_from_several_processes(recorded):
     )
 
 
+@pytest.mark.slow
 def test_a_hook_of_a_project_that_cannot_be_run_is_a_crash(recorded):
     recorded.add(shell(1, "ls"))
     subject = project(recorded, "exit 0")
@@ -124,6 +128,7 @@ def test_very_many_different_errors_are_counted_by_hook():
     assert result.crashes[Crash("guard", "other errors")] == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "crash"),
     fast_for(
@@ -149,6 +154,7 @@ def test_a_command_that_cannot_start_or_is_killed_has_crashed(recorded, command,
     assert [one.error for one in result.crashes] == [decided.crash]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", fast_for([1, 3, 128, 255]))
 def test_another_exit_code_of_a_command_is_no_crash(recorded, code):
     recorded.add(shell(1, "ls"))
@@ -158,6 +164,7 @@ def test_another_exit_code_of_a_command_is_no_crash(recorded, code):
     assert (result.outcomes(), result.crashes) == ({}, {})
 
 
+@pytest.mark.slow
 def test_a_command_that_times_out_is_a_decided_event(recorded):
     recorded.add(shell(1, "ls"))
     subject = project(recorded, "exec sleep 100")

@@ -31,6 +31,7 @@ def change_store(directory, statement, *values):
         connection.commit()
 
 
+@pytest.mark.slow
 def test_a_history_damaged_in_the_middle_is_named(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("ANYHOOK_DATA_DIR", str(tmp_path / "data"))
@@ -52,6 +53,7 @@ def test_a_history_damaged_in_the_middle_is_named(tmp_path, monkeypatch, capsys)
     assert "guard.py" not in error
 
 
+@pytest.mark.slow
 def test_a_damaged_text_is_damage_and_is_not_printed(recorded):
     recorded.add(shell(1, "ls"), shell(2, "rm -rf /"))
     text = b'{"secret": "\xff"}'
@@ -65,6 +67,7 @@ def test_a_damaged_text_is_damage_and_is_not_printed(recorded):
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("payload", "problem"),
     fast_for([("{", "payload is not JSON"), ("[]", "payload is not an object")]),
@@ -89,6 +92,7 @@ class EndlessPart(HistoryPart):
         raise ZeroDivisionError("reading")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "problem"),
     fast_for(
@@ -103,6 +107,7 @@ def test_an_error_while_a_part_is_read_names_the_part(recorded, first, problem):
         run_backtest(recorded.hook(GUARD), [part], jobs=1)
 
 
+@pytest.mark.slow
 def test_a_damaged_history_ends_a_run_of_several_processes(recorded):
     recorded.add(*[shell(n, "ls", f"s{n}") for n in range(40)])
     change_store(recorded.directory, "UPDATE bodies SET payload = CAST(x'ff' AS TEXT)")

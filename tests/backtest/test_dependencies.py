@@ -79,6 +79,7 @@ def refs_of(run):
     return sorted(decided.ref for decided in run.result.decided)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("memory", "jobs"), fast_for(itertools.product(MEMORIES, [1, 3])))
 def test_a_hook_remembers_the_earlier_events_of_its_session_only(recorded, memory, jobs):
     add_interleaved(recorded)
@@ -89,6 +90,7 @@ def test_a_hook_remembers_the_earlier_events_of_its_session_only(recorded, memor
     assert not (recorded.root / "home" / ".calls").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", fast_for(MEMORIES))
 def test_members_that_were_not_recorded_do_not_change_what_a_hook_remembers(recorded, memory):
     add_interleaved(recorded, reconstructed=("permission_mode", "cwd"))
@@ -99,6 +101,7 @@ def test_members_that_were_not_recorded_do_not_change_what_a_hook_remembers(reco
     assert {decided.reconstructed for decided in run.result.decided} == {()}
 
 
+@pytest.mark.slow
 def test_events_after_the_last_decision_are_decided_once(recorded, monkeypatch):
     commands = ["ls", "ls", "rm -rf x", *["ls"] * 9]
     events = [shell(number, command) for number, command in enumerate(commands)]
@@ -125,6 +128,7 @@ DEPENDENT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", fast_for(DEPENDENT))
 def test_a_sample_shows_on_what_decisions_depend(recorded, what):
     recorded.add(*[shell(n, f"ls {n}", "s1") for n in range(40)])
@@ -141,6 +145,7 @@ def test_a_sample_shows_on_what_decisions_depend(recorded, what):
     assert what in found.texts()[0]
 
 
+@pytest.mark.slow
 def test_a_hook_that_depends_on_the_event_alone_has_no_dependencies(recorded):
     add_interleaved(recorded)
 
@@ -165,6 +170,7 @@ READS_ALL = READS_FLAG.replace('os.environ.get("FLAG")', 'dict(os.environ).get("
 READS_BY_FUNCTION = READS_FLAG.replace("environ.get", "getenv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", fast_for([READS_FLAG, READS_ALL, READS_BY_FUNCTION]))
 def test_variables_that_a_hook_reads_are_named(recorded, monkeypatch, text):
     monkeypatch.setenv("FLAG", "1")
@@ -177,6 +183,7 @@ def test_variables_that_a_hook_reads_are_named(recorded, monkeypatch, text):
     assert dependencies_of(result).variables in (["FLAG"], ["*"])
 
 
+@pytest.mark.slow
 def test_sessions_that_are_in_several_parts_of_a_file_are_reported(recorded, monkeypatch):
     add_interleaved(recorded)
     monkeypatch.setattr("anyhook.backtest.files.PART_BYTES", 40_000)
@@ -193,6 +200,7 @@ def test_sessions_that_are_in_several_parts_of_a_file_are_reported(recorded, mon
     assert "anyhook history import" in found.texts()[-1]
 
 
+@pytest.mark.slow
 def test_a_part_that_is_too_large_to_hold_is_decided_in_pieces(recorded, monkeypatch):
     add_interleaved(recorded)
     subject = recorded.hook(GUARD.replace('"rm -rf" in', '"1" in'))
@@ -211,6 +219,7 @@ def test_a_part_that_is_too_large_to_hold_is_decided_in_pieces(recorded, monkeyp
 SLOW_IMPORT = "import time\ntime.sleep(60)\n" + GUARD
 
 
+@pytest.mark.slow
 def test_the_time_limit_holds_while_a_file_is_loaded(recorded):
     recorded.add(shell(1, "ls"))
 

@@ -94,6 +94,7 @@ def test_several_processes_name_the_same_crashes(recorded):
     assert one.problems == sorted(two.problems, key=one.problems.index)
 
 
+@pytest.mark.slow
 def test_an_event_on_which_a_hook_hangs_is_named(recorded):
     recorded.add(shell(0, "hang"), shell(1, "rm -rf /"))
     text = before_check("import time; event.call.command == 'hang' and time.sleep(3600)")
@@ -108,6 +109,7 @@ def test_an_event_on_which_a_hook_hangs_is_named(recorded):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "outcomes", "crashed"),
     fast_for([(2, {"deny": 1}, 0), (0, {}, 0), (1, {"crash": 1}, 1), (3, {"crash": 1}, 1)]),
@@ -127,6 +129,7 @@ def test_the_exit_code_of_an_ended_process_counts_as_for_an_agent(
     assert result.problems == [f"event 1 of claude/s1: guard ended its process (exit code {code})"]
 
 
+@pytest.mark.slow
 def test_a_hook_that_begins_to_end_its_process_changes_decisions(recorded):
     recorded.add(shell(0, "die"), shell(1, "rm -rf /"))
     before = recorded.run(recorded.hook(GUARD)).result

@@ -40,6 +40,7 @@ def test_examples_are_replaced_by_the_same_placeholders():
     assert remove_examples(with_examples) == text
 
 
+@pytest.mark.slow
 def test_a_guard_for_keys_denies_what_it_denied_when_it_was_recorded(recorded):
     decision = {"outcome": "deny", "reason": f"remove {KEY}"}
     recorded.add(shell(1, f"echo {KEY}")._replace(decision=decision), shell(2, "ls"))

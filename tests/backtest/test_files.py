@@ -64,6 +64,7 @@ def decisions(result):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_an_export_gives_the_same_result_as_the_history(recorded, tmp_path, form):
     text = GUARD.replace("if ", "if event.permission_mode == 'plan' and ")
@@ -86,6 +87,7 @@ def test_an_export_gives_the_same_result_as_the_history(recorded, tmp_path, form
     assert decisions(of_file)[0][-1] == ("permission_mode",)
 
 
+@pytest.mark.slow
 def test_a_compressed_export_gives_the_same_result(recorded, tmp_path):
     path = write_export(tmp_path / "e.jsonl", events(60))
     plain = run(recorded, path).result
@@ -100,6 +102,7 @@ def test_a_compressed_export_gives_the_same_result(recorded, tmp_path):
     assert decisions(of_file) == decisions(plain) == decisions(of_directory)
 
 
+@pytest.mark.slow
 def test_the_start_of_a_cut_compressed_export_is_read(recorded, tmp_path):
     path = write_export(tmp_path / "e.jsonl", events(60))
     noise = "".join(random.Random(1).choices("abcdef", k=600_000))
@@ -113,6 +116,7 @@ def test_the_start_of_a_cut_compressed_export_is_read(recorded, tmp_path):
     assert any("cut.jsonl.gz cannot be read" in problem for problem in found.problems)
 
 
+@pytest.mark.slow
 def test_a_file_that_only_seems_compressed_is_an_error(recorded, tmp_path):
     path = tmp_path / "e.jsonl.gz"
     path.write_text("{}")
@@ -148,6 +152,7 @@ def test_an_export_can_be_read_back(tmp_path, form):
     assert payload == event.payload
 
 
+@pytest.mark.slow
 def test_a_file_is_split_and_every_line_is_read_once(recorded, tmp_path, small_parts):
     path = write_export(tmp_path / "e.jsonl", events(60))
 
@@ -159,6 +164,7 @@ def test_a_file_is_split_and_every_line_is_read_once(recorded, tmp_path, small_p
     assert len({d.ref for d in found.result.decided}) == 20
 
 
+@pytest.mark.slow
 def test_a_line_that_is_longer_than_a_part_is_read_once(recorded, tmp_path, small_parts):
     long = shell(1, "rm -rf " + "x" * 9000)
     path = write_export(tmp_path / "e.jsonl", [*events(5), long, *events(5)])
@@ -166,6 +172,7 @@ def test_a_line_that_is_longer_than_a_part_is_read_once(recorded, tmp_path, smal
     assert run(recorded, path).result.total == 11
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_reported_with_its_line(recorded, tmp_path, small_parts):
     path = write_export(tmp_path / "e.jsonl", events(40))
     with open(path) as stream:
@@ -197,6 +204,7 @@ def conversation(number, command):
     return {"session_id": f"t{number}", "messages": messages}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["jsonl", "json", "parquet"])
 def test_conversations_are_read(recorded, tmp_path, small_parts, form):
     rows = [conversation(n, "rm -rf /" if n == 7 else "ls") for n in range(12)]
@@ -242,6 +250,7 @@ def write_claude(path, command="rm -rf /"):
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
 
 
+@pytest.mark.slow
 def test_transcripts_in_a_directory_are_recognized(recorded, tmp_path):
     write_claude(tmp_path / "sessions" / "p" / "s1.jsonl")
     (tmp_path / "sessions" / "notes.jsonl").write_text('{"a": 1}\n')
@@ -255,6 +264,7 @@ def test_transcripts_in_a_directory_are_recognized(recorded, tmp_path):
     assert [(d.session, d.text) for d in result.decided] == [("claude/s1", "rm -rf /")]
 
 
+@pytest.mark.slow
 def test_a_compressed_transcript_in_a_directory_is_recognized(recorded, tmp_path):
     path = tmp_path / "sessions" / "p" / "s1.jsonl"
     write_claude(path)
@@ -267,6 +277,7 @@ def test_a_compressed_transcript_in_a_directory_is_recognized(recorded, tmp_path
     assert [(d.session, d.text) for d in result.decided] == [("claude/s1", "rm -rf /")]
 
 
+@pytest.mark.slow
 def test_a_decision_of_a_file_is_kept_without_secrets(recorded, tmp_path):
     token = "ghp_" + "a1B2" * 9
     write_claude(tmp_path / "s1.jsonl", f"rm -rf / {token}")
@@ -280,6 +291,7 @@ def test_a_decision_of_a_file_is_kept_without_secrets(recorded, tmp_path):
     assert decided.decision["reason"] == "rm -rf / [redacted:github-token]"
 
 
+@pytest.mark.slow
 def test_a_selection_leaves_out_events_of_files(recorded, tmp_path):
     path = write_export(tmp_path / "e.jsonl", [shell(1, "ls"), shell(2, "ls", "s2")])
 
@@ -318,6 +330,7 @@ def test_a_named_file_without_events_is_an_error(tmp_path, name, content, messag
     assert name in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_file_is_read_by_its_uri(recorded, tmp_path):
     path = write_export(tmp_path / "an export.jsonl", events())
 

@@ -68,6 +68,7 @@ def test_several_processes_give_the_decisions_in_the_order_of_the_events(recorde
     assert (tally.matched, tally.outcomes) == (40, one.hooks[label].outcomes)
 
 
+@pytest.mark.slow
 def test_the_events_of_a_session_stay_in_order(recorded):
     recorded.add(*[shell(n, "ls", f"s{n % 5}") for n in range(30)])
 

@@ -40,6 +40,7 @@ READS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", READS)
 def test_a_data_file_is_named(recorded, way):
     file = recorded.root / "words.txt"
@@ -52,6 +53,7 @@ def test_a_data_file_is_named(recorded, way):
     assert dependencies_of(result).files == ["words.txt"]
 
 
+@pytest.mark.slow
 def test_a_data_file_that_is_read_while_the_hook_file_is_loaded_is_named(recorded):
     (recorded.root / "words.txt").write_text("rm")
     line = "WORD = (Path(__file__).parent / 'words.txt').read_text()"
@@ -61,6 +63,7 @@ def test_a_data_file_that_is_read_while_the_hook_file_is_loaded_is_named(recorde
     assert dependencies_of(result).files == ["words.txt"]
 
 
+@pytest.mark.slow
 def test_a_module_that_a_function_imports_late_is_noticed(recorded):
     (recorded.root / "late").mkdir()
     (recorded.root / "late" / "__init__.py").touch()
@@ -71,6 +74,7 @@ def test_a_module_that_a_function_imports_late_is_noticed(recorded):
     assert "late/words.py" in recorded.run(subject).result.reads
 
 
+@pytest.mark.slow
 def test_a_file_that_the_hook_only_writes_is_not_named(recorded):
     log = recorded.root / "log.txt"
     subject = guard(recorded, f"(open({str(log)!r}, 'a').write('x') and 'rm')")
@@ -79,6 +83,7 @@ def test_a_file_that_the_hook_only_writes_is_not_named(recorded):
     assert not log.exists()
 
 
+@pytest.mark.slow
 def test_installed_packages_and_the_source_of_events_do_not_count(recorded):
     subject = recorded.hook(GUARD.replace("hooks =", "import httpx\nhooks ="))
 

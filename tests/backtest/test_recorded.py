@@ -35,6 +35,7 @@ def compare(recorded, subject):
         return evaluate(history, subject, RECORDED, Filter(), recorded.run).comparison
 
 
+@pytest.mark.slow
 def test_a_hook_file_is_compared_with_its_own_answers(recorded):
     guard = recorded.hook(GUARD)
     other = result_of("other", DENIED, file="/hooks/other.py")
@@ -49,6 +50,7 @@ def test_a_hook_file_is_compared_with_its_own_answers(recorded):
     assert comparison.title == "what guard.py answered when it was recorded"
 
 
+@pytest.mark.slow
 def test_a_changed_hook_file_differs_from_its_own_answers(recorded):
     guard = recorded.hook(GUARD)
     recorded.add(
@@ -74,6 +76,7 @@ def test_a_hook_file_is_known_by_its_place_and_by_its_name_if_it_was_moved(recor
     assert "answered" in compare(recorded, guard).title
 
 
+@pytest.mark.slow
 def test_another_hook_of_the_same_name_is_not_taken_for_the_file(recorded):
     guard = recorded.hook(GUARD)
     (recorded.root / "other").mkdir()
@@ -86,6 +89,7 @@ def test_another_hook_of_the_same_name_is_not_taken_for_the_file(recorded):
     assert [change.outcomes for change in comparison.changes] == [("deny", "none")]
 
 
+@pytest.mark.slow
 def test_a_project_is_compared_with_the_decisions_of_all_hooks(recorded):
     recorded.add(event(1, "rm x", DENIED, result_of("other", DENIED)))
 
@@ -95,6 +99,7 @@ def test_a_project_is_compared_with_the_decisions_of_all_hooks(recorded):
     assert comparison.title == "what was recorded"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_own", [True, False])
 def test_a_recorded_failure_is_a_crash(recorded, is_own):
     guard = recorded.hook(GUARD)
@@ -108,6 +113,7 @@ def test_a_recorded_failure_is_a_crash(recorded, is_own):
     assert change.before.crash == "KeyError"
 
 
+@pytest.mark.slow
 def test_the_strongest_of_several_answers_of_a_file_counts(recorded):
     guard = recorded.hook(GUARD)
     answers = [{"outcome": "deny", "reason": "no"}, {"outcome": "allow", "context": ["c"]}]

@@ -25,6 +25,7 @@ def recorded(tmp_path):
     return Recorded(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_report_says_what_timeouts_cost_and_which_option_changes_it(recorded):
     recorded.add(shell(1, "hang"), shell(2, "rm -rf /"), shell(3, "hang"))
 
@@ -37,6 +38,7 @@ def test_the_report_says_what_timeouts_cost_and_which_option_changes_it(recorded
     ) in text_of(run)
 
 
+@pytest.mark.slow
 def test_a_longer_limit_decides_what_timed_out(recorded):
     recorded.add(shell(1, "rm -rf /"))
     hook = recorded.hook(SLOW)
@@ -47,6 +49,7 @@ def test_a_longer_limit_decides_what_timed_out(recorded):
     assert (long.result.timeouts, long.result.outcomes()) == (0, {"deny": 1})
 
 
+@pytest.mark.slow
 def test_hooks_of_a_project_that_time_out_count_once_for_an_event(recorded):
     recorded.add(shell(1, "ls"), shell(2, "ls"))
     subject = project(recorded, "exec sleep 100")
@@ -73,6 +76,7 @@ SWALLOWS = before_check(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("timeout", [0.3, 60])
 def test_the_timeout_of_the_file_has_the_answer_that_the_file_chose(recorded, timeout):
     recorded.add(shell(1, "hang"), shell(2, "ls"))
@@ -89,6 +93,7 @@ def test_the_timeout_of_the_file_has_the_answer_that_the_file_chose(recorded, ti
     assert report_json(run, None)["timeouts"]["limit"] == 0.3
 
 
+@pytest.mark.slow
 def test_the_report_names_the_timeout_of_the_file(recorded):
     recorded.add(shell(1, "hang"))
 
@@ -100,6 +105,7 @@ def test_the_report_names_the_timeout_of_the_file(recorded):
     ) in text_of(run)
 
 
+@pytest.mark.slow
 def test_a_hook_that_hangs_and_denies_then_differs_from_one_that_allows(recorded):
     recorded.add(shell(1, "hang"), shell(2, "ls"))
     allows = recorded.run(recorded.hook(DENIES.replace('"deny"', '"allow"'), "a.py")).result
@@ -125,6 +131,7 @@ def test_a_hook_that_goes_on_after_its_timeout_is_ended(recorded, way):
     assert (result.timeouts, result.seconds_waited) == (1, 1)
 
 
+@pytest.mark.slow
 def test_the_answers_of_earlier_functions_count_beside_a_timeout(recorded):
     recorded.add(shell(1, "hang"))
     earlier = "@hooks.before_tool\ndef asks(event):\n    return ask('sure?')\n\n@hooks.before_tool("
@@ -137,6 +144,7 @@ def test_the_answers_of_earlier_functions_count_beside_a_timeout(recorded):
     assert result.hooks["guard"].timed_out == 1
 
 
+@pytest.mark.slow
 def test_each_decision_of_an_event_has_the_whole_limit(recorded):
     recorded.add(shell(1, "rm -rf /")._replace(reconstructed=("cwd", "permission_mode")))
     slow = before_check("import time; time.sleep(1.2)")

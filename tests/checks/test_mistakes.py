@@ -41,6 +41,31 @@ def script(project, name, text, *, mode=0o755):
     return file
 
 
+@pytest.mark.parametrize(
+    ("command", "is_reported"),
+    [
+        ('"$CLAUDE_PROJECT_DIR"/tools/guard.sh', True),
+        ('python3 "${CLAUDE_PROJECT_DIR}/guard.py" --strict', True),
+        ("./guard.sh", True),
+        ('anyhook run "${CLAUDE_PROJECT_DIR}/.anyhook/guard.py"', True),
+        ("~/guard.sh", False),
+        ('~/guard.sh "$CLAUDE_PROJECT_DIR/a.sh"', False),
+        ("{project}/guard.sh", False),
+        ('cat "$CLAUDE_PROJECT_DIR/notes.py"', False),
+    ],
+)
+def test_a_hook_of_the_user_that_starts_a_script_of_the_project(
+    check, home, project, command, is_reported
+):
+    value = hooks(command.replace("{project}", str(project)))
+    write_settings(home, value)
+    assert ("project-script" in check()[1]) is is_reported
+
+    write_settings(home, {})
+    write_settings(project, value)
+    assert "project-script" not in check()[1]
+
+
 SETTINGS = [
     pytest.param(
         {"PreToolUse": [{"hooks": []}], "hooks": {}},
@@ -323,6 +348,7 @@ def test_a_hook_file_that_names_no_tool_is_found(project, check):
     assert (diagnostic["file"], diagnostic["line"]) == (str(file), 6)
 
 
+@pytest.mark.slow
 def test_a_guard_in_a_hook_file_that_runs_in_the_background_is_found(project, check):
     text = (
         "from anyhook.authoring import Hooks, deny\nhooks = Hooks()\n\n\n"

@@ -57,6 +57,7 @@ hooks.run()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["0", "1", "2", "3"])
 def test_a_suggestion_for_a_tool_is_its_common_name_in_every_run(project, seed):
     (project / "hook.py").write_text(HOOK_FILE)
@@ -71,6 +72,7 @@ def test_a_suggestion_for_a_tool_is_its_common_name_in_every_run(project, seed):
     assert problem["message"].endswith("did you mean 'shell'?")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["0", "1", "2", "3"])
 def test_the_first_mistake_of_a_file_is_named_in_every_run(project, seed):
     file = project / ".codex" / "hooks.json"

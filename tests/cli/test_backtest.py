@@ -151,6 +151,7 @@ def test_hooks_of_the_projects_agent_decide_events_of_another_one(here, capsys, 
     assert (report["events"], report["outcomes"]["deny"]["events"]) == (1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", fast_for(["claude", "gemini"]))
 def test_of_several_agents_hooks_those_of_the_chosen_agent_count(here, capsys, agent):
     hooks_of("gemini", here, "echo gemini >&2; exit 2")
@@ -172,6 +173,7 @@ def test_without_a_chosen_agent_hooks_of_several_agents_are_an_error(here, capsy
     assert "several agents have hooks here" in output(capsys)[1]
 
 
+@pytest.mark.slow
 def test_the_recorder_of_another_agent_is_no_hook_of_the_project(here, capsys):
     add(shell(1, "rm x", agent="gemini"))
     assert main(["history", "record", "on", "--agent", "gemini", "--yes"]) == OK
@@ -184,6 +186,7 @@ def test_the_recorder_of_another_agent_is_no_hook_of_the_project(here, capsys):
     assert report["outcomes"]["deny"]["events"] == 1
 
 
+@pytest.mark.slow
 def test_each_hook_that_will_run_is_listed(here, capsys):
     settings = here / ".claude" / "settings.json"
     hooks = [{"type": "command", "command": f"{folder}/guard.sh"} for folder in ("one", "two")]
@@ -203,6 +206,7 @@ def test_each_hook_that_will_run_is_listed(here, capsys):
     ]
 
 
+@pytest.mark.slow
 def test_one_decision_differs(here, capsys):
     (here / "guard.py").write_text(GUARD)
     (here / "old.py").write_text(GUARD.replace("rm -rf", "nothing"))
@@ -213,6 +217,7 @@ def test_one_decision_differs(here, capsys):
     assert "1 decision differs from old.py, 1 new denial" in output(capsys)[0]
 
 
+@pytest.mark.slow
 def test_a_row_with_an_unknown_event_is_reported(here, capsys):
     (here / "guard.py").write_text(GUARD)
     rows = [

@@ -160,6 +160,7 @@ def test_trust_shows_the_text_of_a_new_script(world, run):
     assert "… 21 more lines" in out
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_shows_places_and_bars(world):
     world.settings("user", settings(hook("a-hook-with-a-long-name")))
     program = f"{shlex.quote(sys.executable)} -m anyhook"
@@ -1188,6 +1189,7 @@ def test_numbers_that_json_does_not_have_are_written_as_null(world, run):
     assert json.loads(out)["event"]["tool_input"] == {"a": None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "interrupt"),
     [

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tools.completion import generate
 from anyhook.cli.completion_words import TABLE, complete
 from anyhook.history.events import RecordedEvent
 from anyhook.history.store import History
+from anyhook.trust.approvals import Approvals, DeniedCall
 from tests.cli.terminal import TMUX, Terminal
 
 SHELLS = ("bash", "zsh", "fish")
@@ -86,6 +88,23 @@ def test_words_of_options_are_completed():
     assert words("check", "--format", "s") == ["sarif"]
     assert words("add", "hook.py", "--scope", "") == ["project", "local", "user"]
     assert words("history", "search", "--outcome", "d") == ["deny", "defer"]
+
+
+def test_the_ids_of_denied_calls_are_completed(home):
+    approvals, now = Approvals(), time.time()
+    names = {"hook": "guard.py", "agent": "claude", "tool": "Bash", "cwd": "/p", "project": "/p"}
+    calls = [
+        DeniedCall(id=call_id, **names, time=now, arguments=call_id, digest=call_id)
+        for call_id in ("ABC234", "XYZ567")
+    ]
+    for call in calls:
+        approvals.keep(call)
+
+    assert sorted(words("allow", "")) == ["ABC234", "XYZ567"]
+    assert words("allow", "A") == ["ABC234"]
+    approvals.grant(calls[0], "")
+    assert words("allow", "") == ["XYZ567"]
+    assert words("allow", "--revoke", "") == ["ABC234"]
 
 
 def test_files_are_left_to_the_shell():

@@ -180,3 +180,33 @@ def test_a_denial_that_denies_nothing_is_no_denial_in_the_exit_code(project, run
     assert code == 0
     assert "goes on" in out
     assert json.loads(run("fire", *words, "--json")[1])["verdicts"][0]["denied"] is False
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"), [(DENY, "→ DENY Codex CLI does not run this call"), ("true", "")]
+)
+def test_a_verdict_names_the_hooks_that_the_agent_does_not_run_yet(project, run, command, effect):
+    configure(project, command, agent="codex")
+    configure(project, command, agent="claude")
+    label = "echo" if command == DENY else "true"
+
+    _, out = run("fire", *CALL, "--agent", "codex", "--trust-once")
+    report = json.loads(run("fire", *CALL, "--agent", "codex", "--trust-once", "--json")[1])
+
+    condition = f", once it trusts {label}, which it does not run yet"
+    assert effect in out
+    assert (condition in out) is bool(effect)
+    assert (condition in report["verdicts"][0]["effect"]) is bool(effect)
+    assert condition not in run("fire", *CALL, "--agent", "claude", "--trust-once")[1]
+
+
+def test_codex_edits_a_file_by_a_patch(project, run):
+    configure(project, f"cat > {project}/sent.json", agent="codex", matcher="apply_patch")
+    arguments = json.dumps({"file_path": "a.py", "content": "x = 1\n"})
+    options = ("--agent", "codex", "--tool", "apply_patch", "--input", arguments, "--trust-once")
+
+    run("fire", "PreToolUse", *options)
+
+    sent = json.loads((project / "sent.json").read_text())["tool_input"]
+    patch = "*** Begin Patch\n*** Add File: a.py\n+x = 1\n*** End Patch\n"
+    assert sent == {"command": patch}

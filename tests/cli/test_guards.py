@@ -167,6 +167,7 @@ def test_what_changed_otherwise_meanwhile_stays(world, run):
     assert "hooks" not in json.loads(path.read_text())
 
 
+@pytest.mark.slow
 def test_several_guards_and_a_file_are_one_question_and_one_write(world, agents_here):
     own = world.write(world.project / "own.py", all_guards()[NAME].text)
 
@@ -260,6 +261,43 @@ def test_a_copy_that_another_agent_runs_stays(world, run, agents_here):
     assert copy_of(world).exists()
     run("remove", NAME, "--agent", "codex", "--yes")
     assert not copy_of(world).exists()
+
+
+def test_guards_of_another_agent_stay_trusted(world, run, agents_here):
+    """They are in the directory in which files are written and removed."""
+    add(world, "claude", "project", NAME)
+
+    add(world, "codex", "project", OTHER)
+    assert run("trust", "--show", "--agent", "claude")[0] == 0
+    remove(world, "codex", "project", OTHER)
+    assert run("trust", "--show", "--agent", "claude")[0] == 0
+
+
+def test_a_guard_that_cursor_runs_twice_is_reported(world, run, agents_here):
+    """Cursor runs the hooks in the settings of Claude Code, too."""
+    add(world, "claude", "project", NAME)
+
+    def duplicates(agent):
+        report = json.loads(run("check", "--agent", agent, "--json")[1])
+        return [item for item in report["diagnostics"] if item["code"] == "duplicate-hook"]
+
+    assert duplicates("cursor") == []
+    add(world, "cursor", "project", NAME)
+    assert duplicates("claude") == []
+    assert duplicates("cursor")
+    for item in duplicates("cursor"):
+        assert f"Cursor also runs guard-{NAME}.py for " in item["message"]
+
+
+def test_what_was_trusted_of_a_changed_guard_is_kept(world, run, agents_here):
+    add(world, "claude", "project", NAME)
+    copy_of(world).write_text(copy_of(world).read_text() + "\n# changed\n")
+
+    add(world, "claude", "project", OTHER)
+
+    code, out, _ = run("trust", "--show", "--agent", "claude")
+    assert code == 1
+    assert "+# changed" in out
 
 
 def test_a_copy_stays_while_settings_that_cannot_be_edited_may_run_it(world, run, agents_here):
@@ -385,6 +423,7 @@ def release(world):
     return release
 
 
+@pytest.mark.slow
 def test_an_update_replaces_a_copy_and_shows_the_difference(world, release):
     release.publish(NEWER, OLDER)
 
@@ -433,6 +472,7 @@ def test_an_update_of_a_new_event_changes_the_settings(world, release):
     assert settings["hooks"].keys() == {"PostToolUse"}
 
 
+@pytest.mark.slow
 def test_an_update_that_conflicts_changes_nothing(world, release):
     copy = copy_of(world, "own")
     copy.write_text(copy.read_text().replace('"no"', '"never"'))
@@ -471,6 +511,7 @@ def test_an_update_without_the_former_text_does_not_guess(world, release):
 # -- init
 
 
+@pytest.mark.slow
 def test_init_guards_the_agents_that_are_here(world, run, agents_here):
     code, out, err = run("init", "--yes")
 
@@ -535,6 +576,7 @@ def test_the_guards_are_in_the_package():
 # -- guards that are bound to the same files, and changes that no hook saw
 
 
+@pytest.mark.slow
 def test_hooks_stay_trusted_when_others_are_added_and_removed(world, run, agents_here):
     """The guard `files` is bound to all files in `.anyhook`, because it names that directory."""
     run("add", "files", "--agent", "claude", "--yes")

@@ -239,6 +239,11 @@ def answers(home):
         (["--outcome", "allow", "--hook", "guard.py"], [6]),
         (["--outcome", "none", "--hook", "guard.py"], [8, 5]),
         (["--outcome", "change", "--hook", "context.py"], [4]),
+        (["--outcome", "deny", "--shadow"], [7]),
+        (["--outcome", "deny", "--shadow", "--hook", "guard.py"], [7]),
+        (["--shadow", "--hook", "x"], []),
+        (["--outcome", "allow", "--shadow"], []),
+        (["--shadow"], [7]),
         (["--failed"], [5]),
         (["--failed", "--hook", "x"], []),
         (["--project", "/p/sub"], [8]),
@@ -440,6 +445,7 @@ def test_an_export_needs_a_known_form(home, capsys):
     assert ".jsonl or .parquet" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_backtest_shows_what_a_hook_would_have_denied(home, capsys):
     (home / "guard.py").write_text(GUARD.replace("WORD", "rm"))
 
@@ -458,6 +464,7 @@ def test_a_backtest_shows_what_a_hook_would_have_denied(home, capsys):
     assert "33.33%" in out
 
 
+@pytest.mark.slow
 def test_a_backtest_takes_events_from_files_and_by_words(home, capsys):
     (home / "guard.py").write_text(GUARD.replace("WORD", "rm"))
     run(capsys, "history", "export", "events.jsonl")
@@ -500,6 +507,7 @@ def test_a_backtest_fails_a_pipeline_on_changes(home, capsys, fail_on, code):
     assert (group["before"], group["after"], group["number"]) == ("deny", "none", 1)
 
 
+@pytest.mark.slow
 def test_a_backtest_compares_with_a_revision(home, capsys):
     def git(*arguments):
         who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
@@ -541,6 +549,7 @@ def project_with_hook(home, command):
     return home / "project"
 
 
+@pytest.mark.slow
 def test_the_hooks_of_a_project_run_in_copies(home, capsys):
     command = 'touch "$CLAUDE_PROJECT_DIR/ran" "$HOME/ran"; grep -q push && exit 2 || exit 0'
     project = project_with_hook(home, command)

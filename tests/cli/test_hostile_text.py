@@ -138,6 +138,7 @@ def test_no_screen_of_the_panel_draws_an_invisible_character(hostile, run, agent
     walk()
 
 
+@pytest.mark.slow
 def test_a_field_of_the_panel_shows_a_mark_for_an_invisible_character(world):
     hook = {"type": "command", "command": "true"}
     definition = {"matcher": "a\x1b]0;t\u202eb", "hooks": [hook]}

@@ -216,6 +216,7 @@ def stable(value, place, home, name=""):
     return "…" if VOLATILE.search(name) else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_writes_what_its_file_promises(place, run, home, name):
     if "shadow" in name:  # a shared file gets no path of this machine

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from anyhook.cli import main
 from anyhook.cli.output import UNWRAPPED, console
-from anyhook.cli.render import print_quoted
+from anyhook.cli.render import make_table, print_quoted
 
 
 def print_table(text):
@@ -46,6 +46,18 @@ def test_columns_asks_for_a_width(monkeypatch):
     assert console().width == 30
 
 
+def test_a_word_that_is_cut_shows_it(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    table = make_table("hook", "place", no_wrap=("hook", "place"))
+    table.add_row("guard-dependencies.py", "settings.json:108")
+
+    console().print(table)
+
+    _, row = capsys.readouterr().out.splitlines()
+    assert len(row) <= 30
+    assert row.endswith("…")
+
+
 @pytest.mark.parametrize("columns", ["99999999", "0", "-5", "wide", "", "9" * 5000])
 def test_a_width_that_makes_no_sense_is_not_used(monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
@@ -80,6 +92,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [60, 80, 100, 150])
 def test_the_results_of_examples_are_not_cut(tmp_path, capsys, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -96,6 +109,7 @@ def test_the_results_of_examples_are_not_cut(tmp_path, capsys, monkeypatch, colu
     assert "…" not in words
 
 
+@pytest.mark.slow
 def test_agents_with_different_results_have_lines_of_their_own(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     file = tmp_path / "guard.py"

@@ -33,6 +33,7 @@ def answer_on_terminal(world, arguments, key, **variables):
     return answer(words, key, cwd=world.project, environ=environ)[1]
 
 
+@pytest.mark.slow
 def test_fire_shows_the_difference_and_accepts_it_with_one_key(edited):
     output = answer_on_terminal(edited, FIRE, b"y")
 
@@ -43,12 +44,14 @@ def test_fire_shows_the_difference_and_accepts_it_with_one_key(edited):
     assert "Did you make" not in answer_on_terminal(edited, FIRE, b"n")
 
 
+@pytest.mark.slow
 def test_another_key_accepts_nothing(edited):
     output = answer_on_terminal(edited, FIRE, b"n")
 
     assert "not trusted" in output.partition("Did you make")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variable", ["CLAUDECODE", "GEMINI_CLI", "CURSOR_AGENT"])
 def test_a_process_that_an_agent_started_is_not_asked(edited, variable):
     output = answer_on_terminal(edited, FIRE, b"y", **{variable: "1"})
@@ -57,6 +60,7 @@ def test_a_process_that_an_agent_started_is_not_asked(edited, variable):
     assert "not trusted" in output
 
 
+@pytest.mark.slow
 def test_a_changed_definition_is_not_accepted_with_one_key(edited):
     hook = {"type": "command", "command": "sh .gemini/hooks/guard.sh", "timeout": 1_000}
     edited.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})

@@ -113,6 +113,7 @@ def test_the_recorder_records_an_event_and_answers_nothing(here, capfd):
     assert (claude["recorder"], claude["tapped"], claude["events_today"]) == (True, 0, 1)
 
 
+@pytest.mark.slow
 def test_a_table_shows_what_is_added_and_options_show_the_lines(here, capfd):
     write(here / "home/.claude/settings.json", SETTINGS)
     events = len(recorded_events(get_agent("claude")))
@@ -137,6 +138,7 @@ def test_a_table_shows_what_is_added_and_options_show_the_lines(here, capfd):
     assert rows()[0] == [["Claude", "Code", path, f"-{events}", f"-{events}", "-1"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["none", "other"])
 def test_a_file_is_restored_byte_for_byte(here, change):
     user = write(here / "home/.claude/settings.json", SETTINGS)
@@ -163,6 +165,7 @@ def test_a_file_is_restored_byte_for_byte(here, change):
         assert "ANYHOOK" not in text
 
 
+@pytest.mark.slow
 def test_switching_on_twice_changes_nothing_more(here):
     path = write(here / "home/.claude/settings.json", SETTINGS)
     record("on", "--agent", "claude", "--tap", "--yes")
@@ -182,6 +185,7 @@ def test_no_secret_of_a_settings_file_is_kept(here):
     assert "ghp_" not in (here / "data" / "history" / SWITCH).read_text()
 
 
+@pytest.mark.slow
 def test_a_recorder_that_a_killed_command_left_is_removed(here):
     path = write(here / "home/.claude/settings.json", SETTINGS)
     record("on", "--agent", "claude", "--yes")
@@ -204,6 +208,7 @@ def change_types_in_state(here):
     write(here / "data" / "history" / SWITCH, '{"files": [{"agent": "claude"}]}')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lose_state", [remove_state, damage_state, change_types_in_state])
 def test_recorders_and_taps_are_found_by_their_commands(here, capfd, lose_state):
     user = write(here / "home/.claude/settings.json", SETTINGS)
@@ -245,6 +250,7 @@ def test_one_agent_is_switched_off_with_a_damaged_state(here):
     assert "recorder.py" not in (here / "home/.gemini/settings.json").read_text()
 
 
+@pytest.mark.slow
 def test_recording_is_switched_on_anew_with_a_damaged_state(here):
     project = write(here / "project/.claude/settings.json", SETTINGS)
     before = project.read_bytes()
@@ -369,6 +375,31 @@ def test_a_tapped_hook_is_shown_as_the_command_that_it_is(here):
     assert "guard.sh" in [h.label for h in after]
 
 
+@pytest.mark.parametrize("other_agents", [(), ("--agent", "gemini")])
+def test_a_hook_that_is_disabled_comes_back_without_its_tap(here, other_agents):
+    path = write(here / "project/.claude/settings.json", SETTINGS)
+    for agents in (("--agent", "claude"), other_agents):
+        record("on", *agents, "--tap", "--yes")
+    assert main(["disable", "guard.sh", "--agent", "claude"]) == OK
+    assert record("off", "--agent", "claude", "--yes") == OK
+
+    assert main(["enable", "guard.sh", "--agent", "claude"]) == OK
+
+    assert "./guard.sh" in path.read_text()
+    assert count_recorded(get_agent("claude"), path.read_text(), path).taps == 0
+
+
+def test_a_hook_that_is_disabled_keeps_its_tap_while_it_is_recorded(here):
+    path = write(here / "project/.claude/settings.json", SETTINGS)
+    record("on", "--agent", "claude", "--tap", "--yes")
+    tapped = path.read_text()
+
+    assert main(["disable", "guard.sh", "--agent", "claude"]) == OK
+    assert main(["enable", "guard.sh", "--agent", "claude"]) == OK
+
+    assert path.read_text() == tapped
+
+
 def test_a_hook_file_is_not_tapped(here):
     settings = {
         "hooks": {
@@ -385,6 +416,7 @@ def test_a_hook_file_is_not_tapped(here):
     assert '"anyhook run hook.py"' in path.read_text()
 
 
+@pytest.mark.slow
 def test_commands_that_make_up_events_record_none(here):
     record("on", "--agent", "claude", "--yes")
     hook = write(
@@ -463,3 +495,24 @@ def test_a_file_in_place_of_the_data_directory_is_named(here, capfd, words):
     assert f"{here / 'data'} is not a directory; move this file away" in err
     assert "remove it" not in err
     assert "Errno" not in err
+
+
+@pytest.mark.parametrize("words", ["history", "history record on --agent claude --yes"])
+def test_a_home_that_is_not_a_directory_is_named(here, capfd, monkeypatch, words):
+    file = write(here / "file", "")
+    monkeypatch.setenv("HOME", str(file))
+    monkeypatch.delenv("ANYHOOK_DATA_DIR")
+    write(here / "project/.claude/settings.json", SETTINGS)
+
+    assert main(words.split()) not in (OK, BUG)
+
+    assert f"HOME is {file}, which is not a directory" in capfd.readouterr().err
+
+
+def test_a_home_that_is_unknown_is_named(here, capfd, monkeypatch):
+    write(here / "project/.claude/settings.json", SETTINGS)
+    monkeypatch.setenv("HOME", "~nouser")
+
+    assert main(["check"]) == USAGE
+
+    assert "HOME is ~nouser; set it to an absolute path" in capfd.readouterr().err

@@ -24,6 +24,7 @@ def guard(project, monkeypatch):
     return file
 
 
+@pytest.mark.slow
 def test_a_report_names_the_escape_the_example_and_what_closes_it(run, guard):
     code, output, _ = run("redteam", "guard.py", *FEW)
     assert code == OK
@@ -34,6 +35,7 @@ def test_a_report_names_the_escape_the_example_and_what_closes_it(run, guard):
     assert 'event.runs("git", "push", options={"--force"})' in output
 
 
+@pytest.mark.slow
 def test_an_escape_fails_if_it_is_asked_for(run, guard):
     code, output, _ = run("redteam", "guard.py", *FEW, "--fail-on", "escape", "--json")
     assert code == PROBLEMS
@@ -46,6 +48,7 @@ def test_an_escape_fails_if_it_is_asked_for(run, guard):
     assert escape["proved"] is True
 
 
+@pytest.mark.slow
 def test_accepted_escapes_do_not_fail(run, guard, project):
     accepted = project / ".anyhook" / "accepted-escapes.toml"
     accepted.parent.mkdir()
@@ -75,6 +78,7 @@ def test_a_hook_that_denies_nothing_known_is_a_problem(run, guard):
     assert "--command LINE" in output
 
 
+@pytest.mark.slow
 def test_a_line_of_the_user_is_tried(run, guard):
     guard.write_text(TUTORIAL.replace("rm\\s+-rf|git push --force", "^frobnicate all$"))
     code, output, _ = run(
@@ -84,6 +88,7 @@ def test_a_line_of_the_user_is_tried(run, guard):
     assert {entry["of"] for entry in json.loads(output)["escapes"]} == {"frobnicate all"}
 
 
+@pytest.mark.slow
 def test_hooks_of_the_settings_run_when_they_are_trusted(run, project, monkeypatch):
     monkeypatch.chdir(project)
     write_configured(project)

@@ -94,6 +94,7 @@ def test_json_of_a_repaired_project_is_clean(script, run):
     assert json.loads(out)["ok"] is True
 
 
+@pytest.mark.slow
 def test_a_missing_companion_is_written(world, run):
     hook = world.write(
         world.project / "guard.py",

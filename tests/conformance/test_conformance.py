@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from anyhook.agents import get_agent
 from anyhook.agents.gemini.model_api import (
     request_from_api,
@@ -448,6 +450,7 @@ def check_settings(row, tmp_path, agent):
         assert words in told
 
 
+@pytest.mark.slow
 @rows.parametrize("generic")
 def test_generic(row, tmp_path):
     """One hook file for every agent, as a real process."""

@@ -176,12 +176,14 @@ def test_a_run_without_tests_is_a_problem(tmp_path, text, exit_code, problem):
     assert read_results(results, exit_code).problem == problem
 
 
+@pytest.mark.slow
 def test_an_agent_whose_tests_cannot_be_chosen_is_a_problem():
     package = dataclasses.replace(PACKAGES["opencode"], agent="nobody")
 
     assert run_tests(package, "0.0.0") == AgentTests(problem="no test ran, 0 were skipped")
 
 
+@pytest.mark.slow
 def test_each_test_with_a_real_agent_is_chosen_by_its_release():
     command = [sys.executable, "-m", "pytest", "tests/e2e", "--collect-only"]
     environ = {**os.environ, "ANYHOOK_E2E": "1"}
@@ -274,6 +276,7 @@ def test_random_replies_are_the_same_for_the_same_seed():
     assert any("deny" in reply.stdout for reply in replies)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["claude", "codex", "copilot", "qwen"])
 def test_the_observed_rules_decide_random_replies(agent, tmp_path):
     made = RandomReplies(agent, "before_tool", 3)

@@ -246,6 +246,7 @@ def test_a_handler_that_dispatches_on_its_own_engine_is_told(world):
     assert "a handler of this engine cannot dispatch" in result.error
 
 
+@pytest.mark.slow
 def test_functions_decide_in_a_forked_process(world):
     program = """if True:
         import os, sys
@@ -510,6 +511,7 @@ async def test_only_so_many_commands_run_at_once(world):
     assert len(counts) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_cancelling_a_dispatch_ends_its_commands(world):
     mark = uuid.uuid4().hex
@@ -523,6 +525,7 @@ async def test_cancelling_a_dispatch_ends_its_commands(world):
     assert scope.cancelled_caught
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_two_hundred_hooks_at_once(world):
     mark = uuid.uuid4().hex
@@ -704,6 +707,7 @@ async def test_cancelling_the_dispatch_cancels_the_function(world, anyio_backend
         assert scope.cancelled_caught
 
 
+@pytest.mark.slow
 def test_a_function_that_hangs_does_not_keep_the_program_from_ending(tmp_path):
     program = """if True:
         import time, sys
@@ -989,6 +993,7 @@ def test_a_settings_file_that_is_a_directory_is_told(world):
     assert [d.code for d in world.load().diagnostics] == ["settings-unreadable"]
 
 
+@pytest.mark.slow
 def test_no_depth_of_nesting_keeps_the_other_files_from_loading(world):
     world.settings("user", hooks("exit 2"))
     for depth in (*range(880, 1010, 3), 100_000):

@@ -48,6 +48,80 @@ def test_every_example_holds_in_every_agent(name, agent, home):
     assert failed == []
 
 
+@pytest.mark.parametrize(("agent", "tool"), [("claude", "Monitor"), ("qwen", "monitor")])
+def test_a_command_whose_output_is_watched_is_a_command(agent, tool):
+    run = decide("git", agent=agent, tool=tool, input={"command": "git reset --hard"})
+
+    assert run.outcome == "deny"
+
+
+def test_a_tool_that_deletes_is_guarded():
+    def delete(name, path):
+        return decide(
+            name, agent="cursor", tool="Delete", input={"path": path}, cwd="/code"
+        ).outcome
+
+    assert delete("files", "/etc/hosts") == "deny"
+    assert delete("own_hooks", ".anyhook/guard-git.py") == "deny"
+    assert delete("files", "src/a.py") == "none"
+    assert delete("own_hooks", "src/a.py") == "none"
+
+
+@pytest.mark.parametrize("directory", ["real", "link", "real/sub", "link/sub", "link/link"])
+@pytest.mark.parametrize("place", [".anyhook/guard.py", "guard.py"])
+def test_a_project_behind_a_link_has_two_names(tmp_path, home, directory, place):
+    (tmp_path / "real" / "sub").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    (tmp_path / "real" / "link").symlink_to(tmp_path / "real" / "sub")
+    file = tmp_path / "real" / place
+    file.parent.mkdir(exist_ok=True)
+    # The directory of the test is in one for temporary files.
+    text = guard_file("files").read_text(encoding="utf-8")
+    file.write_text(re.sub(r"SCRATCH = .*", "SCRATCH = []", text), encoding="utf-8")
+    cwd = tmp_path / directory
+    named = tmp_path / directory.partition("/")[0] if place.startswith(".") else cwd
+
+    def run(command):
+        fields = {"tool": "shell", "input": {"command": command}}
+        return run_hook(file, "before_tool", cwd=str(cwd), **fields).outcome
+
+    for project in (named, named.resolve()):
+        assert run(f"rm -f {project}/a.txt") == "none"
+        assert run(f"rm -rf {project}/dist") == "none"
+        assert run(f"rm -rf {project}") == "deny"
+    assert run(f"rm -f {tmp_path}/a.txt") == "deny"
+
+
+def test_a_patch_that_the_shell_applies_is_guarded():
+    lines = ["*** Begin Patch", "*** Delete File: .anyhook/guard-git.py", "*** End Patch"]
+    command = "\n".join(["apply_patch <<'EOF'", *lines, "EOF", ""])
+
+    run = decide("own_hooks", agent="codex", tool="shell", input={"command": command})
+
+    assert run.outcome == "deny"
+
+
+def test_tests_that_failed_do_not_end_the_turn(home):
+    report = {"llmContent": "Output: 1 failed\nExit Code: 1\nProcess Group PGID: 7"}
+    decide(
+        "tests_first",
+        "after_tool",
+        "gemini",
+        tool="write_file",
+        input={"file_path": "a.py", "content": ""},
+    )
+    decide(
+        "tests_first",
+        "after_tool",
+        "gemini",
+        tool="shell",
+        input={"command": "pytest"},
+        tool_response=report,
+    )
+
+    assert decide("tests_first", "after_agent", "gemini").outcome == "deny"
+
+
 @pytest.mark.parametrize("name", GUARDS)
 def test_a_guard_says_what_it_is_for_why_and_in_which_version(name):
     tree = ast.parse(guard_file(name).read_text(encoding="utf-8"))
@@ -121,6 +195,21 @@ def test_a_command_of_a_wrong_type_is_no_way_past_a_guard(name, wrong):
     assert run_hook(guard(name), payload).exit_code == 0
 
 
+UNREAD_LINES = {
+    "too long": f"echo {'x' * 64 * 1024}; sh",
+    "open quote": "echo 'x; sh",
+    "too deep": "(" * 40 + "sh" + ")" * 40,
+}
+
+
+@pytest.mark.parametrize("line", UNREAD_LINES)
+@pytest.mark.parametrize("name", DENYING)
+def test_a_line_that_cannot_be_read_is_asked_about(name, line):
+    run = decide(name, tool="shell", input={"command": UNREAD_LINES[line]})
+
+    assert run.outcome == "ask"
+
+
 def test_a_settings_file_of_every_agent_is_guarded(tmp_path):
     home, project = tmp_path / "home", tmp_path / "project"
     unguarded = []
@@ -187,6 +276,28 @@ def edited(session, path="a.py"):
     decide("tests_first", "after_tool", tool_response={}, session_id=session, **fields)
 
 
+PATCH = """*** Begin Patch
+*** Update File: notes.md
+@@
+-x
++y
+*** Update File: a.py
+@@
+-x = 1
++x  =  1
+*** End Patch
+"""
+PATCHING = {"codex": "command", "copilot": "input", "opencode": "patchText"}
+"""Agents that edit files by patches, with the argument that holds the patch."""
+
+
+def patched(guard, agent, **fields):
+    """Return the run of a guard after a call that edited two files by one patch."""
+    arguments = {PATCHING[agent]: PATCH}
+    fields = {"tool": "apply_patch", "input": arguments, "tool_response": {}, **fields}
+    return decide(guard, "after_tool", agent=agent, **fields)
+
+
 def pass_tests(session):
     response = {"stdout": "1 passed", "stderr": "", "exit_code": 0}
     fields = {"tool": "shell", "input": {"command": "pytest -q"}, "tool_response": response}
@@ -201,6 +312,22 @@ def test_a_turn_ends_only_when_tests_passed_since_the_last_edit():
     edited("s")
 
     assert (before, after, turn_ends("s")) == ("deny", "none", "deny")
+
+
+@pytest.mark.parametrize("agent", PATCHING)
+def test_an_edit_by_patch_needs_tests_too(agent):
+    before = turn_ends("s")
+    patched("tests_first", agent, session_id="s")
+
+    assert (before, turn_ends("s")) == ("none", "deny")
+
+
+def test_an_edit_in_a_call_that_failed_needs_tests_too():
+    fields = {"tool": "shell", "input": {"command": "sed -i s/a/b/ a.py && pytest"}}
+    pass_tests("s")
+    decide("tests_first", "post_tool_use_failure", error="Exit code 1", session_id="s", **fields)
+
+    assert turn_ends("s") == "deny"
 
 
 def test_a_turn_is_continued_three_times_at_most():
@@ -245,3 +372,14 @@ def test_a_file_is_formatted_and_the_agent_reads_so(project):
 
     assert file.read_text() == "x = 1\n"
     assert "read it again" in run.stdout
+
+
+@pytest.mark.parametrize("agent", PATCHING)
+@pytest.mark.skipif(shutil.which("ruff") is None, reason="ruff is not on the PATH")
+def test_each_file_of_a_patch_is_formatted(project, agent):
+    file = project / "a.py"
+    file.write_text("x  =  1\n")
+    run = patched("format", agent, cwd=str(project))
+
+    assert file.read_text() == "x = 1\n"
+    assert "formatted a.py" in run.stdout

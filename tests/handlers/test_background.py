@@ -303,6 +303,7 @@ def test_functions_say_the_same_under_every_reading(world):
     assert differences(engine, event, decision) == []
 
 
+@pytest.mark.slow
 def test_closing_never_waits_for_a_loop_that_is_about_to_end(tmp_path):
     world = World(tmp_path, agent="claude")
     handler = {"type": "command", "command": "true", "async": True}

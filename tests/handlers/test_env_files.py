@@ -92,3 +92,13 @@ def test_the_files_are_private_and_gone_with_the_engine(claude):
         assert path.parent.stat().st_mode & 0o077 == 0
     assert not path.parent.exists()
     assert engine.session_script("s1") == ""
+
+
+def test_a_hook_that_makes_a_directory_of_its_file_does_not_stop_later_hooks(claude):
+    with leave(
+        claude,
+        CwdChanged=['rm -f "$CLAUDE_ENV_FILE"; mkdir "$CLAUDE_ENV_FILE"'],
+    ) as engine:
+        for directory in ("/x", "/y"):
+            decision = fire(engine, "cwd_changed", new_cwd=directory)
+            assert decision.diagnostics == ()

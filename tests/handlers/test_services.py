@@ -263,6 +263,7 @@ async def test_a_host_without_an_address_has_no_opinion(world):
     assert "there is no host 'nobody.invalid'" in only(decision).error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["delay", "endless"])
 async def test_a_service_has_until_the_timeout_for_all_of_its_answer(world, site, how):
     world.settings(http(site.url, timeout=2))  # on a busy machine, the request takes a while
@@ -1133,6 +1134,7 @@ def server(tmp_path):
     return {"command": sys.executable, "args": [str(script)]}
 
 
+@pytest.mark.slow
 async def test_a_real_server_is_started_once_and_decides(world, server, capfd):
     world.settings(tool(input={"command": "${tool_input.command}"}))
 
@@ -1151,6 +1153,7 @@ async def test_a_real_server_is_started_once_and_decides(world, server, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 async def test_a_real_servers_failures_have_no_opinion(world, server):
     world.settings(tool("fail"), tool("nope"), tool(server="nobody"))
 
@@ -1165,6 +1168,7 @@ async def test_a_real_servers_failures_have_no_opinion(world, server):
     assert not decision.denied
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_lost_is_started_anew_by_the_next_call(server):
     async with SdkClient({"memory": server}) as client:
         with pytest.raises(ConnectionError, match="'memory' is lost"):
@@ -1174,6 +1178,7 @@ async def test_a_server_that_is_lost_is_started_anew_by_the_next_call(server):
     assert '"allow"' in said.text
 
 
+@pytest.mark.slow
 async def test_a_server_gets_its_own_variables_and_none_of_the_hosts(server, monkeypatch):
     monkeypatch.setenv("KEPT_FROM_IT", "secret")
     servers = {"memory": {**server, "env": {"GIVEN": "${A}-${B:-b}"}}}
@@ -1202,6 +1207,7 @@ async def test_a_server_that_does_not_come_up_is_told_with_its_reason(server, to
                 await client.call_tool("bad", "t", {})
 
 
+@pytest.mark.slow
 async def test_many_calls_share_one_connection(server):
     said = []
 
@@ -1218,6 +1224,7 @@ async def test_many_calls_share_one_connection(server):
     assert len({text.text for text in said}) == 1
 
 
+@pytest.mark.slow
 async def test_a_call_that_is_given_up_leaves_the_server_to_the_next(server):
     async with SdkClient({"memory": server}) as client:
         with anyio.move_on_after(0) as scope:
@@ -1228,6 +1235,7 @@ async def test_a_call_that_is_given_up_leaves_the_server_to_the_next(server):
     assert '"allow"' in said.text
 
 
+@pytest.mark.slow
 async def test_an_error_of_the_host_ends_the_servers_and_stays_what_it_is(server):
     said = []
 
@@ -1332,6 +1340,7 @@ def web_server(script, kind, seen):
             thread.join()
 
 
+@pytest.mark.slow
 def test_an_engine_that_needs_no_service_loads_none():
     code = "import sys; from anyhook import Engine; Engine.load('/', agent='claude'); "
     code += "sys.exit(bool({'httpx', 'mcp', 'anyhook.handlers.http'} & set(sys.modules)))"

@@ -69,6 +69,7 @@ def write_for_ever(directory, name):
     return subprocess.Popen([sys.executable, "-c", WRITER, str(directory), name])
 
 
+@pytest.mark.slow
 def test_processes_that_are_killed_while_they_record_lose_at_most_their_last_event(tmp_path):
     writers = [write_for_ever(tmp_path, name) for name in ("a", "b", "c")]
     with History.open(tmp_path) as history:
@@ -252,6 +253,7 @@ def test_events_above_an_age_are_removed(tmp_path):
         history.connection.execute("INSERT INTO texts (texts) VALUES ('integrity-check')")
 
 
+@pytest.mark.slow
 def test_the_oldest_events_are_removed_above_a_size(tmp_path):
     with History.open(tmp_path) as history:
         large = {"tool_input": {"command": "x" * 1000}}
@@ -265,6 +267,7 @@ def test_the_oldest_events_are_removed_above_a_size(tmp_path):
         assert oldest > NOW + 2000
 
 
+@pytest.mark.slow
 def test_a_store_is_valid_after_a_writer_was_killed(tmp_path):
     script = (
         "import sys\nfrom anyhook.history.store import History\n"

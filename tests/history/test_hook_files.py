@@ -163,6 +163,7 @@ def test_a_hook_that_runs_out_of_time_is_recorded(recorded):
     assert "ran out of time" in event["error"]
 
 
+@pytest.mark.slow
 def test_the_answers_of_two_hook_files_to_an_event_are_put_together(recorded):
     recorded.switch_on()
     for name in ("one.py", "two.py"):

@@ -64,6 +64,7 @@ def ask_everything(history):
     statistics(history, since=NOW + 5)
 
 
+@pytest.mark.slow
 def test_no_query_reads_a_whole_table(directory):
     statements = {}
     with History.open(directory) as history:
@@ -134,6 +135,7 @@ def test_a_search_for_a_time_reads_only_the_numbers_of_that_time(directory):
         assert numbers(until=NOW - 5) == (1, 1)
 
 
+@pytest.mark.slow
 def test_removing_events_keeps_sessions_that_have_others(tmp_path):
     with History.open(tmp_path) as history:
         history.add([event(number, session=f"s{number // 1500}") for number in range(6000)])

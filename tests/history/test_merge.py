@@ -44,6 +44,19 @@ def test_parallel_calls_with_equal_input_stay_as_many_as_they_were(tmp_path, is_
         assert results_of(history) == ["a b c", "a b c"]
 
 
+@pytest.mark.parametrize("place", ["/p/a", "/lat\udce9n/a", "/\ud83d"])
+def test_equal_events_are_as_many_whatever_the_path_of_their_hook(tmp_path, place):
+    """SQLite holds another text for a path that is not UTF-8."""
+    version = {"file": place, "digest": "0" * 32}
+    results = [{"hook": "a", "place": place, "version": version, "answer": {"outcome": "allow"}}]
+    with History.open(tmp_path) as history:
+        for delay in range(3):
+            line = record("ls", source="hook", time=NOW + delay, results=results, decision={})
+            journal.append(str(tmp_path), line)
+            ingest(history)
+        assert results_of(history) == ["a", "a", "a"]
+
+
 GREP_RM, GREP_SUDO = "grep -q 'rm -rf' && exit 2; exit 0", "grep -q sudo && exit 2; exit 0"
 
 
@@ -164,6 +177,7 @@ def test_a_prompt_with_a_secret_that_was_recorded_live_is_not_imported_again(tmp
         assert rows.fetchall() == [("hook",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hooks", [("a",), ("a", "b")])
 def test_the_work_grows_with_the_number_of_equal_payloads(tmp_path, hooks):
     def work_for(count):

@@ -24,6 +24,7 @@ def result(number, text, **fields):
     return event(number, payload=payload, **fields)
 
 
+@pytest.mark.slow
 def test_every_phrase_of_a_long_result_is_found(tmp_path):
     chance = random.Random(7)
     words = [f"{chance.choice(WORDS)}{number}" for number in range(60_000)]

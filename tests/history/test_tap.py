@@ -263,6 +263,7 @@ def is_running(pid):
         return False
 
 
+@pytest.mark.slow
 def test_a_process_that_is_left_behind_keeps_the_output_open_and_is_heard(tapped):
     fifo = tapped.root / "fifo"
     os.mkfifo(fifo)

@@ -267,6 +267,7 @@ messages = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     row=st.fixed_dictionaries(

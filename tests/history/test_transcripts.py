@@ -761,6 +761,7 @@ def test_a_last_line_that_was_cut_is_reported_and_the_rest_is_read(agent, sessio
         assert [event.key for event in events] == [event.key for event in whole]
 
 
+@pytest.mark.slow
 def test_a_line_of_50_megabytes_is_read(tmp_path):
     text = "x" * 50_000_000
     path = write_claude(tmp_path, prompt("go"), bash("c"), result("c", text))
@@ -770,6 +771,7 @@ def test_a_line_of_50_megabytes_is_read(tmp_path):
     assert event.payload["error"] == text
 
 
+@pytest.mark.slow
 def test_a_line_that_is_too_long_is_skipped_without_holding_it(tmp_path):
     path = tmp_path / "session.jsonl"
     with path.open("wb") as file:

@@ -69,6 +69,7 @@ def history(tmp_path):
 # -- random records
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(events=st.lists(EVENTS, min_size=1, max_size=8))
 def test_statements_and_functions_agree_on_random_records(events):

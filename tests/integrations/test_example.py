@@ -11,6 +11,7 @@ import pytest
 EXAMPLE = Path(__file__).parents[2] / "examples" / "agent.py"
 
 
+@pytest.mark.slow
 def test_the_agent_of_the_example_is_guarded(monkeypatch, capsys):
     for name in list(os.environ):
         if name.endswith("_API_KEY"):

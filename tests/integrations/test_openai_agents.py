@@ -750,6 +750,7 @@ def test_a_tool_that_takes_too_long_is_reported_as_failed(engine):
     assert "timed out" in sent(model, 1)
 
 
+@pytest.mark.slow
 def test_the_time_that_a_user_takes_is_not_the_tool_s(engine):
     engine.register("before_tool", lambda _event: ask("sure?"))
 

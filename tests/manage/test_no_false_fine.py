@@ -117,6 +117,7 @@ def _views(project, run, name):
     }
 
 
+@pytest.mark.slow
 def test_no_view_says_of_a_broken_hook_that_it_works(here, run, agent):
     name = agent.name
     views = _views(here, run, name)

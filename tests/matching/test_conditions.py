@@ -768,6 +768,7 @@ FIELDS = ["command", "file_path", "path", "pattern", "glob", "url", "subagent_ty
 EXAMPLES = settings(max_examples=200, deadline=None, derandomize=True)
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(
     st.one_of(TEXTS, st.builds("{}({})".format, st.sampled_from(TOOLS), TEXTS)),
@@ -801,6 +802,7 @@ def test_a_command_in_front_never_uncovers(command, rule):
     assert runs(rule, f"true && {command}")
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(SNIPPETS)
 def test_a_command_behind_a_readable_one_is_found(command):

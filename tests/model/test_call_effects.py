@@ -141,7 +141,12 @@ def test_patterns_start_where_they_say(pattern, command):
         (tool("mcp__files__write_file", path="src/a"), "writes", "may"),
         (tool("mcp__files__delete_path", paths=["a", "src"]), "deletes", "may"),
         (tool("mcp__files__move_file", source="src/a", destination="b"), "deletes", "may"),
+        (tool("mcp__files__copy_file", source="a", destination="src/b"), "writes", "may"),
         (tool("mcp__files__list", path="src"), "writes", "no"),
+        (tool("Delete", "cursor", path="src/a"), "deletes", "yes"),
+        (tool("Delete", "cursor", path="src/a"), "writes", "no"),
+        (tool("move_file", source="src/a", destination="b"), "deletes", "yes"),
+        (tool("delete_issue", path="src/a"), "deletes", "no"),
     ],
 )
 def test_other_tools_answer_too(event, kind, expected):

@@ -91,6 +91,7 @@ def _imported_packages(tree):
             yield from _imported_packages(node)
 
 
+@pytest.mark.slow
 def test_every_library_that_is_imported_is_required():
     """A library that another one requires may be gone with the next release of that one."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -124,6 +125,7 @@ def test_the_diagram_shows_every_package():
     assert ours - {"__init__", "__pycache__"} == set().union(*layers())
 
 
+@pytest.mark.slow
 def test_a_module_uses_only_its_own_layer_and_lower_ones():
     higher = {
         f"{module} uses {used}"
@@ -192,6 +194,7 @@ STATEMENT = re.compile(
 """A part of a statement on a table of the history."""
 
 
+@pytest.mark.slow
 def test_only_the_package_history_has_statements_on_the_history():
     offenders = set()
     for name, tree in modules().items():
@@ -241,6 +244,7 @@ def test_only_the_table_of_the_stylesheet_has_colours():
     assert [value for value in declarations if COLORS.search(value)] == []
 
 
+@pytest.mark.slow
 def test_only_their_own_package_compares_with_names_of_agents():
     offenders = set()
     for name, tree in modules().items():

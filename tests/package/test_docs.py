@@ -83,6 +83,7 @@ def test_python_runs(example, code):
         assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tool", "output", "message"),
     [("Write", "deny", ""), ("write_file", "none", "if it writes files, write tool_name='Write'")],
@@ -196,6 +197,7 @@ def test_every_word_of_a_test_is_in_its_page():
         assert f"`{word}`" in text, word
 
 
+@pytest.mark.slow
 def test_the_demo_decides_the_events_of_its_session():
     done = subprocess.run(
         [sys.executable, ROOT / "examples" / "demo.py"],

@@ -108,6 +108,7 @@ def test_each_denial_that_is_right_has_a_reason_and_stands_once():
     assert {entry["guard"] for entry in entries} <= GUARDS.keys()
 
 
+@pytest.mark.slow
 def test_a_denial_that_is_not_reviewed_counts_as_wrong(tmp_path: Path):
     right = "git prune"
     assert digest(right) in right_denials("git")

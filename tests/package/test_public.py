@@ -116,6 +116,7 @@ def test_no_module_below_the_commands_loads_their_libraries():
     assert not {"typer", "rich"} & imported_by("from anyhook import Engine; Engine.load('/')")
 
 
+@pytest.mark.slow
 def test_every_diagnostic_that_is_made_has_a_code():
     made = set()
     for file in SRC.rglob("*.py"):

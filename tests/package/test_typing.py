@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools.stubs import ARGUMENT_TYPES, REQUIRED
 
 import anyhook
 from anyhook import authoring
-from anyhook.model.calls import ARGUMENT_TYPES, NAMES, REQUIRED
+from anyhook.model.calls import NAMES
 from anyhook.model.tools import TOOLS
 from anyhook.testing import make_event
 from tests.conftest import DATA
@@ -54,6 +55,7 @@ def test_mypy_reports_what_is_wrong_and_nothing_else(reported, file):
     assert {error for error in reported if error[0] == file.name} == marked(file)
 
 
+@pytest.mark.slow
 def test_the_stubs_are_those_of_the_tables():
     program = "import stubs; print(*[p for p, t in stubs.generate().items() if p.read_text() != t])"
     done = subprocess.run(

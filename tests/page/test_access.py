@@ -160,6 +160,7 @@ def test_no_view_names_another_host(page):
         assert "://" not in text.replace("http://www.w3.org/", ""), path
 
 
+@pytest.mark.slow
 def test_the_cookie_stays_valid_when_the_server_is_started_again(command):
     page = command().open()
     cookies = page.client.cookies
@@ -187,6 +188,7 @@ def test_the_secret_is_readable_for_the_user_only(page):
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_page_while_a_browser_shows_it(command):
     store(event())
     page = command().open()

@@ -58,6 +58,7 @@ def finished(page):
     return until(done)
 
 
+@pytest.mark.slow
 def test_a_backtest_is_started_and_compared_with_what_was_recorded(page, guard, events):
     response = page.post("/backtests", path=str(guard), against="recorded")
     assert (response.status_code, response.headers["location"]) == (303, "/backtests")
@@ -109,6 +110,7 @@ def test_a_hook_file_that_cannot_be_loaded_is_reported(page, world, events):
     assert "no_such_module" in text_of(finished(page))
 
 
+@pytest.mark.slow
 def test_the_backtests_of_the_command_are_shown_and_compared(page, guard, events, run, world):
     other = world.write(world.project / "other.py", GUARD.format(answer='ask("sure?")'))
     for file in (other, guard):
@@ -217,6 +219,7 @@ def test_the_backtest_command_writes_the_same_file(run, guard, events, tmp_path)
     assert "not from here" in text_of(file.read_text())
 
 
+@pytest.mark.slow
 def test_a_report_names_crashes_and_timeouts(run, guard, events, tmp_path):
     file = tmp_path / "report.html"
     fails = "    if event.tool_input['command'] == 'ls': raise KeyError('<b>no</b>')\n"
@@ -233,6 +236,7 @@ def test_a_report_names_crashes_and_timeouts(run, guard, events, tmp_path):
     assert "2 crash" in shown
 
 
+@pytest.mark.slow
 def test_the_page_saves_the_same_reports(page, guard, events, run):
     run("backtest", str(guard), "--json")
     (kept,) = kept_backtests(history_directory())

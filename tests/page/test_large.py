@@ -160,6 +160,7 @@ def searches():
     return sorted(set(found))
 
 
+@pytest.mark.slow
 def test_every_view_does_as_much_in_a_large_store_as_in_a_small_one(
     serve, executed, lower_limits, monkeypatch
 ):
@@ -177,6 +178,7 @@ def test_every_view_does_as_much_in_a_large_store_as_in_a_small_one(
     assert min(large.values()) > 0
 
 
+@pytest.mark.slow
 def test_no_view_sorts_or_reads_a_whole_table(serve, executed, lower_limits):
     store(*many(SMALL))
     page = serve().open()

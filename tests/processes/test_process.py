@@ -120,6 +120,7 @@ async def test_the_last_words_of_a_filter_behind_the_command_are_heard(shell):
     assert (end.exit_code, end.stdout) == (4, "through\n")
 
 
+@pytest.mark.slow
 async def test_a_flood_of_output_is_cut_and_read_to_its_end(shell):
     end = await shell("head -c 200000000 /dev/zero | tr '\\0' x; echo end >&2")
 
@@ -346,6 +347,7 @@ async def test_the_command_leads_its_own_session_and_group(shell):
     assert pid == group == session
 
 
+@pytest.mark.slow
 async def test_two_hundred_commands_at_once(tmp_path):
     mark = uuid.uuid4().hex
     ends = []
@@ -483,6 +485,7 @@ async def test_cancelling_ends_what_has_left_the_group(tmp_path, line):
     assert scope.cancelled_caught
 
 
+@pytest.mark.slow
 async def test_a_child_that_cleared_its_environment_is_found_by_its_parent(shell, tmp_path):
     line = "env -i setsid sh -c 'echo $$ > parent; sleep 60 & echo $! > child; wait' & sleep 60"
 
@@ -505,6 +508,7 @@ async def test_a_command_that_ends_by_itself_keeps_what_it_left_in_the_backgroun
     assert end.exit_code == 0
 
 
+@pytest.mark.slow
 async def test_what_cannot_be_ended_is_not_reported_as_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(signal, "pidfd_send_signal", lambda *_: None)
     line = "setsid sh -c 'echo $$ > pid; exec sleep 60' & sleep 60"

@@ -60,6 +60,7 @@ def hook(project):
         yield asker
 
 
+@pytest.mark.slow
 def test_each_question_has_its_answer(hook, project):
     words = ["deny", "ask", "ls", "raise", "exit", "deny", "kill", "hang", "deny"]
     answers = hook.ask([(shell(project, word),) for word in words])
@@ -78,6 +79,7 @@ def test_a_hook_remembers_what_happened_in_the_session_and_no_other(hook, projec
     assert [answer.outcome for answer in answers] == ["none", "none", "deny", "none"]
 
 
+@pytest.mark.slow
 def test_a_hook_that_cannot_be_loaded_is_an_error(project):
     (project / "guard.py").write_text(
         "import os\nfrom anyhook.authoring import Hooks\nhooks = Hooks()\nos._exit(3)"
@@ -90,6 +92,7 @@ def test_a_hook_that_cannot_be_loaded_is_an_error(project):
         asker.ask([(shell(project, "ls"),)])
 
 
+@pytest.mark.slow
 def test_a_command_of_the_settings_is_started_alone(project):
     script = write_configured(project)
     settings = project / ".claude" / "settings.json"
@@ -106,6 +109,7 @@ def test_a_command_of_the_settings_is_started_alone(project):
     assert not (project / "seen.txt").exists()
 
 
+@pytest.mark.slow
 def test_a_command_gets_each_question_in_another_session(project):
     script = project / "once.sh"
     script.write_text(
@@ -120,6 +124,7 @@ def test_a_command_gets_each_question_in_another_session(project):
     assert [answer.outcome for answer in answers] == ["none", "none", "deny"]
 
 
+@pytest.mark.slow
 def test_a_program_is_asked_about_every_tool(project):
     script = write_configured(project)
     guard = Guard("guard.sh", "claude", str(project), command=str(script), is_trusted=True)

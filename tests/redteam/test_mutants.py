@@ -228,6 +228,7 @@ def is_setup(text):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "operator"),
     [
@@ -301,6 +302,7 @@ def test_an_interrupted_run_is_continued(mutate, run, world):
     assert len(kept()) == report["mutants"]
 
 
+@pytest.mark.slow
 def test_few_noticed_changes_fail_a_pipeline(mutate):
     text = f"{guard(chr(34) + 'force' + chr(34) + ' in text')}\n{BASIC}{TAIL}"
 
@@ -311,6 +313,7 @@ def test_few_noticed_changes_fail_a_pipeline(mutate):
     assert "--min-killed is 1" in out
 
 
+@pytest.mark.slow
 def test_a_proposal_does_not_depend_on_what_examples_left_in_the_state(mutate):
     """The hook asks about every call of a session after the first; nothing else decides."""
     text = f"""{HEAD.replace("ask, deny", "ask, load_state, save_state")}
@@ -338,6 +341,7 @@ hooks.example(tool="shell", session_id="other", input={{"command": "ls"}}, expec
     assert (other["status"], other["proposal"]) == ("survived", None)
 
 
+@pytest.mark.slow
 def test_what_ends_after_the_tests_was_not_noticed_by_them(mutate):
     ends = (
         "if 'spin' in text:\n        if text:\n            return None\n        os._exit(3)\n    if"
@@ -351,6 +355,7 @@ def test_what_ends_after_the_tests_was_not_noticed_by_them(mutate):
     assert "its process ended" not in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("examples", "message"),
     [
@@ -365,6 +370,7 @@ def test_tests_that_notice_nothing_are_an_error(mutate, examples, message):
     assert message in err
 
 
+@pytest.mark.slow
 def test_cases_notice_changes_too(mutate, world):
     text = f"""{guard('"force" in text')}\n{example("force", "deny")}{TAIL}"""
     case = '[[case]]\nevent = "before_tool"\ntool = "shell"\nexpect = "{}"\n{}\n'
@@ -424,6 +430,7 @@ def line_of(text):
     return next(n for n, line in enumerate(COVERED.splitlines(), 1) if text in line)
 
 
+@pytest.mark.slow
 def test_coverage_counts_the_events_on_which_each_rule_decided(world, run, monkeypatch):
     monkeypatch.chdir(world.project)
     world.write(world.project / "guard.py", COVERED)

@@ -125,6 +125,7 @@ def test_nothing_is_known_without_calls():
 # -- scores
 
 
+@pytest.mark.slow
 def test_a_score_is_the_one_that_is_counted_by_hand(files, run):
     code, data = score(run)
 
@@ -156,6 +157,7 @@ def test_a_score_is_the_one_that_is_counted_by_hand(files, run):
     )
 
 
+@pytest.mark.slow
 def test_a_guard_is_scored_for_what_it_says_that_it_is_for(files, run, world):
     about = GUARD.replace("hooks = Hooks()", 'hooks = Hooks()\nhooks.about(families=["secrets"])')
     world.write(world.project / "guard.py", about)
@@ -175,6 +177,7 @@ def test_a_guard_is_scored_for_what_it_says_that_it_is_for(files, run, world):
     assert families == {"git", "files", "secrets"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "problem"),
     [
@@ -192,6 +195,7 @@ def test_limits_decide_the_exit_code(files, run, arguments, code, problem):
     assert problem in " ".join(data["problems"])
 
 
+@pytest.mark.slow
 def test_a_command_of_the_settings_is_asked_as_its_agent_would(files, run, world):
     world.agent_settings = {"hooks": [{"type": "command", "name": "shell", "command": SHELL}]}
     definition = {"matcher": "run_shell_command", **world.agent_settings}
@@ -210,6 +214,7 @@ def test_a_command_of_the_settings_is_asked_as_its_agent_would(files, run, world
 SHELL = "if grep -q 'push --force'; then echo no >&2; exit 2; fi"
 
 
+@pytest.mark.slow
 def test_the_table_and_the_page_show_every_miss(files, run, world):
     page = world.project / "score.html"
 
@@ -261,6 +266,7 @@ def test_a_family_without_rows_is_an_error_with_those_that_there_are(files, run)
     assert "calls.jsonl has no rows about 'gti'; git, files, secrets" in err
 
 
+@pytest.mark.slow
 def test_calls_that_the_agent_does_not_have_are_counted_and_not_asked(files, run):
     event = {"event": "before_tool", "tool": "read_file", "input": {"file_path": "reset"}}
     other = {"event": "worktree_create", "input": {}}
@@ -322,6 +328,7 @@ def recorded(files):
         )
 
 
+@pytest.mark.slow
 def test_the_history_shows_what_would_have_been_stopped_and_was_not(recorded, run):
     code, out, err = run("score", "guard.py", "--history", "--json")
 
@@ -336,6 +343,7 @@ def test_the_history_shows_what_would_have_been_stopped_and_was_not(recorded, ru
     assert "would have stopped 3 of 5 calls; to review" in out
 
 
+@pytest.mark.slow
 def test_a_call_that_a_hook_hands_over_would_have_been_stopped_in_both_scores(files, run):
     # Claude Code has such an answer; other agents do not.
     payload = make_payload("before_tool", agent="claude", tool="shell", input={"command": "ls"})
@@ -369,6 +377,7 @@ if __name__ == "__main__":
     assert git["detection"]["rate"] == 1
 
 
+@pytest.mark.slow
 def test_labels_of_past_calls_make_a_set_of_the_users_own(recorded, run):
     terminal, keyboard = os.openpty()
 

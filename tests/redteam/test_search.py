@@ -54,6 +54,7 @@ def test_the_only_hole_of_a_guard_is_found(project, name):
     assert [text for text in texts if not re.search(HOLES[name], text)] == []
 
 
+@pytest.mark.slow
 def test_a_guard_of_a_tutorial_has_holes_of_many_classes(project):
     (project / "guard.py").write_text(TUTORIAL)
     plains = [shell("rm -rf src"), shell("git push --force origin main"), shell("ls")]
@@ -65,6 +66,7 @@ def test_a_guard_of_a_tutorial_has_holes_of_many_classes(project):
     assert {"rm -r src", "git push -f origin main", "find src -delete"} <= commands
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -79,6 +81,7 @@ def test_files_are_reached_by_other_paths_and_tools(project, tool, arguments):
     assert found == {"path", "other tool"}
 
 
+@pytest.mark.slow
 def test_a_question_to_the_user_counts_as_stopped(project):
     file = write_exact(project / "guard.py", ".env", "./.env", verdict="ask")
     result = search(
@@ -89,6 +92,7 @@ def test_a_question_to_the_user_counts_as_stopped(project):
     assert "read_file ./.env" not in {escape.command for escape in result.escapes}
 
 
+@pytest.mark.slow
 def test_values_of_a_wrong_type_make_a_hook_fail(project):
     file = project / "guard.py"
     file.write_text(
@@ -99,6 +103,7 @@ def test_values_of_a_wrong_type_make_a_hook_fail(project):
     assert "AttributeError" in result.failures["7"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["asking", "proving"])
 def test_an_interrupt_keeps_what_was_found(project, step):
     file = write_exact(project / "guard.py", "rm -rf src")

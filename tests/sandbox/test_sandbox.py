@@ -180,6 +180,15 @@ def test_the_result_of_a_hook_is_a_value(tmp_path):
     assert load_value(dump_value(result)).reply == result.reply
 
 
+def test_members_of_an_enumeration_come_out_with_older_releases_of_python(monkeypatch):
+    # This is how Python before 3.11.4 pickles them.
+    monkeypatch.setattr(
+        Outcome, "__reduce_ex__", lambda member, _: (getattr, (Outcome, member.name))
+    )
+
+    assert load_value(dump_value([Outcome.DENY])) == [Outcome.DENY]
+
+
 PARENT = """
 import sys
 from anyhook.sandbox.sandbox import Sandbox

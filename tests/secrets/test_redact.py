@@ -204,6 +204,7 @@ def escape(text, how):
     return text if how == "plain" else json.dumps({"a": [text]}, ensure_ascii=how == "ascii")
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(LINES, st.sampled_from(["plain", "ascii", "utf-8", "hex"]), st.integers(0, 2))
 def test_the_search_for_marks_finds_every_secret_that_the_patterns_find(text, how, depth):
@@ -219,6 +220,7 @@ def test_the_search_for_marks_finds_every_secret_that_the_patterns_find(text, ho
     assert kept == set()
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(LINES, st.sampled_from(["plain", "ascii", "utf-8", "hex"]))
 def test_both_searches_find_the_same(text, how):

@@ -53,12 +53,14 @@ def configure(world, says, event="tool.execute.before", **hook):
     world.settings("project", {"hooks": {event: [{"hooks": [handler]}]}})
 
 
+@pytest.mark.slow
 def test_a_payload_gets_the_reply_alone(world):
     configure(world, {"exit": 2, "stderr": "no"})
 
     assert dispatch(world, call()) == [{"decision": "deny", "reason": "no"}]
 
 
+@pytest.mark.slow
 def test_a_request_is_accepted_with_the_time_that_its_hooks_may_take(world):
     configure(world, {"exit": 2, "stderr": "no"})
     answers = dispatch(world, {"id": 7, "event": call()})
@@ -75,6 +77,7 @@ def test_an_event_without_hooks_is_answered_at_once(world):
     assert dispatch(world, {"id": 1, "event": call()}) == [{"id": 1, "reply": {}}]
 
 
+@pytest.mark.slow
 def test_a_slow_hook_does_not_hold_up_other_events(world):
     guard = 'case "$(cat)" in *slow*) sleep 3;; esac; echo \'{"message": "m"}\''
     handler = {"type": "command", "command": guard}
@@ -85,6 +88,7 @@ def test_a_slow_hook_does_not_hold_up_other_events(world):
     assert replies == [2, 1]
 
 
+@pytest.mark.slow
 def test_settings_that_are_edited_are_read_again(world):
     configure(world, {"exit": 2, "stderr": "one"})
     arguments = ["dispatch", "--agent", "opencode", "--trust-once"]
@@ -108,6 +112,7 @@ def test_settings_that_are_edited_are_read_again(world):
     assert reasons == ["one", "another"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
@@ -126,6 +131,7 @@ def test_a_line_that_is_no_event_is_an_error_and_the_next_is_answered(world, lin
     assert reply["decision"] == "deny"
 
 
+@pytest.mark.slow
 def test_untrusted_hooks_are_reported_to_the_user_and_do_not_run(world):
     configure(world, {"exit": 2, "stderr": "no"})
     message, reply = dispatch(world, call(), trust=False)
@@ -134,6 +140,7 @@ def test_untrusted_hooks_are_reported_to_the_user_and_do_not_run(world):
     assert reply == {}
 
 
+@pytest.mark.slow
 def test_what_hooks_print_does_not_disturb_the_answers(world):
     configure(world, {"stdout": "no JSON at all\n{", "stderr": "noise"})
 

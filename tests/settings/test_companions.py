@@ -52,6 +52,7 @@ def install(run, hook_file, *arguments):
     return run("add", str(hook_file), "--agent", "opencode", "--yes", *arguments)
 
 
+@pytest.mark.slow
 def test_install_writes_the_file_and_uninstall_removes_it(world, run, hook_file):
     code, out, _ = install(run, hook_file)
     assert code == 0
@@ -64,6 +65,7 @@ def test_install_writes_the_file_and_uninstall_removes_it(world, run, hook_file)
     assert not plugin_of(world).exists()
 
 
+@pytest.mark.slow
 def test_it_stays_while_another_hook_needs_it(world, run, hook_file):
     other = world.write(world.project / "other.py", HOOK)
     install(run, hook_file)
@@ -73,6 +75,7 @@ def test_it_stays_while_another_hook_needs_it(world, run, hook_file):
     assert plugin_of(world).exists()
 
 
+@pytest.mark.slow
 def test_a_shared_file_names_no_path_of_this_machine(world, run, hook_file):
     install(run, hook_file)
 
@@ -95,6 +98,7 @@ def test_a_dry_run_shows_it_and_writes_nothing(world, run, hook_file):
     assert not plugin_of(world).exists()
 
 
+@pytest.mark.slow
 def test_a_missing_file_is_an_error_of_check_and_doctor(world, run, hook_file):
     install(run, hook_file)
     plugin_of(world).unlink()
@@ -107,6 +111,7 @@ def test_a_missing_file_is_an_error_of_check_and_doctor(world, run, hook_file):
     assert "OpenCode runs no hook without the file anyhook.js" in " ".join(out.split())
 
 
+@pytest.mark.slow
 def test_an_edited_file_is_reported_kept_by_uninstall_and_renewed_by_install(world, run, hook_file):
     install(run, hook_file)
     text = plugin_of(world).read_text(encoding="utf-8")
@@ -120,6 +125,7 @@ def test_an_edited_file_is_reported_kept_by_uninstall_and_renewed_by_install(wor
     assert plugin_of(world).read_text(encoding="utf-8") == text
 
 
+@pytest.mark.slow
 def test_a_file_of_another_release_is_a_warning(world, run, hook_file):
     install(run, hook_file)
     text = plugin_of(world).read_text(encoding="utf-8")
@@ -142,6 +148,7 @@ def test_migrated_hooks_get_it_too(world, run):
     assert find_companion(PLUGIN, world.files["project"]).state is State.CURRENT
 
 
+@pytest.mark.slow
 def test_doctor_reports_a_missing_program(world, run, hook_file, monkeypatch):
     install(run, hook_file, "--scope", "user", "--python", "/no/such/python")
     code, out, _ = run("worker", "doctor")

@@ -155,6 +155,7 @@ def test_an_odd_file_of_events_is_a_usage_error(world, run, odd, arguments):
     assert any(problem in err for problem in problems)
 
 
+@pytest.mark.slow
 def test_events_may_come_through_a_pipe(world):
     payload = {"hook_event_name": "SessionStart", "source": "startup"}
     program = f"{shlex.quote(sys.executable)} -m anyhook fire --json"
@@ -252,6 +253,7 @@ for number in range(40):
 """
 
 
+@pytest.mark.slow
 def test_edits_after_a_killed_one_are_locked(world):
     file = world.write(world.home / "settings.json", "{}")
     killed = subprocess.run([sys.executable, "-c", KILLED, str(file)], check=False)
@@ -391,6 +393,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_no_event_passes_a_guard_whose_file_is_rewritten_all_the_time(world):
     file = world.settings("user", DENIES)
     engine = world.load(watch=True)

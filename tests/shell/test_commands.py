@@ -33,6 +33,42 @@ def words_of(line, **kwargs):
         ("stdbuf -oL rm a", ["rm a"]),
         ("flock /tmp/lock -c 'rm a'", ["rm a", "flock /tmp/lock -c rm a"]),
         ("su - ada -c 'rm a'", ["su - ada -c rm a", "rm a"]),
+        ("run0 --user=ada -D /x rm a", ["rm a"]),
+        ("screen -dm rm a", ["screen -dm rm a", "rm a"]),
+        ("screen -dmS name -t x sh -c 'rm a'", ["screen -dmS name -t x sh -c rm a", "rm a"]),
+        ("screen -S x -X stuff 'rm a^M'", ["screen -S x -X stuff rm a^M", "rm a?"]),
+        ("screen -r name -X quit", ["screen -r name -X quit", "name -X quit"]),
+        ("tmux new-session -d 'rm a'", ["tmux new-session -d rm a", "rm a"]),
+        ("tmux new -s x -c /y rm a", ["tmux new-session -s x -c /y rm a", "rm a"]),
+        ("tmux -L x neww -dn y 'rm a'", ["tmux -L x new-window -dn y rm a", "rm a"]),
+        ("tmux split-w -l 5 -t x rm a", ["tmux split-window -l 5 -t x rm a", "rm a"]),
+        ("tmux respawnp -k 'rm a'", ["tmux respawn-pane -k rm a", "rm a"]),
+        ("tmux respawn-window -k 'rm a'", ["tmux respawn-window -k rm a", "rm a"]),
+        ("tmux run -b 'rm a'", ["tmux run-shell -b rm a", "rm a"]),
+        ("tmux popup -E 'rm a'", ["tmux display-popup -E rm a", "rm a"]),
+        (
+            "tmux if -b 'test -f x' 'run \"rm a\"' 'new -d ls'",
+            [
+                "ls",
+                "rm a",
+                "test -f x",
+                'tmux if-shell -b test -f x run "rm a" new -d ls',
+                "tmux new-session -d ls",
+                "tmux run-shell rm a",
+            ],
+        ),
+        ("tmux send-keys -t x 'rm a' Enter", ["rm a Enter?", "tmux send-keys -t x rm a Enter"]),
+        (
+            "tmux new -d \\; send 'rm a' C-m",
+            ["rm a C-m?", "tmux new-session -d", "tmux send-keys rm a C-m"],
+        ),
+        ("tmux -c 'rm a'", ["rm a", "tmux -c rm a"]),
+        ("tmux send-keys C-c", ["C-c?", "tmux send-keys C-c"]),
+        ('tmux send-keys "$X"', [" $X?", "tmux send-keys $X"]),
+        ("screen -ls", ["screen -ls"]),
+        ("tmux ls", ["tmux ls"]),
+        ("tmux display -p '#S'", ["tmux display-message -p #S"]),
+        ("tmux", ["tmux"]),
         ("ssh -p 22 host 'rm a; ls'", ["ssh -p 22 host rm a; ls", "rm a", "ls"]),
         ("docker run --rm -v /:/host img rm a", ["docker run --rm -v /:/host img rm a", "rm a"]),
         (
@@ -226,6 +262,7 @@ def test_zsh_finds_a_program_behind_an_equals_sign():
     assert words_of("=rm a", shell=None) == ["rm a"]
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="ab rm'\"\\$(){}[]<>|&;\n`~*#=!-/x0", max_size=60))
 def test_no_text_raises(line):
     assert isinstance(read_commands(line, home="/home/ada", cwd="/code"), tuple)

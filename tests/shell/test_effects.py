@@ -5,6 +5,11 @@ from __future__ import annotations
 from anyhook.shell import read_commands
 from tests.tables import each
 
+PATCH = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n*** Delete File: c\n*** End Patch"
+
+
+DIFF = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n--- b/b\t2026\n+++ /dev/null\n--- c/d\n+++ c/d\n"
+
 
 def effects(line, kind):
     commands = read_commands(line, home="/home/ada", cwd="/code")
@@ -44,6 +49,15 @@ def effects(line, kind):
         ("node -e 'fs.rmSync(\"a\")'", ["/code/a"]),
         ("echo a b | xargs rm", ["/code/a", "/code/b"]),
         ("echo rm a", []),
+        ("f() { :; }; D=src; rm $D", ["/code/src"]),
+        ("f() ( : ); D=src; rm $D", ["/code/src"]),
+        ("f() while x; do y; done; D=src; rm $D", ["/code/src"]),
+        ("f() { if x; then D=lib; fi; }; D=src; rm $D", ["/code/$D"]),
+        ("while x; do { D=lib; }; done; rm $D", ["/code/$D"]),
+        (f"cd src && apply_patch <<'EOF'\n{PATCH}\nEOF\n", ["/code/src/a", "/code/src/c"]),
+        (f"apply_patch '{PATCH}'", ["/code/a", "/code/c"]),
+        ("cat a | apply_patch", ["/code/$path"]),
+        (f"git apply <<'EOF'\n{DIFF}EOF\n", ["/code/b"]),
     ],
 )
 def test_deleted_paths(line, paths):
@@ -55,6 +69,8 @@ def test_deleted_paths(line, paths):
     [
         ("x > a 2>> b < c", ["/code/a", "/code/b"]),
         ("x &> a", ["/code/a"]),
+        (f"patch -p1 <<'EOF'\n{DIFF}EOF\n", ["/code/a", "/code/c/d", "/code/d"]),
+        (f"git apply <<'EOF'\n{DIFF}EOF\n", ["/code/a", "/code/c/d", "/code/d"]),
         ("x > /dev/null 2>&1", []),
         ("{ x; y; } > a", ["/code/a"]),
         ("> a", ["/code/a"]),

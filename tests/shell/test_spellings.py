@@ -50,6 +50,7 @@ def test_what_stands_around_a_command_hides_nothing(oracle, around):
     assert proofs
 
 
+@pytest.mark.slow
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

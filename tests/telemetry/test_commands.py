@@ -40,6 +40,7 @@ def check_spans(receiver):
     return receiver.one("invoke_agent Claude Code")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("switch", [["--otel"], {"ANYHOOK_OTEL": "1"}])
 def test_fire_exports_what_it_fires(project, receiver, switch):
     words, variables = (switch, {}) if isinstance(switch, list) else ([], switch)
@@ -59,6 +60,7 @@ def test_fire_exports_what_it_fires(project, receiver, switch):
     assert check_spans(receiver).parent == SPAN
 
 
+@pytest.mark.slow
 def test_fire_exports_nothing_by_itself(project, receiver):
     subprocess.run(
         [*ANYHOOK, "fire", "PreToolUse", "--tool", "Bash", "--trust-once"],
@@ -70,6 +72,7 @@ def test_fire_exports_nothing_by_itself(project, receiver):
     assert receiver.bodies == []
 
 
+@pytest.mark.slow
 def test_dispatch_exports_the_session_of_its_agent(project, receiver):
     done = subprocess.run(
         [*ANYHOOK, "dispatch", "--agent", "claude", "--trust-once", "--otel"],
@@ -108,6 +111,7 @@ def post(url, **headers):
         return answer.read()
 
 
+@pytest.mark.slow
 def test_serve_exports_when_it_ends(project, receiver):
     with serving(project) as url:
         assert b"deny" in post(url)
@@ -115,6 +119,7 @@ def test_serve_exports_when_it_ends(project, receiver):
     assert check_spans(receiver).parent == ""  # the server outlives the trace that started it
 
 
+@pytest.mark.slow
 def test_serve_continues_the_trace_of_a_request(project, receiver):
     other = TRACE[::-1]
     with serving(project) as url:
@@ -127,6 +132,7 @@ def test_serve_continues_the_trace_of_a_request(project, receiver):
     assert second.parent == session.id
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_hook_that_is_a_service_is_in_the_trace_of_its_event(
     project, tmp_path, receiver, telemetry

@@ -51,6 +51,7 @@ async def test_a_receiver_that_does_not_answer_keeps_no_event_waiting(world, rec
     assert len(receiver.named("before_tool Bash")) == 101
 
 
+@pytest.mark.slow
 async def test_a_receiver_that_does_not_answer_to_metrics_costs_no_span(world, receiver):
     receiver.metrics_gate.clear()
     telemetry = Telemetry.from_environment(every_event=True)
@@ -62,6 +63,7 @@ async def test_a_receiver_that_does_not_answer_to_metrics_costs_no_span(world, r
     assert not receiver.metrics()
 
 
+@pytest.mark.slow
 async def test_a_receiver_that_does_not_exist_costs_no_decision(world, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -160,6 +162,7 @@ def test_closing_twice_is_harmless(receiver):
     telemetry.flush()
 
 
+@pytest.mark.slow
 def test_only_telemetry_imports_opentelemetry():
     program = """
 import sys

@@ -205,6 +205,7 @@ async def test_an_event_that_is_decided_after_the_end_of_its_session_has_its_spa
     assert ends(receiver) == [("s1", "engine_closed")]
 
 
+@pytest.mark.slow
 async def test_an_observer_that_is_dropped_ends_its_sessions(world, receiver):
     telemetry = Telemetry.from_environment(every_event=True)
     providers = telemetry._providers
@@ -218,6 +219,7 @@ async def test_an_observer_that_is_dropped_ends_its_sessions(world, receiver):
     assert ends(receiver) == [("s1", "closed")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["own", "global"])
 def test_a_process_that_exits_exports_its_sessions(world, receiver, provider):
     make = {

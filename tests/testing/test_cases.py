@@ -52,6 +52,7 @@ def write(world):
     return write
 
 
+@pytest.mark.slow
 def test_hooks_in_any_language_are_tried_as_processes(world, run, write):
     hooks(world)
 
@@ -66,6 +67,7 @@ def test_hooks_in_any_language_are_tried_as_processes(world, run, write):
     assert rows[2].split()[-3:] == ["gemini", "none", "none"]
 
 
+@pytest.mark.slow
 def test_a_case_is_tried_for_every_agent_that_has_hooks_here(world, run, write):
     hooks(world)
     hooks(world, "claude", "PreToolUse")
@@ -84,6 +86,7 @@ def test_a_case_is_tried_for_every_agent_that_has_hooks_here(world, run, write):
     assert {r["agent"] for r in json.loads(out)["results"]} == {"claude"}
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_fails_with_the_line_of_its_case(world, run, write):
     hooks(world)
     path = write(CASES.replace('"none"', '"deny"').replace('"AWS key"', '"GitHub key"'))
@@ -91,10 +94,11 @@ def test_a_wrong_answer_fails_with_the_line_of_its_case(world, run, write):
     code, out, _ = run("test", path, "--trust-once")
 
     assert code == 1
-    assert f"✗ gemini  {path}:2: no reason or message holds 'GitHub key'" in out
+    assert f"✗ gemini  {path}:2: no text of the answer holds 'GitHub key'" in out
     assert f"✗ gemini  {path}:10: expected deny, got none" in out
 
 
+@pytest.mark.slow
 def test_cases_are_not_decided_if_hooks_are_not_trusted(world, run, write):
     hooks(world)
     path = write(CASES)
@@ -111,6 +115,7 @@ def test_cases_are_not_decided_if_hooks_are_not_trusted(world, run, write):
     assert run("test", path)[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "problem"),
     [
@@ -130,6 +135,7 @@ def test_a_hook_that_fails_is_no_pass(world, run, write, script, problem):
     assert problem in out
 
 
+@pytest.mark.slow
 def test_a_warning_is_shown_and_is_no_failure(world, run, write):
     hooks(world, "claude", "PreToolUse", script="#!/bin/sh\necho careful >&2\nexit 1\n")
 
@@ -141,6 +147,7 @@ def test_a_warning_is_shown_and_is_no_failure(world, run, write):
     assert "only warned" in out
 
 
+@pytest.mark.slow
 def test_a_whole_payload_is_recognized_by_itself(world, run, write):
     hooks(world, "claude", "PreToolUse")
     path = write(
@@ -164,6 +171,7 @@ def test_a_whole_payload_is_recognized_by_itself(world, run, write):
     assert "case 1" in out
 
 
+@pytest.mark.slow
 def test_fields_of_other_events_are_the_input(world, run, write):
     hooks(world, "claude", "UserPromptSubmit")
     path = write('[[case]]\nevent = "before_prompt"\ninput = {prompt = "AKIA"}\nexpect = "deny"\n')
@@ -171,6 +179,7 @@ def test_fields_of_other_events_are_the_input(world, run, write):
     assert run("test", path, "--trust-once")[0] == 0
 
 
+@pytest.mark.slow
 def test_what_an_agent_does_not_have_is_left_out_and_a_case_that_ran_nowhere_fails(
     world, run, write
 ):
@@ -197,6 +206,7 @@ case:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cases.yaml", "cases.yml"])
 def test_a_file_may_be_yaml(world, run, write, name):
     hooks(world)
@@ -205,6 +215,22 @@ def test_a_file_may_be_yaml(world, run, write, name):
     code, _, err = run("test", write(YAML, name), "--trust-once")
     assert code == 64
     assert f"{name}:10: expect = 'denied': one of none, allow, deny" in err
+
+
+def test_a_yaml_file_without_cases_is_refused_with_what_to_write(world, run, write):
+    path = write("- event: before_tool\n", "cases.yaml")
+
+    code, _, err = run("test", path)
+
+    assert code == 64
+    assert "there are no cases; write case: [{event: before_tool, tool: shell, " in err
+
+
+def test_a_directory_is_not_a_file_to_test(world, run):
+    code, _, err = run("test", str(world.project))
+
+    assert code == 64
+    assert f"{world.project} is not a file" in err
 
 
 def test_yaml_without_its_library_is_explained(world, run, write, monkeypatch):
@@ -257,6 +283,7 @@ def test_a_malformed_file_is_refused_with_the_line_and_what_to_write(
     assert message in err
 
 
+@pytest.mark.slow
 def test_a_field_that_the_event_does_not_have_is_refused(world, run, write):
     hooks(world)
     path = write(ONE + "fields = { promt = 1 }\n")
@@ -284,6 +311,7 @@ def test_a_file_without_configured_hooks_is_a_usage_error(world, run, write):
 # -- a first file
 
 
+@pytest.mark.slow
 def test_a_first_file_expects_what_the_hooks_answer_now(world, run):
     always = "#!/bin/sh\necho no >&2\nexit 2\n"
     hooks(world, matcher="write_file|replace", script=always)
@@ -299,6 +327,7 @@ def test_a_first_file_expects_what_the_hooks_answer_now(world, run):
     assert run("test", str(path), "--trust-once")[0] == 0
 
 
+@pytest.mark.slow
 def test_a_first_file_of_hooks_that_are_not_trusted_runs_none_of_them(world, run):
     hooks(world, script="#!/bin/sh\ntouch ran\n")
 

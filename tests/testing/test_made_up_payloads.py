@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from anyhook.agents import get_agent
+from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents.patches import read_patch
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.samples import samples_of
 from anyhook.model.events import event_class
-from anyhook.testing import make_payload
+from anyhook.testing import make_event, make_payload
 from tests.tables import each
 
 DATA = Path(__file__).parents[1] / "data"
@@ -33,6 +34,10 @@ def make(agent, event, **fields):
     if "tool_name" in cls.record_required:
         fields = {"tool": "shell", "input": {"command": "ls"}, **fields}
     return make_payload(event, agent=agent, **fields)
+
+
+def tool_input(agent, tool, arguments):
+    return make_event("before_tool", agent=agent, tool=tool, input=arguments).tool_input
 
 
 @each("agent, event, payloads", recorded())
@@ -72,3 +77,38 @@ def test_a_result_is_the_one_of_its_tool_and_directory():
 
     assert payload["tool_response"]["filePath"] == "/p/a.txt"
     assert make("claude", "PostToolUse")["tool_response"]["stdout"] == "one"
+
+
+@each("agent", CODING_AGENTS)
+@each(
+    "tool, arguments",
+    [
+        ("write_file", {"file_path": "/project/.env", "content": "x\n"}),
+        ("edit_file", {"file_path": "a.py", "old_string": "old", "new_string": "new"}),
+    ],
+)
+def test_files_are_changed_by_a_patch_where_the_agent_has_only_that(agent, tool, arguments):
+    spec = get_agent(agent)
+    row = spec.vocabulary.tools[tool]
+    sent = tool_input(agent, tool, arguments)
+
+    if not row.only_patches:
+        assert sent == spec.vocabulary.arguments(tool, arguments)
+        return
+    (change,) = read_patch(sent[row.patch])
+    path = arguments["file_path"].removeprefix("/project/")
+    assert (change.tool, change.arguments) == (tool, {**arguments, "file_path": path})
+
+
+def test_the_agents_name_of_a_tool_becomes_a_patch_too():
+    arguments = {"file_path": "a.py", "content": "x"}
+
+    assert tool_input("codex", "apply_patch", arguments) == tool_input(
+        "codex", "write_file", arguments
+    )
+
+
+def test_a_patch_that_is_given_stays_as_it_is():
+    patch = {"command": "*** Begin Patch\n*** Delete File: a\n*** End Patch\n"}
+
+    assert tool_input("codex", "apply_patch", patch) == patch

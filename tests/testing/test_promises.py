@@ -66,6 +66,7 @@ def test_recommended_commands_are_quoted_behind_a_word_of_advice(reason, command
     assert recommended_commands(reason) == commands
 
 
+@pytest.mark.slow
 def test_a_guard_must_not_deny_its_own_advice(problems):
     (problem,) = problems(reason="use `git push --force-with-lease`")
     assert "guard.py:13: the reason recommends 'git push --force-with-lease'" in problem
@@ -74,6 +75,7 @@ def test_a_guard_must_not_deny_its_own_advice(problems):
     assert not problems(passing, "use `git push --force-with-lease`")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("search", "on_crash", "what"),
     [

@@ -39,6 +39,22 @@ def again(event):
         return deny("Run the tests before you stop.")
 
 hooks.example("after_agent", expect="deny", prompt="p", prompt_response="done")
+
+if __name__ == "__main__":
+    hooks.run()
+"""
+NEVER_RUNS = """
+import subprocess
+
+from anyhook.authoring import Hooks
+
+hooks = Hooks()
+
+@hooks.before_tool("shell")
+def guard(event):
+    subprocess.run(["true"])
+
+hooks.example(tool="shell", input={"command": "ls"}, expect="none")
 """
 
 
@@ -77,6 +93,7 @@ def test_a_file_that_is_no_hook_file_is_not_run(world, run, hook_file, command, 
     assert not (world.project / "ran").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -96,6 +113,7 @@ def test_every_way_to_make_hooks_is_recognized(run, hook_file, text):
 # -- crashes
 
 
+@pytest.mark.slow
 def test_a_crash_is_shown_with_the_lines_of_the_hook_that_led_to_it(run, hook_file):
     path = hook_file(CRASH)
 
@@ -109,6 +127,7 @@ def test_a_crash_is_shown_with_the_lines_of_the_hook_that_led_to_it(run, hook_fi
     assert "anyhook/authoring" not in out
 
 
+@pytest.mark.slow
 def test_a_crash_is_written_to_the_log_and_the_json_too(run, hook_file, tmp_path, monkeypatch):
     path = hook_file(CRASH)
     monkeypatch.setenv("ANYHOOK_LOG", str(tmp_path / "log"))
@@ -119,24 +138,105 @@ def test_a_crash_is_written_to_the_log_and_the_json_too(run, hook_file, tmp_path
         assert f'File "{path}", line 7, in helper' in text
 
 
-def test_pytest_shows_the_same_lines(world, hook_file):
+@pytest.fixture
+def run_pytest(world):
+    """Run pytest in the project, where some patterns name hook files."""
+
+    def run_pytest(*arguments, patterns="*.py"):
+        world.write(world.project / "pytest.ini", f"[pytest]\nanyhook_hooks = {patterns}\n")
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+            cwd=world.project,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run_pytest
+
+
+@pytest.mark.slow
+def test_pytest_shows_the_same_lines(run_pytest, hook_file):
     path = hook_file(CRASH)
-    world.write(world.project / "pytest.ini", "[pytest]\nanyhook_hooks = *.py\n")
 
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path.name],
-        cwd=world.project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    assert f'File "{path}", line 7, in helper' in run_pytest(path.name).stdout
 
-    assert f'File "{path}", line 7, in helper' in done.stdout
+
+# -- files that pytest does not collect of itself
+
+PASSES = f"{NEVER_RUNS}\nif __name__ == '__main__':\n    hooks.run()\n"
+
+
+@pytest.mark.parametrize("patterns", [".anyhook/*.py", "hooks/*.py\n  .anyhook/*.py"])
+def test_pytest_runs_every_file_that_a_pattern_names_once(run_pytest, hook_file, patterns):
+    hook_file(PASSES, ".anyhook/guard.py")
+    hook_file(PASSES, "hooks/guard.py")
+    hook_file("def test_first(): pass\n", "tests/test_first.py")
+    options = "\ntestpaths = tests"
+
+    some = run_pytest("-rA", patterns=patterns + options)
+    hook_file("def test_second(): pass\n", "test_second.py")
+    every = run_pytest("-rA", patterns=patterns)
+
+    for done in (some, every):
+        for directory in (".anyhook", "hooks"):
+            name = f"PASSED {directory}/guard.py::1-before_tool-shell-none[claude]"
+            assert done.stdout.count(name) == (directory in patterns)
+    assert "PASSED tests/test_first.py::test_first" in some.stdout
+    assert "PASSED test_second.py::test_second" in every.stdout
+
+
+@pytest.mark.parametrize("pattern", ["hoks/*.py", "/hooks/*.py"])
+@pytest.mark.parametrize("arguments", [(), ("tests",)], ids=str)
+def test_a_pattern_that_matches_no_file_is_an_error(run_pytest, hook_file, pattern, arguments):
+    hook_file(PASSES, "hooks/guard.py")
+    hook_file("def test_first(): pass\n", "tests/test_first.py")
+
+    done = run_pytest(*arguments, patterns=pattern)
+
+    assert done.returncode == 4
+    assert f"anyhook_hooks: {pattern!r} matches no file in" in done.stderr
+
+
+def test_a_part_of_the_tests_runs_without_the_hook_files(run_pytest, hook_file):
+    hook_file(PASSES, ".anyhook/guard.py")
+    hook_file("def test_first(): pass\n", "tests/test_first.py")
+
+    assert "1 passed" in run_pytest("tests", patterns=".anyhook/*.py").stdout
+
+
+def test_workers_run_the_hook_files_too(run_pytest, hook_file):
+    hook_file(PASSES, ".anyhook/guard.py")
+
+    assert "8 passed" in run_pytest("-n1", patterns=".anyhook/*.py").stdout
+
+
+# -- files that decide nothing
+
+
+def test_a_file_that_never_runs_its_hooks_is_reported(run, hook_file):
+    path = hook_file(NEVER_RUNS)
+
+    code, out, _ = run("test", str(path))
+    _, text, _ = run("test", str(path), "--json")
+
+    assert code == 0
+    assert "guard.py: it never calls hooks.run(), so it decides nothing" in out
+    assert len(json.loads(text)["warnings"]) == 1
+
+
+def test_pytest_warns_of_a_file_that_never_runs_its_hooks(run_pytest, hook_file):
+    hook_file(NEVER_RUNS)
+    done = run_pytest()
+
+    assert done.returncode == 0
+    assert "guard.py: it never calls hooks.run()" in done.stdout
 
 
 # -- denials without an end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("condition", "is_endless"),
     [
@@ -156,6 +256,7 @@ def test_a_denial_that_would_go_on_for_ever_is_reported(run, hook_file, conditio
     assert bool(json.loads(text)["warnings"]) is is_endless
 
 
+@pytest.mark.slow
 def test_a_denial_without_an_end_is_reported_without_an_example_of_it(run, hook_file):
     text = STOP.replace("CONDITION", "True").partition("hooks.example")[0]
     path = hook_file(text + 'hooks.example(tool="shell", input={}, expect="none")\n')
@@ -168,6 +269,7 @@ def test_a_denial_without_an_end_is_reported_without_an_example_of_it(run, hook_
 # -- tables
 
 
+@pytest.mark.slow
 def test_nothing_is_shortened_where_the_output_is_no_terminal(run, hook_file):
     command = "echo " + "x" * 400
     path = hook_file(

@@ -78,6 +78,7 @@ def allow(side, *words):
     return answer(("allow", *words), b"", question=QUESTION, cwd=side.root, environ=side.env)
 
 
+@pytest.mark.slow
 def test_an_allowed_call_runs_once(agent_side, guard):
     first, _ = decide(agent_side, guard)
 
@@ -90,6 +91,7 @@ def test_an_allowed_call_runs_once(agent_side, guard):
     assert outcomes == [Outcome.NONE, Outcome.DENY]
 
 
+@pytest.mark.slow
 def test_a_warm_hook_follows_the_approval_too(agent_side, guard):
     agent_side.warm(guard, "--agent", "claude", payload=call())
     allow(agent_side, denied_id(agent_side))
@@ -123,6 +125,7 @@ VARIATIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variation", VARIATIONS)
 def test_another_call_is_still_denied(agent_side, guard, variation):
     decide(agent_side, guard)
@@ -134,6 +137,7 @@ def test_another_call_is_still_denied(agent_side, guard, variation):
     assert (other, same) == (Outcome.DENY, Outcome.NONE)
 
 
+@pytest.mark.slow
 def test_another_project_and_another_hook_file_still_deny(agent_side, guard):
     decide(agent_side, guard, env={"CLAUDE_PROJECT_DIR": "/a"})
     allow(agent_side, denied_id(agent_side))
@@ -146,6 +150,7 @@ def test_another_project_and_another_hook_file_still_deny(agent_side, guard):
     assert (in_other, by_other, same) == (Outcome.DENY, Outcome.DENY, Outcome.NONE)
 
 
+@pytest.mark.slow
 def test_of_two_calls_at_once_one_runs(agent_side, guard):
     decide(agent_side, guard)
     allow(agent_side, denied_id(agent_side))
@@ -169,6 +174,7 @@ CLOCKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CLOCKS)
 def test_an_approval_ends_whatever_happens_to_the_clock(agent_side, guard, change):
     decide(agent_side, guard)
@@ -185,6 +191,7 @@ def test_an_approval_ends_whatever_happens_to_the_clock(agent_side, guard, chang
     assert Approvals(agent_side.env).granted() == []
 
 
+@pytest.mark.slow
 def test_an_approval_that_is_put_back_is_not_used_again(agent_side, guard, tmp_path):
     decide(agent_side, guard)
     allow(agent_side, denied_id(agent_side))
@@ -198,6 +205,7 @@ def test_an_approval_that_is_put_back_is_not_used_again(agent_side, guard, tmp_p
     assert outcome is Outcome.DENY
 
 
+@pytest.mark.slow
 def test_an_approval_under_the_name_of_another_call_is_not_used(agent_side, guard):
     decide(agent_side, guard, call("rm x"))
     allow(agent_side, denied_id(agent_side))
@@ -210,6 +218,7 @@ def test_an_approval_under_the_name_of_another_call_is_not_used(agent_side, guar
     assert outcome is Outcome.DENY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", "{}", '{"call": 1}', '{"call": {}, "nonce": "../../x"}', "null"]
 )
@@ -262,6 +271,7 @@ def test_a_process_that_an_agent_has_started_allows_nothing(
     assert Approvals(agent_side.env).granted() == []
 
 
+@pytest.mark.slow
 def test_an_unknown_id_says_where_the_ids_are(agent_side):
     code, shown = allow(agent_side, "K3F9QX")
 
@@ -269,6 +279,7 @@ def test_an_unknown_id_says_where_the_ids_are(agent_side):
     assert "anyhook allow --list" in shown
 
 
+@pytest.mark.slow
 def test_an_approval_can_be_taken_back(agent_side, guard):
     decide(agent_side, guard)
     chosen = denied_id(agent_side)
@@ -280,6 +291,7 @@ def test_an_approval_can_be_taken_back(agent_side, guard):
     assert decide(agent_side, guard)[0] is Outcome.DENY
 
 
+@pytest.mark.slow
 def test_the_list_shows_what_was_denied_allowed_and_used(agent_side, guard):
     for command in ("rm one", "rm two", "rm three"):
         decide(agent_side, guard, call(command))
@@ -309,6 +321,7 @@ def test_no_secret_is_kept(agent_side, guard):
     assert not any(secret in text for text in texts)
 
 
+@pytest.mark.slow
 def test_a_rehearsal_leaves_nothing_and_uses_nothing(agent_side, guard, world, run):
     agent_side.env["ANYHOOK_DATA_DIR"] = os.environ["ANYHOOK_DATA_DIR"]
     shutil.copy(guard, world.project / "guard.py")
@@ -322,6 +335,7 @@ def test_a_rehearsal_leaves_nothing_and_uses_nothing(agent_side, guard, world, r
     assert Approvals().pending() == []
 
 
+@pytest.mark.slow
 def test_the_use_is_in_the_history(agent_side, guard, run, monkeypatch):
     monkeypatch.setenv("ANYHOOK_DATA_DIR", agent_side.env["ANYHOOK_DATA_DIR"])
     write_switch(RecordingSwitch(), history_directory(agent_side.env))
@@ -338,6 +352,7 @@ def test_the_use_is_in_the_history(agent_side, guard, run, monkeypatch):
     assert "/dev/" in notes[1]
 
 
+@pytest.mark.slow
 def test_equal_denials_are_equal_in_the_history(agent_side, guard, run, monkeypatch):
     """Each has another ID, and nothing that compares decisions may see a difference."""
     monkeypatch.setenv("ANYHOOK_DATA_DIR", agent_side.env["ANYHOOK_DATA_DIR"])
@@ -368,6 +383,7 @@ def test_of_many_denials_the_oldest_are_dropped_and_each_call_is_listed_once(tmp
     assert len(approvals.waiting()) == 1
 
 
+@pytest.mark.slow
 def test_files_of_denials_do_not_pile_up(tmp_path):
     approvals = Approvals({"ANYHOOK_DATA_DIR": str(tmp_path)})
 
@@ -387,6 +403,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.text(), JSON, max_size=3), st.dictionaries(st.text(), JSON, max_size=3))
 def test_two_calls_have_one_digest_only_if_they_are_equal(first, second):

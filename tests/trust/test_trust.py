@@ -385,6 +385,29 @@ def test_a_script_is_bound_however_it_is_named(world, store, command):
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "bash hooks/*.sh",
+        'bash "$GEMINI_PROJECT_DIR"/hooks/g.*',
+        'bash "$GEMINI_PROJECT_DIR/hooks/g.sh"',
+        "bash $PWD/hooks/*.sh",
+    ],
+)
+@pytest.mark.parametrize("name", ["[p]", "[x-", "p*", "q?"])
+def test_the_path_of_a_project_is_not_a_pattern(tmp_path, command, name):
+    """Next to the project is another one, which its path would match."""
+    script, other = [tmp_path / top / "project/hooks/g.sh" for top in (name, "p")]
+    for path in (script, other):
+        path.parent.mkdir(parents=True)
+        path.write_text(DENY)
+    project = script.parents[1]
+    handler = HandlerSpec("command", Layer.PROJECT, Place("s"), command=command)
+
+    files = named_files(handler, project, {"GEMINI_PROJECT_DIR": str(project)})
+    assert [file for file in files if file.exists()] == [script]
+
+
+@pytest.mark.parametrize(
     ("command", "file"),
     [
         ("sh hooks/g", "hooks/g.sh"),

@@ -217,6 +217,7 @@ def test_a_directory_with_too_many_files_says_so(world, run, store):
     assert "more files than can be bound" in out
 
 
+@pytest.mark.slow
 def test_scripts_that_are_too_large_together_are_listed_and_not_read(world, run, store):
     for number in range(40):
         path = world.write(world.project / "tools" / f"{number}.sh", "")
@@ -363,6 +364,7 @@ def test_a_store_of_another_user_is_not_believed(world, store, monkeypatch):
     assert "belongs to another user" in engine.diagnostics[-1].message
 
 
+@pytest.mark.slow
 def test_a_long_script_that_was_replaced_is_compared_when_it_is_shown(world, store):
     text = "".join(f"echo {number % 7}\n" for number in range(30_000))
     script = world.write(world.project / HOOKS / "guard.sh", text)

@@ -113,6 +113,7 @@ def is_kept(path, loaded):
     return str(loaded) in read_observed(observed_file(str(path))).code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", COMPUTED_WAYS)
 def test_code_that_a_warm_hook_has_loaded_is_bound(world, store, warm, way):
     path = configure(world, COMPUTED_WAYS[way])
@@ -134,6 +135,7 @@ def test_code_that_a_warm_hook_has_loaded_is_bound(world, store, warm, way):
     assert result(world, store).status == "withheld"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", COMPUTED_WAYS)
 def test_code_that_a_registered_file_has_loaded_is_bound(world, store, way):
     path = configure(world, COMPUTED_WAYS[way])
@@ -161,6 +163,7 @@ asyncio.run(main())
     assert result(world, store).status == "withheld"
 
 
+@pytest.mark.slow
 def test_code_that_the_examples_of_a_file_load_is_bound(world, store, run):
     example = "hooks.example(tool='write_file', input={}, expect='deny')\n"
     path = configure(world, COMPUTED_WAYS["runpy"] + example)
@@ -174,6 +177,7 @@ def test_code_that_the_examples_of_a_file_load_is_bound(world, store, run):
     assert result(world, store).status == "withheld"
 
 
+@pytest.mark.slow
 def test_data_is_listed_and_not_bound(world, store, warm):
     body = ROOT + SAYS + "    return deny((ROOT / ('wo' + 'rds')).read_text())\n"
     path = configure(world, body)

@@ -167,6 +167,7 @@ def trials():
                 yield pytest.param(agent, place, harm, marks=() if is_quick else (FULL,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["cold", "warm"])
 @pytest.mark.parametrize(("agent", "place", "harm"), [*trials()])
 def test_a_denial_survives(world, guard, way, agent, place, harm):
@@ -297,12 +298,14 @@ def test_a_hang_is_a_crash_when_the_time_is_over(world, way, harm):
     assert "ran out of time" in understood("gemini", end).reason
 
 
+@pytest.mark.slow
 def test_a_warm_hang_that_keeps_the_lock_of_the_interpreter_is_a_crash(world):
     end = hang(world, LOCKED, "warm")
 
     assert "ran out of time" in understood("gemini", end).reason
 
 
+@pytest.mark.slow
 def test_a_server_ends_a_hang_when_no_client_knows_the_time(world):
     end = hang(world, LOCKED, "warm", "timeout=0.5, ", words=())
 
@@ -321,6 +324,7 @@ def hang(world, statement, way, options="", words=("--timeout", "2")):
     return run(path, *words, payload=event_for("gemini"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["cold", "warm"])
 def test_an_exit_function_that_never_ends_does_not_hold_a_denial(world, way):
     body = (
@@ -374,6 +378,7 @@ def allow_signals():
         signal.signal(getattr(signal, name), signal.SIG_DFL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("starts", [ignore_signals, allow_signals])
 @pytest.mark.parametrize("asks", [ignore_signals, allow_signals])
 def test_a_warm_hook_ignores_the_signals_that_its_client_ignores(world, starts, asks):
@@ -391,6 +396,7 @@ def test_a_warm_hook_ignores_the_signals_that_its_client_ignores(world, starts, 
         own.close()
 
 
+@pytest.mark.slow
 def test_a_client_that_writes_into_a_file_without_room_denies_by_its_code(world):
     path = world.hook(SILENT.format(answer="deny('not here')"), "room.py")
     world.wake(path)

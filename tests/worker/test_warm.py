@@ -143,6 +143,7 @@ def test_a_hook_without_a_proper_event_ends_in_the_same_way(warm, payload):
     assert warm.warm(path, payload=payload) == warm.cold(path, payload=payload)
 
 
+@pytest.mark.slow
 def test_a_large_event_arrives_whole(warm):
     payload = {**WRITE, "tool_input": {"file_path": "a", "content": "x" * 5_000_000}}
     path = warm.hook(SAYS + "    return deny(str(len(event.text)))")
@@ -167,6 +168,7 @@ NOT_WARM = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", NOT_WARM)
 def test_a_file_that_cannot_be_warm_runs_cold_and_the_reason_is_reported(warm, text):
     path = warm.hook(text)
@@ -177,6 +179,7 @@ def test_a_file_that_cannot_be_warm_runs_cold_and_the_reason_is_reported(warm, t
     assert any(NOT_WARM[text] in reason for reason in warm.reasons), warm.reasons
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_warm_is_not_loaded_again_for_each_event(warm):
     path = warm.hook("open('loaded', 'a').write('x')\nprint('loading')\n" + SAYS)
     path = warm.hook("with open('loaded', 'a') as f: f.write('x')\nprint('loading')\n")
@@ -190,6 +193,7 @@ def test_a_file_that_cannot_be_warm_is_not_loaded_again_for_each_event(warm):
     assert warm.server["pid"] == pid
 
 
+@pytest.mark.slow
 def test_a_file_that_could_not_be_warm_is_loaded_again_when_it_changes(warm):
     path = warm.hook("print('loading')\n" + SAYS + "    return deny('no')")
     warm.wake(path)
@@ -218,6 +222,7 @@ def test_what_a_hook_wrote_to_a_file_that_it_keeps_open_is_there_with_the_answer
         assert (warm.root / "log.txt").read_text() == "x" * count
 
 
+@pytest.mark.slow
 def test_a_module_that_was_missing_counts_when_it_comes(warm):
     path = warm.hook(
         "try:\n    from rules import RULE\nexcept ImportError:\n    RULE = 'none'\n"
@@ -232,6 +237,7 @@ def test_a_module_that_was_missing_counts_when_it_comes(warm):
     assert reason_of(warm.warm(path)) == "some"
 
 
+@pytest.mark.slow
 def test_an_edit_while_the_file_is_being_loaded_counts(warm):
     waits = (
         "import os, time\nwith open('loading', 'a') as f: f.write('x')\n"
@@ -254,6 +260,7 @@ def test_an_edit_while_the_file_is_being_loaded_counts(warm):
     assert reason_of(warm.warm(path)) == "after it"
 
 
+@pytest.mark.slow
 def test_a_hook_that_is_killed_never_allows(warm):
     path = warm.hook(
         SAYS + "    import os, signal, subprocess\n"
@@ -309,6 +316,7 @@ def test_an_event_sees_nothing_of_the_one_before(warm, first, second):
     assert reason_of(warm.warm(path, payload=look)) == expected
 
 
+@pytest.mark.slow
 def test_data_that_a_function_imports_is_read_anew_for_each_event(warm):
     (warm.root / "rules.py").write_text("RULES = open('rules.txt').read()")
     (warm.root / "rules.txt").write_text("before")
@@ -320,6 +328,7 @@ def test_data_that_a_function_imports_is_read_anew_for_each_event(warm):
     assert reason_of(warm.run(path)) == "after it"
 
 
+@pytest.mark.slow
 def test_two_servers_of_one_file_serve_two_projects(warm):
     path = warm.hook(SAYS + "    import os; return deny(os.environ['CLAUDE_PROJECT_DIR'])")
     for project in ("/one", "/two", "/one"):
@@ -339,6 +348,7 @@ def test_a_server_answers_for_every_directory_and_all_arguments(warm):
     assert warm.server["events"]["warm"] >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -358,6 +368,7 @@ def test_a_directory_that_loading_looked_at_makes_it_load_again(warm, text):
         assert reason_of(warm.warm(path, cwd=warm.root / name)) == name
 
 
+@pytest.mark.slow
 def test_arguments_that_loading_looked_at_make_it_load_again(warm):
     path = warm.hook("import sys\nWORDS = sys.argv[1:]\n" + SAYS + "    return deny(repr(WORDS))")
     for words in ([], ["--timeout", "9"], []):
@@ -365,6 +376,7 @@ def test_arguments_that_loading_looked_at_make_it_load_again(warm):
         assert reason_of(warm.warm(path, *words)) == repr(words)
 
 
+@pytest.mark.slow
 def test_a_variable_of_one_call_never_reaches_another(warm):
     path = warm.hook(
         SAYS + "    import os, subprocess\n"
@@ -380,6 +392,7 @@ def test_a_variable_of_one_call_never_reaches_another(warm):
     assert b"SECRET" not in environ
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -422,6 +435,7 @@ spec.loader.exec_module(words)
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", EDITS)
 def test_an_edit_counts_at_once(warm, what):
     name, start, value = EDITS[what]
@@ -441,6 +455,7 @@ def test_an_edit_counts_at_once(warm, what):
     assert reason_of(warm.warm(path)) == "after it"
 
 
+@pytest.mark.slow
 def test_an_edit_counts_at_once_where_byte_code_does_not_show_it(warm):
     module = warm.root / "lib" / "words.py"
     module.parent.mkdir()
@@ -468,6 +483,7 @@ def test_an_edit_counts_at_once_where_byte_code_does_not_show_it(warm):
     assert reason_of(warm.warm(path, env=env)) == "third"
 
 
+@pytest.mark.slow
 def test_a_database_that_was_read_while_loading_counts_when_it_changes(warm):
     import sqlite3
 
@@ -492,6 +508,7 @@ def test_a_database_that_was_read_while_loading_counts_when_it_changes(warm):
     assert reason_of(warm.run(path)) == "after it"
 
 
+@pytest.mark.slow
 def test_a_file_that_was_not_there_while_loading_counts_when_it_comes(warm):
     path = warm.hook(
         "try:\n    RULES = open('rules.txt').read()\nexcept OSError:\n    RULES = 'none'\n"
@@ -506,6 +523,7 @@ def test_a_file_that_was_not_there_while_loading_counts_when_it_comes(warm):
     assert reason_of(warm.warm(path)) == "some"
 
 
+@pytest.mark.slow
 def test_an_edit_that_breaks_the_file_ends_as_a_cold_hook_does(warm):
     path = warm.hook(SAYS + "    return deny('x')")
     warm.warm(path)
@@ -515,6 +533,7 @@ def test_an_edit_that_breaks_the_file_ends_as_a_cold_hook_does(warm):
     assert warm.run(path) == warm.cold(path)
 
 
+@pytest.mark.slow
 def test_a_hook_that_is_too_slow_ends_as_its_author_chose(warm):
     path = warm.hook(
         "hooks = Hooks(timeout=0.2, on_crash='deny')\n" + SAYS + "    while True: pass"
@@ -590,6 +609,7 @@ def test_the_command_of_the_package_reaches_the_same_server(warm):
     assert warm.server["pid"] == pid
 
 
+@pytest.mark.slow
 def test_every_agent_is_served_by_the_same_file(warm):
     from anyhook.testing import make_payload
 
@@ -599,6 +619,7 @@ def test_every_agent_is_served_by_the_same_file(warm):
         assert warm.warm(path, payload=payload) == warm.cold(path, payload=payload)
 
 
+@pytest.mark.slow
 def test_a_thread_that_the_interpreter_starts_with_keeps_a_hook_cold(warm):
     (warm.root / "sitecustomize.py").write_text(
         "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"

@@ -98,7 +98,9 @@ def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
             return None
         return answer.reason if _has_reason(answer) else DEFAULT_CONTINUATION
     if item.kind == "shown_reason":
-        return _shown_reason(item, answer)
+        shown = getattr(answer, item.field)
+        has_reason = shown is None and answer.outcome in (Outcome.DENY, Outcome.ASK)
+        return answer.reason if has_reason else shown
     value = getattr(answer, item.field)
     if value is None or (value is False and item.kind != "any"):
         return None
@@ -115,14 +117,6 @@ def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
             return True if answer.outcome is Outcome.DENY else None
         case _:
             return value
-
-
-def _shown_reason(item: OutputField, answer: Answer) -> Any:
-    """Return the text for the user; of a verdict without one the reason."""
-    shown = getattr(answer, item.field)
-    if shown is None and answer.outcome in (Outcome.DENY, Outcome.ASK):
-        return answer.reason
-    return shown
 
 
 def _result_object(value: Any) -> Any:

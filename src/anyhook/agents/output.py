@@ -242,8 +242,7 @@ class _ExitReader:
 
     def report_failure(self) -> tuple[Status, Answer]:
         context, end = self.context, self.end
-        is_no_json = self.output.form == "text" and end.code == 0
-        if self.output.form == "malformed" or is_no_json:
+        if self.output.form == "malformed":
             problem = f"the printed JSON cannot be read{self.output.cause}"
             context.report("output-not-object", problem)
         elif end.code == 0 and self.output.form == "text":

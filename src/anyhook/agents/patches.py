@@ -122,7 +122,8 @@ def write_patch(tool: str, arguments: Mapping[str, Any], cwd: str) -> str | None
         return None
     if cwd:
         path = path.removeprefix(f"{cwd}/")
-    if tool == "write_file":
+    # In an agent that has one tool for both, only the arguments say which one is meant.
+    if tool == "write_file" or "content" in arguments:
         lines = [f"+{line}" for line in _lines(arguments.get("content"))]
         return FileChange(ADD, path, tuple(lines)).patch
     edits = arguments.get("edits")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from anyhook.agents.entry import load_object
 from anyhook.agents.values import fault_in_object
 from anyhook.model.record import Record
-from anyhook.model.tools import ToolResult, read_result
+from anyhook.model.tools import RAW, ToolResult, read_result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.model.events import Event
     from anyhook.model.tools import ToolCall
-
-RAW = "raw"
-"""The form of results that are kept as they are."""
 
 
 class ToolResultForm(Record):
@@ -47,26 +44,23 @@ def read_tool_result(
 
     The error is what went wrong, if the agent sends it separately; there may be no response then.
     """
-    if source.tool_result_form == RAW:
-        return read_result(response, error)
-    form: ToolResultForm = load_object(source.tool_result_form)
-    return form.read(call, response, error)
+    return source.vocabulary.read_result(call, response, error)
 
 
 def write_tool_result(target: AgentSpec, call: ToolCall, result: ToolResult) -> Any:
     """Return the result of a tool in an agent's form."""
-    if target.tool_result_form == RAW:
+    if target.vocabulary.tool_result_form == RAW:
         return result.raw
-    form: ToolResultForm = load_object(target.tool_result_form)
+    form: ToolResultForm = load_object(target.vocabulary.tool_result_form)
     return form.write(call, result)
 
 
 def write_host_result(target: AgentSpec, call: ToolCall, result: ToolResult) -> Any:
     """Return the result of a program's own tool so that hooks of an agent read its very text."""
     response = write_tool_result(target, call, result)
-    if target.tool_result_form == RAW or read_result(response).text == result.text:
+    if target.vocabulary.tool_result_form == RAW or read_result(response).text == result.text:
         return response
-    form: ToolResultForm = load_object(target.tool_result_form)
+    form: ToolResultForm = load_object(target.vocabulary.tool_result_form)
     return response if form.write_output is None else form.write_output(call, result)
 
 
@@ -85,5 +79,5 @@ def required_members(spec: EventSpec, event: Event) -> Mapping[str, tuple[str, .
 
 def have_same_form(source: AgentSpec, target: AgentSpec) -> bool:
     """Return whether results of one agent can be sent to the other as they are."""
-    forms = {source.tool_result_form, target.tool_result_form}
+    forms = {source.vocabulary.tool_result_form, target.vocabulary.tool_result_form}
     return len(forms) == 1 or RAW in forms

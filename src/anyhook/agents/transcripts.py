@@ -13,15 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from anyhook.agents import AGENTS
 from anyhook.agents.entry import load_object
 from anyhook.files import open_regular
 from anyhook.model.json import DEPTH, parse_json, reject_constant
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Problems = Callable[[str], None]
 """Takes what is wrong with a file, with its path and line."""
@@ -100,8 +98,9 @@ class TranscriptFormat:
 
     Attributes:
         name: Name of the agent.
-        find: Takes the home directory and the environment; returns the files of all sessions,
-            those of subagents too.
+        variable: The variable of the environment that names the directory of the agent.
+        directory: This directory without the variable, in the home.
+        patterns: The files of all sessions in it, those of subagents too.
         read: Takes a file, and what takes problems; returns its events in the order of the file.
             Holds the calls that wait for their result in memory, not the file.
         own_members: Members that one of the first records of a file has. If the files of two agents
@@ -109,9 +108,18 @@ class TranscriptFormat:
     """
 
     name: str
-    find: Callable[[Path, Mapping[str, str]], Iterator[Path]]
+    variable: str
+    directory: str
+    patterns: tuple[str, ...]
     read: Callable[[Path, Problems], Iterator[TranscriptEvent]]
     own_members: frozenset[str] = frozenset()
+
+    def find(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+        """Yield the files of all sessions, also those that were compressed with gzip."""
+        configured = environ.get(self.variable)
+        root = Path(configured) if configured else home / self.directory
+        for pattern in self.patterns:
+            yield from sorted([*root.glob(pattern), *root.glob(f"{pattern}.gz")])
 
 
 def get_transcripts(name: str) -> TranscriptFormat | None:
@@ -130,11 +138,6 @@ def transcript_formats() -> dict[str, TranscriptFormat]:
 
 
 # -- files
-
-
-def find_lines(directory: Path, pattern: str) -> list[Path]:
-    """Return the files of a pattern in order, and those that were compressed with gzip."""
-    return sorted([*directory.glob(pattern), *directory.glob(f"{pattern}.gz")])
 
 
 def without_gz(path: Path) -> Path:

@@ -30,6 +30,7 @@ AFTER_TOOL = "after_tool"
 FAILED_TOOL = "post_tool_use_failure"
 DIRECTORY = "directory"
 _ID_MODULUS = 2**61 - 1
+"""A prime: calls that differ get other IDs. `hashlib` would take 5 ms of a cold hook."""
 _MISSING = object()
 
 
@@ -395,14 +396,23 @@ def _translate_arguments(
         urls = _urls_in(arguments.get("prompt"))
         if urls:
             arguments["url"] = urls[0]
-    row = target.vocabulary.tools.get(call.tool)
-    if row is not None and row.only_patches and row.patch not in arguments:
-        from anyhook.agents.patches import write_patch
+    return ToolCall(tool=call.tool, arguments=as_patch(call.tool, arguments, target, event.cwd))
 
-        patch = write_patch(call.tool, arguments, event.cwd)
-        if patch is not None:
-            arguments = {row.patch: patch}
-    return ToolCall(tool=call.tool, arguments=arguments)
+
+def as_patch(
+    tool: str, arguments: Mapping[str, Any], agent: AgentSpec, cwd: str
+) -> Mapping[str, Any]:
+    """Return the arguments of a call as a patch if the agent changes files by patches alone.
+
+    The tool and its arguments have canonical names.
+    """
+    row = agent.vocabulary.tools.get(tool)
+    if row is None or not row.only_patches or row.patch in arguments:
+        return arguments
+    from anyhook.agents.patches import write_patch
+
+    patch = write_patch(tool, arguments, cwd)
+    return arguments if patch is None else {row.patch: patch}
 
 
 def _make_absolute(path: Any, cwd: str) -> Any:

@@ -110,6 +110,8 @@ class HookFunctions:
         self.timeout = timeout
         self.shadow = shadow
         self.functions: list[HookFunction] = []
+        self.load_error: Exception | None = None
+        """What ended the file before it could run its functions."""
         self._name = name
 
     def answer_crash(self, problem: str, *, can_deny: bool) -> Answer:
@@ -154,6 +156,8 @@ class HookFunctions:
             agent: The agent of the event.
             call: Calls a function with an event and returns its result.
         """
+        if self.load_error is not None:
+            raise self.load_error
         names = subject_names(event, agent)
         functions = [f for f in self.functions if f.event == event.name and f.covers(names)]
         if not functions:

@@ -6,7 +6,7 @@ import sys
 
 from anyhook._compat import caller
 from anyhook.authoring.functions import HookFunction, HookFunctions, check_word
-from anyhook.authoring.run import run
+from anyhook.authoring.run import answer_failed_load, run
 from anyhook.errors import UsageError
 from anyhook.model.events import UnknownEvent, all_events, event_class
 from anyhook.model.record import Record
@@ -63,7 +63,8 @@ class Hooks(HookFunctions, EventDecorators):
     Args:
         name: Display name; by default the name of the file.
         on_crash: `allow` or `deny`: the verdict if a function raises, runs out of time or returns
-            something that is not an answer.
+            something that is not an answer. `deny` also holds from this line on while the file is
+            started: put imports that may fail below it.
         unsupported: `degrade`: an ability that the agent lacks is replaced by the nearest one,
             which is reported; `refuse`: it counts as a crash.
         timeout: Seconds for all functions of an event; by default 90 % of the agent's timeout.
@@ -91,6 +92,22 @@ class Hooks(HookFunctions, EventDecorators):
         )
         self.examples: list[Example] = []
         self.families: tuple[str, ...] = ()
+        self._is_used = False
+        main = caller(1).f_globals
+        is_started = main.get("__name__") == "__main__" and "__file__" in main
+        if on_crash == "deny" and is_started and not loading and not on_run:
+            self._deny_failed_load()
+
+    def _deny_failed_load(self) -> None:
+        """Let an exception that ends the file before it runs its functions be a crash of them."""
+        show = sys.excepthook
+
+        def end(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+            if isinstance(error, Exception) and not self._is_used:
+                answer_failed_load(self, error)
+            show(kind, error, trace)
+
+        sys.excepthook = end
 
     # `decorators.pyi` declares the events, so that type checkers report an unknown one.
     if not TYPE_CHECKING:
@@ -219,6 +236,7 @@ class Hooks(HookFunctions, EventDecorators):
         """
         from anyhook.authoring.register import register
 
+        self._is_used = True
         register(self, engine)
 
     def run(self, argv: Sequence[str] | None = None) -> NoReturn:
@@ -234,6 +252,7 @@ class Hooks(HookFunctions, EventDecorators):
         Raises:
             UsageError: If the file is imported instead of run.
         """
+        self._is_used = True
         if on_run:
             on_run[-1](self, argv)
         if loading:

@@ -103,24 +103,32 @@ def builds_hooks(source: bytes) -> bool:
     return False
 
 
-def calls_run(source: bytes) -> bool:
-    """Return whether a hook file answers when it is started: it calls `hooks.run()` somewhere.
+def never_runs(source: bytes) -> str:
+    """Return what is wrong with a hook file that decides nothing when an agent starts it.
 
     Args:
-        source: A Python file. One that cannot be parsed counts as one that does, so that the error
-            of its import is reported.
+        source: A Python file. Of one that cannot be parsed the import reports the error.
+
+    Returns:
+        The problem, for people; empty if the file calls `hooks.run()` somewhere.
     """
     nodes = read_python(source).nodes
+    modules: set[str] = set()
     for node in nodes:
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", None) == "run":
-            return True
-    return not nodes
+        if isinstance(node, ast.Import):
+            modules.update(alias.asname or alias.name for alias in node.names)
+    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+    methods = [func for func in calls if isinstance(func, ast.Attribute) and func.attr == "run"]
+    # `subprocess.run()` is a function of a module.
+    runs = any(getattr(method.value, "id", "") not in modules for method in methods)
+    return "" if runs or not nodes else NEVER_RUNS
 
 
 NEVER_RUNS = (
     "it never calls hooks.run(), so it decides nothing when an agent starts it; "
     'end it with: if __name__ == "__main__": hooks.run()'
 )
+AFTER_TOOL, FAILED_TOOL = "after_tool", "post_tool_use_failure"
 STOP_FLAG = "stop_hook_active"
 """Field of an event that is true when a hook has already continued the agent in this turn."""
 
@@ -138,6 +146,11 @@ def gaps(uses: Sequence[Use], agent: AgentSpec) -> list[tuple[Use, str]]:
     missing: list[tuple[Use, str]] = []
     for use in uses:
         spec = agent.by_canonical.get(use.event)
+        if spec is None and (use.event, agent.tool_failure_event) == (FAILED_TOOL, AFTER_TOOL):
+            problem = f"{agent.title} reports failed calls in {AFTER_TOOL}; it does not run there"
+            if not any(it.name == use.name and it.event == AFTER_TOOL for it in uses):
+                missing.append((use, problem))
+            continue
         if spec is None:
             missing.append((use, f"{agent.title} has no event {use.event}; it never runs there"))
             continue

@@ -31,7 +31,8 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
     """
     file = Path(path).resolve()
     if not file.is_file():
-        raise UsageError(f"{path} does not exist")
+        problem = "is not a file" if file.exists() else "does not exist"
+        raise UsageError(f"{path} {problem}")
     source = file.read_bytes()
     if not builds_hooks(source):
         raise UsageError(

@@ -71,18 +71,21 @@ CALL_EVENTS = ("before_tool", "permission_request")
 """Events whose denial keeps a tool from running: the user can allow that call."""
 APPROVAL_SECONDS = 2.0
 """Seconds that a denial may take to look for the user's approval and to keep the call."""
+EVENT_SECONDS = 1.0
+"""Seconds after which an event has arrived, if the process was started for one."""
 RECORD_SECONDS = 5.0
 """Seconds that the record of an event may take: a network may not answer."""
 _decode = json.JSONDecoder().decode
 """Taken before the hook file can replace `json.loads`."""
 
 
-def run(hooks: HookFunctions, argv: Sequence[str]) -> NoReturn:
+def run(hooks: HookFunctions, argv: Sequence[str], payload: bytes | None = None) -> NoReturn:
     """Answer the event on standard input, and end the process.
 
     Args:
         hooks: The functions.
         argv: Arguments of the hook's command.
+        payload: The event, if it was read already.
 
     Raises:
         SystemExit: If the interpreter has something to do before the process ends.
@@ -95,7 +98,7 @@ def run(hooks: HookFunctions, argv: Sequence[str]) -> NoReturn:
         message = f"{hooks.name} is a hook: an agent sends it an event. Try: anyhook test FILE"
         _leave(message)
     output = StandardOutput()
-    payload = _read_stdin()
+    payload = _read_stdin() if payload is None else payload
     elapsed = _take_elapsed()
     is_collecting = gc.isenabled()
 
@@ -116,6 +119,26 @@ def run(hooks: HookFunctions, argv: Sequence[str]) -> NoReturn:
         if not output.is_denial:
             raise
     end_process(output)
+
+
+def answer_failed_load(hooks: HookFunctions, error: Exception) -> None:
+    """Answer the event on standard input with a crash, and end the process; return if it has none.
+
+    Args:
+        hooks: The functions of the file.
+        error: The exception that ended it before it could run them.
+    """
+    from select import select
+
+    try:
+        # A program that embeds hooks may have an input that never ends.
+        is_sent = not _is_terminal(sys.stdin) and bool(select([0], [], [], EVENT_SECONDS)[0])
+    except OSError:  # the file has closed it
+        is_sent = False
+    payload = _read_stdin() if is_sent else b""
+    if payload.strip():
+        hooks.load_error = error
+        run(hooks, sys.argv[1:], payload)
 
 
 def answer(hooks: HookFunctions, argv: Sequence[str], payload: bytes, output: Output) -> None:

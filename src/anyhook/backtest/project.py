@@ -16,7 +16,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
 from anyhook.history.verdicts import CRASH, verdict_of
 from anyhook.journal.records import answer_record, is_recorder_command
-from anyhook.model.definitions import unique_labels
+from anyhook.model.definitions import handlers_of, unique_labels
 from anyhook.model.status import Status, trouble_of
 from anyhook.settings.detect import agents_with_hooks, choose_agent
 
@@ -92,13 +92,9 @@ class ProjectHooks:
     def __init__(self, subject: BacktestSubject, limit: float) -> None:
         self.limit = limit
         self._engine = SyncEngine(load_engine(subject, Path(subject.path)).engine)
-        handlers = [
-            handler
-            for definition in self._engine.engine.definitions
-            for handler in definition.handlers
-        ]
-        self._labels = unique_labels(handlers)
-        self.events = frozenset(definition.event for definition in self._engine.engine.definitions)
+        definitions = self._engine.engine.definitions
+        self._labels = unique_labels(handlers_of(definitions))
+        self.events = frozenset(definition.event for definition in definitions)
 
     def may_decide(self, row: EventRow) -> bool:
         """Return whether a hook is defined for the event."""

@@ -221,7 +221,6 @@ def parts_of_history(directory: str, selection: Filter) -> Iterator[HistoryPart]
 
 
 def _split_sessions(sessions: Iterable[SessionSummary]) -> Iterator[list[SessionSummary]]:
-    """Yield the sessions of each part."""
     part: list[SessionSummary] = []
     events = 0
     for session in sessions:

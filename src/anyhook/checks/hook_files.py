@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from anyhook.authoring.inspect import NEVER_RUNS, calls_run, gaps, scan
+from anyhook.authoring.inspect import gaps, never_runs, scan
 from anyhook.checks.scripts import POWERLESS, is_powerless
 from anyhook.engine.hook_files import files_of
 from anyhook.files import read_user_file
+from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.suggest import closest
 from anyhook.model.tools import TOOLS
@@ -19,35 +20,58 @@ if TYPE_CHECKING:
 
     from anyhook.authoring.inspect import Use
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
 
 
 class CheckedFile(NamedTuple):
-    """A hook file, with the first hook whose command names it, and its functions."""
+    """A hook file, with the hooks whose commands name it, and its functions."""
 
     path: Path
-    handler: HandlerSpec
+    hooks: list[tuple[HookDefinition, HandlerSpec]]
     uses: list[Use]
+
+    @property
+    def handler(self) -> HandlerSpec:
+        """The first hook."""
+        return self.hooks[0][1]
 
 
 def read_hook_files(engine: Engine) -> Iterator[CheckedFile]:
-    """Yield the hook files that commands name, each with the first hook that names it."""
-    handlers: dict[Path, HandlerSpec] = {}
-    for definition in engine.definitions:
-        for handler in definition.handlers:
-            if handler.kind == "command":
-                for path in files_of(engine, handler):
-                    handlers.setdefault(path, handler)
-    for path, handler in handlers.items():
+    """Yield the hook files that commands name, each with the hooks that name it."""
+    hooks: dict[Path, list[tuple[HookDefinition, HandlerSpec]]] = {}
+    for definition, handler in each_handler(engine.definitions):
+        if handler.kind == "command":
+            for path in files_of(engine, handler):
+                hooks.setdefault(path, []).append((definition, handler))
+    for path, hooks_of_file in hooks.items():
         uses = scan(path)
         if uses:
-            yield CheckedFile(path, handler, uses)
+            yield CheckedFile(path, hooks_of_file, uses)
 
 
-def never_runs(_engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
+def run_twice(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
+    """Report a hook file that two settings files start on the same event.
+
+    Cursor reads the settings of Claude Code, too.
+    """
+    first: dict[str, HandlerSpec] = {}
+    for definition, handler in file.hooks:
+        other = first.setdefault(definition.event, handler)
+        is_elsewhere = other.place.file != handler.place.file
+        if is_elsewhere and other.identity != handler.identity:
+            text = (
+                f"{engine.agent.title} also runs {file.path.name} for {other.place}, so that it "
+                "runs twice; remove one of them"
+            )
+            label = handler.label
+            yield diagnose("duplicate-hook", f"{label!r}: {text}", handler.place, handler=label)
+
+
+def missing_run(_engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     """Report a hook file that decides nothing when it is started."""
-    if not calls_run(read_user_file(file.path, MAX_SCRIPT_SIZE)):
-        yield diagnose("never-runs", f"{file.path.name}: {NEVER_RUNS}", Place(str(file.path)))
+    problem = never_runs(read_user_file(file.path, MAX_SCRIPT_SIZE))
+    if problem:
+        yield diagnose("never-runs", f"{file.path.name}: {problem}", Place(str(file.path)))
 
 
 def missing_abilities(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:

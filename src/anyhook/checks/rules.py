@@ -50,6 +50,7 @@ def check_scripts(hook: CheckedHook) -> Iterator[Diagnostic]:
 HOOK_RULES = (
     settings.cannot_start,
     settings.unquoted_paths,
+    settings.scripts_of_projects,
     settings.timeout_units,
     settings.command_syntax,
     settings.unknown_variables,
@@ -73,7 +74,8 @@ def check_definitions(engine: Engine) -> Iterator[Diagnostic]:
 
 
 HOOK_FILE_RULES = (
-    hook_files.never_runs,
+    hook_files.run_twice,
+    hook_files.missing_run,
     hook_files.missing_abilities,
     hook_files.unknown_subjects,
     hook_files.powerless_functions,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.checks.interpreters import check_shell
+from anyhook.checks.started_scripts import started_paths
 from anyhook.engine.dead_matchers import check_matcher
 from anyhook.engine.startable import check_start, variables_of_others
+from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.suggest import closest
@@ -45,17 +48,16 @@ def no_hooks(engine: Engine) -> Iterator[Diagnostic]:
 def same_names(engine: Engine) -> Iterator[Diagnostic]:
     """Report different hooks with the same name: switching off one switches off both."""
     by_name: dict[str, HandlerSpec] = {}
-    for definition in engine.definitions:
-        for handler in definition.handlers:
-            if not handler.name or handler.layer is Layer.RUNTIME:
-                continue
-            first = by_name.setdefault(handler.name, handler)
-            if (first.command, first.argv) != (handler.command, handler.argv):
-                text = (
-                    f"{handler.label!r} is also the name of another hook, at {first.place}; "
-                    "switching off that name switches off both"
-                )
-                yield diagnose("same-name", text, handler.place, handler=handler.label)
+    for _, handler in each_handler(engine.definitions):
+        if not handler.name or handler.layer is Layer.RUNTIME:
+            continue
+        first = by_name.setdefault(handler.name, handler)
+        if (first.command, first.argv) != (handler.command, handler.argv):
+            text = (
+                f"{handler.label!r} is also the name of another hook, at {first.place}; "
+                "switching off that name switches off both"
+            )
+            yield diagnose("same-name", text, handler.place, handler=handler.label)
 
 
 def dead_matchers(engine: Engine, definition: HookDefinition) -> Iterator[Diagnostic]:
@@ -88,6 +90,23 @@ def unquoted_paths(hook: CheckedHook) -> Iterator[Diagnostic]:
             f"the shell splits ${name} at the blank in {project!r}; "
             f'write "${{{name}}}" in double quotes',
         )
+
+
+def scripts_of_projects(hook: CheckedHook) -> Iterator[Diagnostic]:
+    """Report a script that a hook of the user starts from whichever project the agent is in."""
+    handler, project = hook.handler, hook.engine.project_dir
+    is_of_user = handler.layer is Layer.USER and not Path(handler.place.file).is_relative_to(
+        project
+    )
+    line = handler.command or " ".join(handler.argv or ())
+    for script in started_paths(hook) if is_of_user else ():
+        if script.is_relative_to(project) and str(script) not in line:
+            name = script.relative_to(project)
+            yield hook.diagnose(
+                "project-script",
+                f"it starts {name} of whichever project the agent is in, without trust, because "
+                "hooks of the user need none; start a script of yours by its whole path",
+            )
 
 
 def timeout_units(hook: CheckedHook) -> Iterator[Diagnostic]:

@@ -66,17 +66,33 @@ class StartedScript(NamedTuple):
 
 
 class _Start(NamedTuple):
-    """A script and the word that names its interpreter; `None` if its first line does."""
+    """The path of a script and the word that names its interpreter; `None` if its first line does.
 
-    script: str
+    The path may not exist.
+    """
+
+    script: Path
     interpreter: str | None
 
 
 def started_scripts(hook: CheckedHook) -> Iterator[StartedScript]:
     """Yield the scripts that a hook surely starts and whose interpreter can check them."""
+    for start in _starts(hook):
+        script = _read(hook, start)
+        if script is not None:
+            yield script
+
+
+def started_paths(hook: CheckedHook) -> Iterator[Path]:
+    """Yield the paths of the scripts that a hook surely starts; they may not exist."""
+    for start in _starts(hook):
+        yield start.script
+
+
+def _starts(hook: CheckedHook) -> Iterator[_Start]:
     if not hook.is_command:
         return
-    base = Path(hook.handler.cwd) if hook.handler.cwd else hook.engine.project_dir
+    base = _directory(hook)
     for words in _simple_commands(hook):
         # The paths behind `cd` are relative to a directory that only the shell knows.
         if words and words[0].text in CHANGES_DIRECTORY:
@@ -86,11 +102,15 @@ def started_scripts(hook: CheckedHook) -> Iterator[StartedScript]:
             text = expand_variables(word.text, hook.variables, base)
             # With a `$` in it, a word is not known.
             texts.append(text if "$" in text else text.replace(LITERAL_DOLLAR, "$"))
-        start = _start_of(texts)
-        if start is not None:
-            script = _read(hook, start, base)
-            if script is not None:
-                yield script
+        script, interpreter = _start_of(texts)
+        if script is not None and "$" not in script:
+            path = Path(os.path.normpath(base / os.path.expanduser(script)))
+            yield _Start(path, interpreter)
+
+
+def _directory(hook: CheckedHook) -> Path:
+    """Return the directory in which the command of a hook starts."""
+    return Path(hook.handler.cwd) if hook.handler.cwd else hook.engine.project_dir
 
 
 def _simple_commands(hook: CheckedHook) -> list[list[Word]]:
@@ -121,21 +141,19 @@ def _commands_of_line(line: str) -> list[list[Word]]:
     return commands
 
 
-def _start_of(words: Sequence[str]) -> _Start | None:
-    """Return what a simple command starts; `None` if that is not a script, or not certain."""
+def _start_of(words: Sequence[str]) -> tuple[str | None, str | None]:
+    """Return the script that a simple command surely starts, if any, and its interpreter."""
     match [base_name(word) for word in words[:2]]:
         case []:
-            return None
+            return None, None
         case ["uv", "run"]:
-            scripts = [word for word in words[2:] if word.endswith(".py")]
-            return _Start(scripts[0], "uv") if scripts else None
+            return next((word for word in words[2:] if word.endswith(".py")), None), "uv"
         case ["anyhook", "run"]:
             command = read_command(words)
-            return _Start(command.words[0], command.python or "anyhook") if command else None
+            return (command.words[0], command.python or "anyhook") if command else (None, None)
         case [name, *_] if language_of_interpreter(name) is not None:
-            script = _first_argument(str(language_of_interpreter(name)), words[1:])
-            return _Start(script, words[0]) if script else None
-    return _Start(words[0], None) if "/" in words[0] else None
+            return _first_argument(str(language_of_interpreter(name)), words[1:]), words[0]
+    return (words[0] if "/" in words[0] else None), None
 
 
 def _first_argument(language: str, arguments: Sequence[str]) -> str | None:
@@ -149,11 +167,9 @@ def _first_argument(language: str, arguments: Sequence[str]) -> str | None:
     return None
 
 
-def _read(hook: CheckedHook, start: _Start, base: Path) -> StartedScript | None:
+def _read(hook: CheckedHook, start: _Start) -> StartedScript | None:
     """Read a script and find its interpreter; `None` without one."""
-    if "$" in start.script:
-        return None
-    path = Path(os.path.normpath(base / os.path.expanduser(start.script)))
+    path = start.script
     if path.suffix in _OTHER_LANGUAGES:
         return None
     try:
@@ -163,7 +179,7 @@ def _read(hook: CheckedHook, start: _Start, base: Path) -> StartedScript | None:
     word = start.interpreter or _interpreter_of(hook, path, text)
     if word is None:
         return None
-    interpreter = _find_interpreter(hook, word, base)
+    interpreter = _find_interpreter(hook, word)
     if interpreter is not None:
         return StartedScript(hook, path, text, interpreter, is_named=True)
     is_python = word in {"uv", "anyhook"} or language_of_interpreter(base_name(word)) == "python"
@@ -188,7 +204,7 @@ def _interpreter_of(hook: CheckedHook, path: Path, text: str) -> str | None:
     return words[0] if words else None
 
 
-def _find_interpreter(hook: CheckedHook, word: str, base: Path) -> str | None:
+def _find_interpreter(hook: CheckedHook, word: str) -> str | None:
     """Return the path of an interpreter that may be started; `None` if there is none.
 
     A program of the project, or at a path that settings name, is started only for a hook that the
@@ -199,7 +215,7 @@ def _find_interpreter(hook: CheckedHook, word: str, base: Path) -> str | None:
     search_path = hook.engine.environ.get("PATH", os.defpath).split(os.pathsep)
     directories = [directory for directory in search_path if os.path.isabs(directory)]
     if "/" in word:
-        path = os.path.normpath(base / os.path.expanduser(word))
+        path = os.path.normpath(_directory(hook) / os.path.expanduser(word))
     else:
         path = shutil.which(word, path=os.pathsep.join(directories)) or ""
     if not os.access(path, os.X_OK):

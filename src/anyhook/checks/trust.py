@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.trust.changes import changes_to_review
 from anyhook.trust.native import RUNNING, native_states
@@ -44,12 +45,11 @@ def report_native_trust(hooks: HookSet) -> Iterator[Diagnostic]:
     if native is None:
         return
     groups: dict[tuple[str, str, str], list[HandlerSpec]] = {}
-    for definition in hooks.definitions:
-        for handler in definition.handlers:
-            state = native.of(handler)
-            if state is not None and state not in RUNNING:
-                key = (handler.place.file, handler.identifier, state)
-                groups.setdefault(key, []).append(handler)
+    for _, handler in each_handler(hooks.definitions):
+        state = native.of(handler)
+        if state is not None and state not in RUNNING:
+            key = (handler.place.file, handler.identifier, state)
+            groups.setdefault(key, []).append(handler)
     for (_, _, state), handlers in groups.items():
         events = dict.fromkeys(str(handler.path[-4]) for handler in handlers)
         first = handlers[0]

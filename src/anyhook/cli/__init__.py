@@ -108,6 +108,12 @@ def _run(arguments: Sequence[str]) -> int:
         print_error(f"{problem}: {error.filename}" if error.filename else problem)
         return USAGE
     except Exception as error:  # noqa: BLE001 - the outermost boundary: a report, no traceback
+        if isinstance(error, RuntimeError) and "home directory" in str(error):  # of `pathlib`
+            home = os.environ.get("HOME", "not set")
+            print_error(
+                f"the home directory is unknown: HOME is {home}; set it to an absolute path"
+            )
+            return USAGE
         from anyhook.cli.bug_report import write_bug_report
 
         print_error(

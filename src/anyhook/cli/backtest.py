@@ -40,7 +40,7 @@ from anyhook.interrupts import INTERRUPTED
 from anyhook.journal.lines import history_directory
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import existing_project
-from anyhook.model.definitions import unique_labels
+from anyhook.model.definitions import each_handler, handlers_of, unique_labels
 from anyhook.model.events import all_events
 from anyhook.page.kept import describe, keep
 
@@ -261,15 +261,14 @@ def _confirm(
         UsageError: If the user refuses, or cannot be asked.
     """
     out = console(stderr=True)
-    handlers = [handler for definition in definitions for handler in definition.handlers]
+    handlers = handlers_of(definitions)
     out.print(
         f"{count_of(len(handlers), 'hook')} of {subject.title} will run on past events, "
         f"{sandbox_text()}:"
     )
     labels = unique_labels(handlers)
-    for definition in definitions:
-        for handler in definition.handlers:
-            out.print(f"  {labels[id(handler)]}  {definition.event}")
+    for definition, handler in each_handler(definitions):
+        out.print(f"  {labels[id(handler)]}  {definition.event}")
     option = "--yes" if is_trusted else "--trust-once, because you have not trusted them"
     instead = f"to run these hooks, add {option}"
     if not confirm("Run them?", is_agreed=is_agreed, instead=instead, err=True):

@@ -21,6 +21,7 @@ from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.manage.reaching import reaching_fields
 from anyhook.manage.scope import existing_project
+from anyhook.model.definitions import each_handler
 from anyhook.model.status import Status
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
@@ -162,9 +163,8 @@ def bench(
     for name in (get_agent(agent).name,) if agent else CODING_AGENTS:
         engine = Engine.load(directory, agent=name, trust_once=trust_once, on_message=discard)
         workload = Workload(engine)
-        for definition in engine.definitions:
-            for handler in definition.handlers:
-                workload.add(definition, handler)
+        for definition, handler in each_handler(engine.definitions):
+            workload.add(definition, handler)
         workloads.append(workload)
     left_out = [text for workload in workloads for text in workload.left_out]
     costs = [cost for workload in workloads for cost in workload.costs.values()]

@@ -41,9 +41,6 @@ def capabilities(
     event: Annotated[
         str | None, typer.Argument(metavar="EVENT", help="The event. Default: all events.")
     ] = None,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Write Markdown tables with the agents' names.")
-    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Show what each agent can do on each event.
@@ -69,17 +66,19 @@ def capabilities(
     if event is not None:
         events = [event]
     if as_json:
-        print_json({name: _event_json(agents, name) for name in events})
-        return OK
-    if markdown:
-        for line in markdown_tables(agents, events):
-            typer.echo(line)
+        abilities: dict[str, dict[str, dict[str, str]]] = {}
+        for name in events:
+            abilities[name] = {}
+            for ability in ABILITIES:
+                words = {agent.name: str(support(agent, name, ability)) for agent in agents}
+                abilities[name][ability] = words
+        print_json(abilities)
         return OK
     out = console()
     for name in events:
         table = make_table(name, *(agent.title for agent in agents))
         table.columns[0].min_width = 16
-        for row in _ability_rows(agents, name):
+        for row in ability_rows(agents, name):
             cells = [_cell(cell) for cell in row.support]
             table.add_row(Text(row.ability, style="bold"), *cells)
         if table.row_count:
@@ -88,14 +87,7 @@ def capabilities(
     return OK
 
 
-def _event_json(agents: list[AgentSpec], event: str) -> dict[str, dict[str, str]]:
-    abilities = {}
-    for ability in ABILITIES:
-        abilities[ability] = {agent.name: str(support(agent, event, ability)) for agent in agents}
-    return abilities
-
-
-def _ability_rows(agents: list[AgentSpec], event: str) -> Iterator[AbilityRow]:
+def ability_rows(agents: list[AgentSpec], event: str) -> Iterator[AbilityRow]:
     """Yield the abilities that at least one agent has on an event."""
     for ability in ABILITIES:
         cells: list[Support | None] = []
@@ -104,26 +96,6 @@ def _ability_rows(agents: list[AgentSpec], event: str) -> Iterator[AbilityRow]:
             cells.append(support(agent, event, ability) if has_event else None)
         if not {None, Support.NO}.issuperset(cells):
             yield AbilityRow(ability, cells)
-
-
-def markdown_tables(agents: list[AgentSpec], events: list[str]) -> Iterator[str]:
-    """Yield the lines of `docs/capabilities.md`, a section for each event with an effect."""
-    ignored: list[str] = []
-    for event in events:
-        having = [agent for agent in agents if event in agent.by_canonical]
-        rows = list(_ability_rows(having, event))
-        if not rows:
-            ignored.append(f"`{event}`")
-            continue
-        yield f"### {event}"
-        yield ""
-        yield f"||{'|'.join(f'{a.name} `{a.by_canonical[event].wire}`' for a in having)}|"
-        yield f"|---|{'---|' * len(having)}"
-        for row in rows:
-            yield f"|{row.ability}|{'|'.join(_cell(cell).plain for cell in row.support)}|"
-        yield ""
-    if ignored:
-        yield f"The agents ignore what hooks answer on {', '.join(ignored)}."
 
 
 def _cell(support: Support | None) -> Text:

@@ -207,7 +207,7 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
     if decision.tool_input is not None:
         texts.append(json.dumps(decision.tool_input, ensure_ascii=False))
     if case.says and not any(case.says in text for text in texts):
-        failures.append(f"no reason or message holds {case.says!r}")
+        failures.append(f"no text of the answer holds {case.says!r}")
     decided_by = ""
     # The most important field of the decision.
     for name in ("stop", "outcome", *decision.blame):

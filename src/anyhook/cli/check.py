@@ -23,10 +23,10 @@ from anyhook.cli.render import (
     show_place,
 )
 from anyhook.manage.health import HealthWord, health_of
-from anyhook.manage.hooks import configured_handlers
 from anyhook.manage.paths import show_path
 from anyhook.manage.problems import find_problems
 from anyhook.manage.scope import scope_of
+from anyhook.model.definitions import handlers_of
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable
 
@@ -213,7 +213,7 @@ def _report_json(
     files: list[str] = []
     hooks = 0
     for engine in engines:
-        hooks += len(configured_handlers(engine))
+        hooks += len(handlers_of(engine.definitions))
         files += [str(file.source.path) for file in engine.hooks.files if file.exists]
     return {
         "ok": not failed,

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from anyhook.model.definitions import HandlerSpec
-
 TABLE = Path(__file__).with_name("completion_table.json")
 REPEATS = "*"
 """The end of the kind of an option or argument that may be given several times."""
@@ -158,6 +156,14 @@ def _words_of_kind(kind: str, line: _Line, last: str) -> Words:
         return [(guard.name, guard.summary) for guard in all_guards().values()]
     if kind == "session":
         return _sessions(agent)
+    if kind == "call":
+        from anyhook.trust.approvals import Approvals
+
+        approvals = Approvals()
+        calls = approvals.waiting()
+        if "--revoke" in line.values:
+            calls = [approval.call for approval in approvals.granted()]
+        return [(call.id, f"{call.tool} {call.arguments}") for call in calls]
     if kind in ("event", "tool"):
         is_of_history = line.command.split()[0] in COMMANDS_OF_THE_HISTORY
         return _canonical(kind) if is_of_history else _of_agents(kind, agent, last)
@@ -219,7 +225,7 @@ def _matching(words: Words, last: str) -> Words:
 def _hooks(options: dict[str, str], agent: str) -> Words:
     """Return the names of the hooks of the project."""
     from anyhook.agents import AGENTS, get_agent
-    from anyhook.model.definitions import unique_labels
+    from anyhook.model.definitions import handlers_of, unique_labels
     from anyhook.settings.detect import find_project
     from anyhook.settings.hookset import load_hooks
     from anyhook.settings.kept import kept_hooks
@@ -230,10 +236,8 @@ def _hooks(options: dict[str, str], agent: str) -> Words:
     words: Words = []
     for spec in map(get_agent, [agent] if agent else AGENTS):
         hooks = load_hooks(spec, Location.of(project, home_variable=spec.settings.home_variable))
-        handlers: list[HandlerSpec] = []
-        for definition in hooks.definitions:
-            handlers += definition.handlers
-        handlers += [kept.handler for kept in kept_hooks(spec, hooks.files)]
+        kept = [hook.handler for hook in kept_hooks(spec, hooks.files)]
+        handlers = [*handlers_of(hooks.definitions), *kept]
         words += [(label, spec.name) for label in unique_labels(handlers).values()]
     return words
 

@@ -29,6 +29,7 @@ from anyhook.files import read_user_file
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import existing_project
 from anyhook.migrate.commands import is_portable
+from anyhook.model.definitions import each_handler
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.companions import find_companion
@@ -279,19 +280,18 @@ def _look_at_hooks(diagnosis: Diagnosis) -> Iterator[Check]:
 
 
 def _hooks_of(diagnosis: Diagnosis, engine: Engine) -> Iterator[Check]:
-    for definition in engine.definitions:
-        for handler in definition.handlers:
-            if handler.kind != "command":
-                continue
-            try:
-                named = files_of(engine, handler)
-            except (OSError, ValueError):
-                continue
-            line = handler.command or " ".join(handler.argv or ())
-            # Hook files that are written with `anyhook.authoring`.
-            files = [file for file in named if is_portable(line, [file])]
-            if files:
-                yield _check_hook(diagnosis, engine, handler, files[0])
+    for _, handler in each_handler(engine.definitions):
+        if handler.kind != "command":
+            continue
+        try:
+            named = files_of(engine, handler)
+        except (OSError, ValueError):
+            continue
+        line = handler.command or " ".join(handler.argv or ())
+        # Hook files that are written with `anyhook.authoring`.
+        files = [file for file in named if is_portable(line, [file])]
+        if files:
+            yield _check_hook(diagnosis, engine, handler, files[0])
 
 
 def _check_hook(diagnosis: Diagnosis, engine: Engine, handler: HandlerSpec, file: Path) -> Check:

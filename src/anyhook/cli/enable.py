@@ -20,8 +20,9 @@ from anyhook.cli.switch import (
     switch,
     switch_all,
 )
-from anyhook.manage.hooks import configured_handlers, find_hook
+from anyhook.manage.hooks import find_hook
 from anyhook.manage.shadows import EXAMPLES, shadow_changes, would_have_decided
+from anyhook.model.definitions import handlers_of
 from anyhook.model.text import printable
 from anyhook.settings.changes import exclusive_edits
 
@@ -72,7 +73,7 @@ def enable(
 def _shadows(engine: Engine, name: str) -> list[HandlerSpec]:
     """Return the handlers of a hook that are switched on and do not decide."""
     handlers = find_hook(engine, name)
-    shadows = [handler for handler in configured_handlers(engine) if handler.shadow]
+    shadows = [handler for handler in handlers_of(engine.definitions) if handler.shadow]
     return [
         handler
         for handler in shadows

@@ -19,6 +19,7 @@ from anyhook.model.json import parse_json
 from anyhook.model.suggest import did_you_mean
 from anyhook.settings.recordings import read_payloads
 from anyhook.testing import make_payload
+from anyhook.testing.events import make_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,6 +135,10 @@ def build_event(engine: Engine, options: EventOptions, directory: Path) -> Event
     for name in ALWAYS_SENT:
         if name in names:
             payload.setdefault(str(payload_key(agent, spec, name)), {})
+    tool_input = values.get("tool_input")
+    if isinstance(tool_input, dict):
+        tool, cwd = str(values["tool_name"]), str(values.get("cwd", sample["cwd"]))
+        values["tool_input"] = make_arguments(agent, tool, tool_input, cwd)
     for name, value in values.items():
         payload[str(payload_key(agent, spec, name))] = value
     event, diagnostics = decode_event(agent, payload)

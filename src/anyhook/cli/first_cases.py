@@ -13,6 +13,7 @@ from anyhook.cli.output import console, print_json
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.manage.reaching import SAMPLE_TOOL, reaching_fields
+from anyhook.model.definitions import each_handler
 from anyhook.model.events import ToolEvent, event_class
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.toml_edit import table_lines
@@ -82,13 +83,12 @@ def first_cases(_run: SandboxRun, project: str, agent: str, is_trusted: bool) ->
     engine = load_engine(Path(project), agent, trust_once=is_trusted)
     texts: list[str] = []
     with SyncEngine(engine) as sync:
-        for definition in engine.hooks.definitions:
-            for handler in definition.handlers:
-                case = _sample_case(engine, definition, handler)
-                expect = None
-                if is_trusted:
-                    expect = run_case(sync, case).got.partition(", ")[0]
-                texts.append(_case_toml(case, handler, expect))
+        for definition, handler in each_handler(engine.hooks.definitions):
+            case = _sample_case(engine, definition, handler)
+            expect = None
+            if is_trusted:
+                expect = run_case(sync, case).got.partition(", ")[0]
+            texts.append(_case_toml(case, handler, expect))
     return texts
 
 

@@ -76,6 +76,10 @@ Refused = Annotated[
     bool,
     typer.Option("--refused", help="Only calls that were not executed, because they were refused."),
 ]
+Shadow = Annotated[
+    bool,
+    typer.Option("--shadow", help="Only where a shadow ran; with --outcome, what it answered."),
+]
 Tool = Annotated[str, typer.Option("--tool", help="Only this tool, like shell or Bash.")]
 EventName = Annotated[str, typer.Option("--event", help="Only these, like before_tool.")]
 Outcome = Annotated[
@@ -298,6 +302,7 @@ def search_events(
     hook: HookLabel = "",
     failed: Failed = False,
     refused: Refused = False,
+    shadow: Shadow = False,
     session: SessionName = "",
     project: Project = "",
     agent: Agent = "",
@@ -331,6 +336,7 @@ def search_events(
             project=project,
             failed=failed,
             refused=refused,
+            shadow=shadow,
         )
         chosen = resolve(given, store)
         hits = newest(store, chosen, limit=limit)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -111,7 +110,7 @@ def migrate(
     if events is not None and not proved:
         raise UsageError("--events names the events of a proof; add --prove")
     directory = existing_project(project)
-    program = _program(scope)
+    program = program_words(scope)
     target_agent = _coding_agent(target) if target else None
     source_agent = _coding_agent(source or _only_source(directory, scope, target))
     target_agent = target_agent or _coding_agent(_only_target(directory, source_agent))
@@ -129,8 +128,7 @@ def migrate(
     after, notes = merge_into(migration, before or "", str(path))
     why = f"Add the hooks of {source_agent.title}"
     change = Change(path, before, after, why, target_agent)
-    companion_program = program_words(scope)
-    companions = companion_changes(target_agent, change, directory, scope, companion_program)
+    companions = companion_changes(target_agent, change, directory, scope, program)
     losses = [*migration.losses, *notes]
     events = events or BUILTIN
     can_prove = proved and bool(migration.entries)
@@ -240,13 +238,6 @@ def _only_target(project: Path, source: AgentSpec) -> str:
         return present[0]
     choices = " or ".join(f"--to {name}" for name in present or others)
     raise UsageError(f"Move the hooks of {source.title} where? Add {choices}")
-
-
-def _program(scope: str) -> tuple[str, ...]:
-    """Return the words that start anyhook; in a file that is shared, its plain name."""
-    if scope == "project" or shutil.which("anyhook"):
-        return ("anyhook",)
-    return (sys.executable, "-P", "-m", "anyhook")
 
 
 # -- the proof

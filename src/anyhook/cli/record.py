@@ -193,7 +193,7 @@ def switch_off(
         print_json(
             {
                 "written": is_written,
-                "recording": not is_written or after is not None,
+                "recording": is_on and (not is_written or after is not None),
                 "files": _files_json(recorded),
             }
         )
@@ -235,7 +235,6 @@ def _write(
 
 
 def _recorded_names(switch: RecordingSwitch | None) -> set[str]:
-    """Return the names of the agents that are recorded."""
     return {file.agent for file in switch.files} if switch is not None else set()
 
 

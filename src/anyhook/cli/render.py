@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from rich.console import Console, JustifyMethod
+    from rich.console import Console, JustifyMethod, OverflowMethod
 
     from anyhook.manage.health import HookHealth
     from anyhook.model.diagnostics import Diagnostic, Place
@@ -122,7 +122,10 @@ def make_table(
     )
     for heading in headings:
         justify: JustifyMethod = "right" if heading in right else "left"
-        table.add_column(heading, no_wrap=heading in no_wrap, justify=justify, overflow="fold")
+        # A word that is cut shows it: `settings.json:1…` is not line 1.
+        is_fixed = heading in no_wrap
+        overflow: OverflowMethod = "ellipsis" if is_fixed else "fold"
+        table.add_column(heading, no_wrap=is_fixed, justify=justify, overflow=overflow)
     return table
 
 

@@ -129,14 +129,18 @@ def _switch(
 ) -> tuple[dict[str, Any], int]:
     """Switch a hook, and print its state if it is for people. Returns its state and exit code."""
     if dry_run:
-        _, changes = switch_changes(engine, name, is_on=is_on)
+        handlers, changes = switch_changes(engine, name, is_on=is_on)
         apply_changes(changes, WriteOptions(yes=True, dry_run=True, as_json=as_json))
         state = "on" if is_on else "off"
         changed = [change.path for change in changes if change.has_effect]
-        if not as_json and not changed:
+        switch = engine.hooks.switched_off(handlers[0]) if is_on and not changed else None
+        if switch is not None:
+            state = "off"
+            print_error(f"{name!r} stays off: {switch} switches it off")
+        elif not as_json and not changed:
             console().print(f"{printable(name)!r} is {state} already")
-        report: dict[str, Any] = {"name": name, "state": state, "switched_off_by": None}
-        return {**report, "written": False, "changed": changed}, OK
+        report: dict[str, Any] = {"name": name, "state": state, "switched_off_by": switch}
+        return {**report, "written": False, "changed": changed}, PROBLEMS if switch else OK
     result = switch_hook(engine, name, is_on=is_on)
     exit_code = PROBLEMS if result.switched_off_by and is_on else OK
     if not as_json:
@@ -167,7 +171,7 @@ def _print_state(engine: Engine, name: str, result: SwitchResult, *, should_be_o
     out = console()
     files = ", ".join(show_path(str(path)) for path in result.changed)
     action = f"switched {result.state} in {files}" if files else f"was {result.state} already"
-    out.print(f"{printable(name)!r} {action}")
+    out.print(f"{printable(name)!r} {action}{result.extent}")
     if should_be_on and result.handler.shadow:
         out.print("It is a shadow; to let it decide, give this command again.")
     if result.taken_out and files:

@@ -29,9 +29,8 @@ from anyhook.engine.not_run import (
     why_not_decided,
 )
 from anyhook.journal.records import answer_record
-from anyhook.manage.hooks import configured_handlers
 from anyhook.model.decisions import Status
-from anyhook.model.definitions import unique_labels
+from anyhook.model.definitions import handlers_of, unique_labels
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable, shorten
 from anyhook.settings.detect import agents_with_hooks
@@ -73,7 +72,7 @@ def print_timeline(
         out.print(Text.assemble(("unknown tool", CAUTION), f"  {unknown}"))
     skipped = hooks_that_did_not_run(engine, event, decision)
     if decision.results or skipped:
-        labels = unique_labels(configured_handlers(engine))
+        labels = unique_labels(handlers_of(engine.definitions))
         rows = [_run_row(engine, event, result, labels) for result in decision.results]
         for hook in skipped:
             name = labels.get(id(hook.handler), hook.handler.label)

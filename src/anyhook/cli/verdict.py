@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents.spec import Denial
 from anyhook.cli.colors import CAUTION, OUTCOMES, badge
-from anyhook.engine.not_run import why_not_decided
+from anyhook.engine.not_run import untrusted_in_agent, why_not_decided
 from anyhook.model.answers import Outcome
+from anyhook.model.text import printable
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import EventSpec, RuleSet
@@ -95,6 +96,10 @@ def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -
     word = " + ".join(words) or "no decision"
     effect = _effect(spec, decision)
     style = OUTCOMES["stop" if decision.stop else decision.outcome]
+    untrusted = untrusted_in_agent(engine, decision) if words else []
+    if untrusted:
+        effect += f", once it trusts {printable(', '.join(untrusted))}, which it does not run yet"
+        style = CAUTION
     not_decided = why_not_decided(engine, decision)
     if not_decided is not None:
         effect = not_decided.text

@@ -167,7 +167,6 @@ def _absent_on(
 
 
 def _handlers_of(hooks: HookSet, event: str | None = None) -> Iterable[HandlerSpec]:
-    """Yield the handlers of all events, or of one."""
     for definition in hooks.definitions:
         if event in (None, definition.event):
             yield from definition.handlers

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 MAX_PROCESSES = 64
-"""Commands that run at once. Each holds five descriptors, and a process commonly has 1,024."""
+"""Commands that run at once; fewer under a low limit of open files (`descriptor_budget`)."""
 MAX_PLANS = 4096
 """Plans that are cached, one for each event and subject."""
 

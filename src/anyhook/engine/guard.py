@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.files import identity_of
 from anyhook.model.decisions import HandlerResult, Status
+from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.model.record import Record
 from anyhook.settings.detect import trust_command
@@ -263,30 +264,28 @@ class TrustGuard:
         self._trusted = {}
         self._changes = {}
         keys: dict[int, str] = {}
-        for definition in self._definitions:
-            for handler in definition.handlers:
-                keys[id(handler)] = definition_key(self._agent.name, definition, handler)
+        for definition, handler in each_handler(self._definitions):
+            keys[id(handler)] = definition_key(self._agent.name, definition, handler)
         current_keys = frozenset(keys.values())
         reader = self._reader()
-        for definition in self._definitions:
-            for handler in definition.handlers:
-                key = keys[id(handler)]
-                try:
-                    # Of an unknown definition not even the files are read.
-                    if self._records.has_definition(key):
-                        subject = reader.read(definition, handler)
-                    else:
-                        subject = TrustSubject(key, handler, definition.event, definition.matcher)
-                    change = self._records.compare(subject, current_keys, agent=self._agent.name)
-                except Exception as error:  # noqa: BLE001 - what cannot be checked does not run
-                    text = f"{handler.label!r} cannot be judged, so it does not run: {error}"
-                    problem = diagnose("project-untrusted", text, handler.place)
-                    self._problems = (*self._problems, problem)
-                    continue
-                if change is None:
-                    self._trusted[id(handler)] = subject
+        for definition, handler in each_handler(self._definitions):
+            key = keys[id(handler)]
+            try:
+                # Of an unknown definition not even the files are read.
+                if self._records.has_definition(key):
+                    subject = reader.read(definition, handler)
                 else:
-                    self._changes[id(handler)] = change
+                    subject = TrustSubject(key, handler, definition.event, definition.matcher)
+                change = self._records.compare(subject, current_keys, agent=self._agent.name)
+            except Exception as error:  # noqa: BLE001 - what cannot be checked does not run
+                text = f"{handler.label!r} cannot be judged, so it does not run: {error}"
+                problem = diagnose("project-untrusted", text, handler.place)
+                self._problems = (*self._problems, problem)
+                continue
+            if change is None:
+                self._trusted[id(handler)] = subject
+            else:
+                self._changes[id(handler)] = change
 
 
 def _withheld(handler: HandlerSpec, diagnostic: Diagnostic) -> HandlerResult:

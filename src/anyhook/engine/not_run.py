@@ -10,6 +10,7 @@ from anyhook.agents import CODING_AGENTS
 from anyhook.agents.tool_names import suggest_tool
 from anyhook.engine.forms import form_rules, match_names_in_form
 from anyhook.matching.matchers import compile_matcher
+from anyhook.model.decisions import Status
 from anyhook.settings.detect import trust_command
 from anyhook.trust.native import RUNNING, native_states
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from anyhook.model.decisions import Decision
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.events import Event
+
+NEVER_STARTED = (Status.WITHHELD, Status.SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,20 @@ def _why_ignored(engine: Engine, decision: Decision) -> NotDecided | None:
     text = f"{number} not run in {engine.agent.title}, which ignores the settings file"
     command = f"anyhook check --agent {engine.agent.name}"
     return NotDecided(text, hooks, f"{command} --project {shlex.quote(str(engine.project_dir))}")
+
+
+def untrusted_in_agent(engine: Engine, decision: Decision) -> list[str]:
+    """Return the labels of hooks that ran here, and that the agent itself does not trust or run."""
+    native = native_states(engine.agent, engine.hooks)
+    if native is None:
+        return []
+    runnable = (None, *RUNNING)
+    untrusted = [
+        result.handler.label
+        for result in decision.results
+        if result.status not in NEVER_STARTED and native.of(result.handler) not in runnable
+    ]
+    return list(dict.fromkeys(untrusted))
 
 
 def hooks_that_did_not_run(engine: Engine, event: Event, decision: Decision) -> list[NotRun]:

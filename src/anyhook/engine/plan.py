@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.engine.forms import form_rules, match_names_in_form
 from anyhook.matching.matchers import compile_matcher, explain_cost
+from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.layers import Layer
 
@@ -74,17 +75,16 @@ def make_plan(
     identity_of = IDENTITIES[rules.handler_identity]
     # The handler that runs of each identity.
     chosen: dict[tuple[object, ...], HandlerSpec] = {}
-    for definition in matched:
-        for handler in definition.handlers:
-            if not runs_on(spec, handler) or not is_on(handler):
-                continue
-            identity = identity_of(handler)
-            rival = chosen.get(identity)
-            if (
-                rival is None
-                or agent.settings.authority[handler.layer] > agent.settings.authority[rival.layer]
-            ):
-                chosen[identity] = handler
+    for _, handler in each_handler(matched):
+        if not runs_on(spec, handler) or not is_on(handler):
+            continue
+        identity = identity_of(handler)
+        rival = chosen.get(identity)
+        if (
+            rival is None
+            or agent.settings.authority[handler.layer] > agent.settings.authority[rival.layer]
+        ):
+            chosen[identity] = handler
     groups = _group(rules, matched, {id(handler) for handler in chosen.values()})
     problems = tuple(matching.problems) if groups else ()
     return Plan(groups, problems, matching.is_final)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyhook.engine.engine import Engine
 from anyhook.errors import EngineClosedError, UsageError
 
 if TYPE_CHECKING:
-    from typing import Self
+    import os
+    from typing import Self, Unpack
 
+    from anyhook.engine.options import SyncEngineOptions
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
 
@@ -34,9 +36,13 @@ class SyncEngine:
         self._running = contextvars.ContextVar("anyhook-dispatch", default=False)
 
     @classmethod
-    def load(cls, *args: Any, **options: Any) -> Self:
+    def load(
+        cls,
+        project_dir: str | os.PathLike[str] | None = None,
+        **options: Unpack[SyncEngineOptions],
+    ) -> Self:
         """Load an engine; takes the arguments of `Engine.load`."""
-        return cls(Engine.load(*args, **options))
+        return cls(Engine.load(project_dir, **options))
 
     def dispatch(self, event: Event) -> Decision:
         """Run the handlers that match an event, and combine their answers: see `Engine.dispatch`.

@@ -65,37 +65,46 @@ hooks.about(families=["files"])
 @hooks.before_tool
 def guard_files(event):
     """Deny or ask before something is deleted or overwritten."""
-    project = project_of(event)
-    deleted = outside(event.deletes, project)
+    projects = names_of_project(event)
+    deleted = outside(event.deletes, projects)
     if deleted.certain and deleted:
         return deny(
             f"{deleted.why}, which is outside of the project. Delete files of the project only, and "
             "ask the user to do the rest."
         )
-    wholes = without_git(event.deletes(project, "~", "/tmp", "/var/tmp"))
+    wholes = without_git(event.deletes(*projects, "~", "/tmp", "/var/tmp"))
     for whole in wholes:
         if whole.certain:
             return deny(f"{whole.why} as a whole. Delete single files and directories in it.")
-    above = [project, *map(str, Path(project).parents)]  # `chmod -R u+w .` names no protected file
+    above = list(projects)  # `chmod -R u+w .` names no protected file
+    for project in projects:
+        above += map(str, Path(project).parents)
     protected = [*event.deletes(*PROTECTED), *event.writes(*PROTECTED, but_not=above)]
     for match in without_git(protected):
         if match.certain:
             return deny(f"{match.why}, which is protected. Ask the user.")
-    lost = lost_files(event, project)
+    lost = lost_files(event, projects)
     if lost:
         return ask(f"This deletes everything in {lost}, and no build makes it again.")
-    for match in (deleted, *wholes, outside(event.writes, project)):
+    for match in (deleted, *wholes, outside(event.writes, projects)):
         if match:
             return ask(f"{match.why}. Is that what you want?")
     return None
 
 
-def project_of(event):
-    """Return the directory of the project: this file is in `.anyhook` of it, or the agent is."""
+def names_of_project(event):
+    """Return the paths of the project: as the agent names it, and without links.
+
+    It is the directory whose `.anyhook` holds this file, or else the one in which the agent is.
+    """
     here = Path(__file__).resolve().parent
-    if here.name == ".anyhook" and Path(event.cwd).is_relative_to(here.parent):
-        return str(here.parent)
-    return event.cwd
+    directory = Path(event.cwd)
+    real = directory.resolve()
+    if here.name == ".anyhook" and real.is_relative_to(here.parent):
+        real = here.parent
+        above = [path for path in (directory, *directory.parents) if path.resolve() == real]
+        directory = above[0] if above else real
+    return list(dict.fromkeys([str(directory), str(real)]))
 
 
 def without_git(matches):
@@ -103,15 +112,15 @@ def without_git(matches):
     return [match for match in matches if match.command is None or match.command.program != "git"]
 
 
-def outside(question, project):
+def outside(question, projects):
     """Return the answer to a question about paths that are neither in the project nor scratch."""
-    own = f"{project}/**"
+    own = [f"{project}/**" for project in projects]
     # A home may be in a place for temporary files.
-    answers = [question("~/**", but_not=[own]), question("/**", but_not=[own, *SCRATCH])]
+    answers = [question("~/**", but_not=own), question("/**", but_not=[*own, *SCRATCH])]
     return max(answers, key=lambda match: (match.matched, match.certain))
 
 
-def lost_files(event, project):
+def lost_files(event, projects):
     """Return a directory or a pattern of files that is deleted or emptied as a whole, if any."""
     for command in event.commands:
         if command.program in {"mv", "git"} or "--dry-run" in command.options:
@@ -124,16 +133,17 @@ def lost_files(event, project):
                 is_lost
                 and is_wide
                 and effect.is_known
-                and not is_disposable(effect.target, project)
+                and not is_disposable(effect.target, projects)
             ):
                 return effect.target
     return None
 
 
-def is_disposable(target, project):
+def is_disposable(target, projects):
     """Return whether a path, or a directory of the project above it, is one that is made again."""
     path = Path(target)
-    if not path.is_relative_to(project):
+    project = next((project for project in projects if path.is_relative_to(project)), None)
+    if project is None:
         return any(path.is_relative_to(place.removesuffix("/**")) for place in SCRATCH)
     parts = path.relative_to(project).parts
     return any(Path(part).match(name) for part in parts for name in DISPOSABLE)

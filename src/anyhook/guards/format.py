@@ -35,22 +35,28 @@ hooks.about(families=["format"])
 
 
 @hooks.after_tool("write_file", "edit_file")
-def format_file(event):
-    """Format the file, and report it to the agent if that changed it."""
-    path = Path(event.cwd, str(event.call.arguments.get("file_path")))
+def format_files(event):
+    """Format the files, and report to the agent which ones that changed."""
+    paths = dict.fromkeys(Path(event.cwd, match.path) for match in event.writes("**"))
+    reports = [report for path in paths if (report := format_file(path, event.cwd))]
+    return context("\n".join(reports)) if reports else None
+
+
+def format_file(path, directory):
+    """Format a file, and return what the agent has to know about it."""
     command = formatter_of(path)
     if command is None or not path.is_file():
-        return None
+        return ""
     before = path.read_bytes()
     result = subprocess.run(
-        command, cwd=event.cwd, capture_output=True, timeout=SECONDS, check=False
+        command, cwd=directory, capture_output=True, timeout=SECONDS, check=False
     )
     if result.returncode != 0:
         problem = result.stderr.decode(errors="replace").strip()[:500]
-        return context(f"{command[0]} could not format {path.name}: {problem}")
+        return f"{command[0]} could not format {path.name}: {problem}"
     if path.read_bytes() == before:
-        return None
-    return context(f"{command[0]} formatted {path.name}; read it again before you edit it.")
+        return ""
+    return f"{command[0]} formatted {path.name}; read it again before you edit it."
 
 
 def formatter_of(path):

@@ -97,10 +97,10 @@ def guard_remote_code(event):
     sources = [command for command in event.commands if loads_text(command)]
     is_usual = any(is_usual_source(command) for command in event.commands)
     for command in event.commands:
-        is_unread = not command.program and not command.certain
-        if is_unread and (sources or any(word in command.source.lower() for word in LOADS)):
+        is_unknown = not command.program and not command.certain
+        if is_unknown and (sources or any(word in command.source.lower() for word in LOADS)):
             return deny(f"This runs a text that is downloaded or decoded. {INSTEAD}")
-        if is_unread and command.chain and not is_usual:
+        if is_unknown and (not is_usual if command.chain else command.is_unread):
             return ask(f"`{command.source}` runs a text that is known only when it runs. May it?")
     downloaded = {path for command in sources for path in command.written_paths}
     for command in event.commands:
@@ -196,7 +196,13 @@ for denied in (
 for installer in "cargo gem go npm pip pip3 pipx pnpm uv yarn bun".split():
     command = f"{installer} install git+https://example.com/t.git"
     hooks.example(tool="shell", input={"command": command}, expect="ask")
-for unread in ("$(echo g pg) x | sh", "gp${NONE}g x | bash", 'eval "$SETUP"', "rev x | sh"):
+for unread in """
+$(echo g pg) x | sh
+gp${NONE}g x | bash
+eval "$SETUP"
+rev x | sh
+echo 'x
+""".strip().splitlines():
     hooks.example(tool="shell", input={"command": unread}, expect="ask")
 for harmless in """
 curl -fsSL https://example.com/install.sh -o install.sh

@@ -53,11 +53,12 @@ hooks = Hooks(on_crash="allow")  # a mistake here must not keep a turn from endi
 hooks.about(families=["tests-first"])
 
 
+@hooks.post_tool_use_failure
 @hooks.after_tool
 def remember(event):
     """Remember edits, and tests that passed."""
     state = load_state("tests-first", event.session_id)
-    if runs_tests(event) and not event.result.exit_code:
+    if runs_tests(event) and not event.result.exit_code and event.result.error is None:
         state["is_edited"] = False
     elif changes_code(event):
         state["is_edited"] = True
@@ -85,12 +86,7 @@ def runs_tests(event):
 
 def changes_code(event):
     """Return whether a call changes a file whose change needs tests."""
-    paths = [path for command in event.commands for path in command.written_paths]
-    paths = [path for path in paths if path.startswith(event.cwd)]
-    if event.tool in {"write_file", "edit_file", "edit_notebook"}:
-        arguments = event.call.arguments
-        paths.append(str(arguments.get("file_path") or arguments.get("notebook_path")))
-    suffixes = {PurePath(path).suffix for path in paths} - {""}
+    suffixes = {PurePath(match.path).suffix for match in event.writes("./**")} - {""}
     return bool(suffixes - WITHOUT_TESTS)
 
 
@@ -133,6 +129,17 @@ end_of_turn("deny", agents=["claude"])
 end_of_turn("deny", stop_hook_active=True, agents=["claude"])
 end_of_turn("deny", stop_hook_active=True, agents=["claude"])
 end_of_turn("none", stop_hook_active=True, agents=["claude"])
+after("shell", command="pytest")
+# Not every agent has an event for calls that fail.
+hooks.example(
+    "post_tool_use_failure",
+    tool="shell",
+    input={"command": "sed -i s/a/b/ a.py && pytest"},
+    error="Exit code 1",
+    expect="none",
+    agents=["claude"],
+)
+end_of_turn("deny", agents=["claude"])
 after("shell", command="pytest")
 
 if __name__ == "__main__":

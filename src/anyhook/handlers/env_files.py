@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -62,7 +63,9 @@ class EnvFiles:
                 self._cleared[key.session] = dispatch
                 for other in [*self._files]:
                     if other.session == key.session and other.event in outdated:
-                        self._files.pop(other).unlink(missing_ok=True)
+                        path = self._files.pop(other)
+                        with suppress(OSError):  # its hook may have made a directory of it
+                            path.unlink()
             if self._directory is None:
                 import shutil  # only few sessions need a file
                 import tempfile

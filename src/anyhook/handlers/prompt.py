@@ -130,7 +130,6 @@ def parse_verdict(reply: str) -> Verdict | None:
 
 
 def _find_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in a text."""
     if len(text) > MAX_REPLY_LENGTH:
         return
     position = 0

@@ -84,7 +84,6 @@ def subject_of(event: RecordedEvent) -> str:
 
 
 def _first_text(value: Any) -> str:
-    """Return the first string in a JSON value."""
     if isinstance(value, str):
         return value
     items: list[Any] = []

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.history.digests import hook_digest
-from anyhook.history.rows import dump, identity_of
+from anyhook.history.rows import dump, identity_of, storable_name, with_storable_names
 from anyhook.model.answers import STRENGTH, Outcome
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ def add_merged(history: History, events: Iterable[RecordedEvent]) -> int:
 
     Those of several hooks are put together.
     """
-    batch = list(events)
+    # Stored events have such names, and these are compared with them.
+    batch = [with_storable_names(event) for event in events]
     times = [event.time for event in batch if event.source in MERGED_SOURCES]
     new: list[RecordedEvent] = []
     groups: dict[tuple[str, bytes], _EqualEvents] = {}
@@ -138,7 +139,7 @@ def add_merged(history: History, events: Iterable[RecordedEvent]) -> int:
             groups[key] = _stored_events(history, event, identity, min(times), max(times))
         runs: list[_Run] = []
         for result in event.results:
-            version = (result.version.get("file") or "", hook_digest(result) or "")
+            version = (storable_name(result.version.get("file") or ""), hook_digest(result) or "")
             name = (result.hook, result.place)
             runs.append(_run(name, version, event.time, result.started, result.duration))
         earlier = groups[key].take(event, runs)

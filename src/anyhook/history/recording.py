@@ -7,21 +7,17 @@ else has changed in it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from anyhook.atomic_write import replace_file
 from anyhook.errors import HistoryError
 from anyhook.files import describe_no_directory, read_user_file
 from anyhook.history.store import Limits
 from anyhook.journal.lines import SWITCH, history_directory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from anyhook.settings.undo import Undo
 
 VERSION = 1
 MAX_SIZE = 64 * 1024 * 1024
@@ -33,34 +29,16 @@ class DamagedSwitchError(HistoryError):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """A part of an edited text, and what stood in its place."""
-
-    at: int
-    """Characters before it."""
-    length: int
-    former: str
-
-
-@dataclass(frozen=True, slots=True)
 class EditedFile:
     """A settings file that was edited for recording."""
 
     agent: str
     path: str
-    digest: str
-    cuts: tuple[Cut, ...] = ()
+    undo: Undo | None = None
+    """The way back, exactly; without it, what was added is taken out by its commands."""
     was_missing: bool = False
     companions: tuple[str, ...] = ()
     """Files that were written next to it because it has hooks now."""
-
-    def restore(self, text: str) -> str | None:
-        """Return the old text; `None` if the text was changed since the edit."""
-        if digest_of(text) != self.digest:
-            return None
-        for cut in reversed(self.cuts):
-            text = text[: cut.at] + cut.former + text[cut.at + cut.length :]
-        return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,47 +55,6 @@ class RecordingSwitch:
     def limits(self) -> Limits:
         """How much the store keeps."""
         return Limits(self.days, self.size)
-
-
-def digest_of(text: str) -> str:
-    """Return the hash of a text."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def edited_file(
-    agent: str, path: Path, before: str | None, after: str, companions: Iterable[str]
-) -> EditedFile:
-    """Describe an edit so that `EditedFile.restore` undoes it exactly.
-
-    `before` is `None` if the file did not exist; `companions` are files that were written next to
-    it. Only the smallest parts by line that differ are kept.
-    """
-    import difflib
-
-    old, new = (before or "").splitlines(keepends=True), after.splitlines(keepends=True)
-    offsets = [0]
-    for line in new:
-        offsets.append(offsets[-1] + len(line))
-    cuts: list[Cut] = []
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    for tag, first_old, end_old, first_new, end_new in matcher.get_opcodes():
-        if tag == "equal":
-            continue
-        former, text = "".join(old[first_old:end_old]), "".join(new[first_new:end_new])
-        start = _common_length(former, text)
-        end = _common_length(former[start:][::-1], text[start:][::-1])
-        length = len(text) - start - end
-        cuts.append(Cut(offsets[first_new] + start, length, former[start : len(former) - end]))
-    return EditedFile(
-        agent, str(path), digest_of(after), tuple(cuts), before is None, tuple(companions)
-    )
-
-
-def _common_length(first: str, second: str) -> int:
-    for index, (one, other) in enumerate(zip(first, second, strict=False)):
-        if one != other:
-            return index
-    return min(len(first), len(second))
 
 
 def switch_path(directory: str | None = None) -> Path:
@@ -139,9 +76,8 @@ def read_switch(directory: str | None = None) -> RecordingSwitch | None:
             raise HistoryError(f"{path} is of a newer release of anyhook; update this one")
         files: list[EditedFile] = []
         for file in value.get("files", ()):
-            cuts = tuple(Cut(**cut) for cut in file["cuts"])
-            companions = tuple(file["companions"])
-            files.append(EditedFile(**{**file, "cuts": cuts, "companions": companions}))
+            undo, companions = Undo.read(file["undo"]), tuple(file["companions"])
+            files.append(EditedFile(**{**file, "undo": undo, "companions": companions}))
         default = RecordingSwitch()
         return RecordingSwitch(
             float(value.get("days", default.days)),

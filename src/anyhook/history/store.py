@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from anyhook.errors import HistoryError
 from anyhook.files import describe_no_directory
@@ -135,7 +134,7 @@ class History:
         path = Path(directory or history_directory()) / FILE
         if not path.is_file():
             return None
-        address = f"file:{quote(str(path))}?mode=ro"
+        address = f"{path.absolute().as_uri()}?mode=ro"
         connection = sqlite3.connect(
             address, uri=True, timeout=READ_BUSY_SECONDS, isolation_level=None
         )

@@ -54,15 +54,14 @@ def keep_trials(history: History, trials: Iterable[Trial]) -> None:
     Raises:
         HistoryError: If the store cannot be written.
     """
+    rows = [
+        [storable(value) if isinstance(value, str) else value for value in astuple(trial)]
+        for trial in trials
+    ]
     with history.transaction():
         history.connection.executemany(
-            f"INSERT OR REPLACE INTO trials ({_NAMES}) VALUES ({_PLACES})",
-            [_row_of(trial) for trial in trials],
+            f"INSERT OR REPLACE INTO trials ({_NAMES}) VALUES ({_PLACES})", rows
         )
-
-
-def _row_of(trial: Trial) -> list[str | float | bool]:
-    return [storable(value) if isinstance(value, str) else value for value in astuple(trial)]
 
 
 def trials_of(history: History, agent: str, event: str, *, entry: str, file: str) -> list[Trial]:

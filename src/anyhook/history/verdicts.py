@@ -39,8 +39,8 @@ _NO_EFFECT = frozenset({"outcome", "blame"})
 def verdict_of(decision: Mapping[str, Any] | None, *, has_failed: bool = False) -> str:
     """Return the verdict of a decision or an answer.
 
-    The decision has no empty fields, as it is recorded. If a hook has failed, no verdict is
-    `CRASH`, and a message about the failure is not a change.
+    The decision has no empty fields, as it is recorded. If a hook has failed and none
+    decided, the verdict is `CRASH`: a message about the failure is not a change.
     """
     decision = decision or {}
     outcome = decision.get("outcome", NO_VERDICT)

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
+from anyhook.engine.options import EngineOptions
+
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
-    from anyhook.engine.observers import Observer
-    from anyhook.handlers.environment import Redaction
-    from anyhook.handlers.services import McpClient
     from anyhook.integrations.host_tools import HostTool
     from anyhook.integrations.results import Question
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
-    from anyhook.trust.store import TrustStore
 
 
 class HostOptions(TypedDict, total=False):
@@ -53,33 +50,6 @@ class SessionOptions(HostOptions, total=False):
     ask: Callable[[Question], bool | Awaitable[bool]] | None
     max_continuations: int
     transcript: str | Path | None
-
-
-class EngineOptions(TypedDict, total=False):
-    """The options of `Engine.load`, which describes them.
-
-    Attributes:
-        agent: A name that `anyhook agents` lists; by default the agent that has hooks in the
-            project.
-        require: Raise `RequiredHooksError` if configured hooks do not run.
-    """
-
-    agent: str | None
-    rules: str
-    require: bool | Collection[str]
-    trust_once: bool
-    trust_store: TrustStore | None
-    watch: bool
-    redact: Redaction | None
-    home: str | os.PathLike[str] | None
-    environ: Mapping[str, str] | None
-    max_processes: int
-    output_limit: int
-    warm: bool
-    mcp: McpClient | None
-    private_hosts: Iterable[str]
-    record: bool
-    observers: Iterable[Observer]
 
 
 class LoadOptions(SessionOptions, EngineOptions, total=False):

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import AGENTS, get_agent
-from anyhook.authoring.inspect import NEVER_RUNS, calls_run, scan
+from anyhook.authoring.inspect import never_runs, scan
 from anyhook.authoring.load import load_hooks as load_hooks_of_file
 from anyhook.engine.guard import TrustGuard
 from anyhook.errors import SettingsError, UsageError
@@ -25,7 +25,7 @@ from anyhook.settings.companions import companion_changes, program_words
 from anyhook.settings.directories import find_root
 from anyhook.settings.entries import add_definitions, remove_handlers
 from anyhook.settings.hookset import load_hooks
-from anyhook.settings.layout import iter_definitions
+from anyhook.settings.layout import iter_handlers
 from anyhook.settings.sources import Location, own_places, places
 from anyhook.shell.path_variables import TOP_OF_REPOSITORY
 from anyhook.shell.tapped import SHADOW_OPTION
@@ -33,7 +33,7 @@ from anyhook.trust.store import TrustStore
 from anyhook.worker.commands import read_command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.authoring.functions import HookFunction
@@ -124,8 +124,9 @@ def load_hook_file(path: Path, change: Change | None = None) -> AddedFile:
 
 def _load(path: Path, source: Path, change: Change | None) -> AddedFile:
     hooks = load_hooks_of_file(source)
-    if not calls_run(source.read_bytes()):
-        raise UsageError(f"{show_path(str(path))}: {NEVER_RUNS}")
+    problem = never_runs(source.read_bytes())
+    if problem:
+        raise UsageError(f"{show_path(str(path))}: {problem}")
     return AddedFile(path, hooks, tuple(scan(source)), change)
 
 
@@ -208,11 +209,10 @@ def agents_that_run(
         arguments = file_arguments(agent, project, file)
         try:
             path = settings_file(agent, project, scope)
-            definitions = [*iter_definitions(agent, parsed(read_text(path) or "", path))]
+            hooks = [*iter_handlers(agent, parsed(read_text(path) or "", path))]
         except (SettingsError, UsageError):
             continue
-        handlers = [handler for definition in definitions for handler in definition.handlers]
-        if any(runs_file(handler.value, arguments) for handler in handlers):
+        if any(runs_file(handler.value, arguments) for _, handler in hooks):
             running.append(agent)
     return running
 
@@ -361,70 +361,60 @@ def runs_file(handler: Any, arguments: set[str]) -> bool:
 
 
 def trust_hook_files(
-    changes: SettingsChanges, place: SettingsPlace, files: Sequence[AddedFile]
+    settings: Iterable[SettingsChanges], project: Path, paths: Sequence[Path]
 ) -> None:
     """Trust the written hooks, which the user has seen and confirmed, and no other new ones.
 
     They are trusted in every agent that reads the settings.
     """
-    arguments: set[str] = set()
-    for file in files:
-        arguments |= file_arguments(changes.agent, place.project, file.path)
+    arguments: dict[str, set[str]] = {}
+    for changes in settings:
+        of_file = arguments.setdefault(str(changes.settings.path), set())
+        for path in paths:
+            of_file |= file_arguments(changes.agent, project, path)
 
     def is_written(subject: TrustSubject) -> bool:
         handler = subject.handler
-        is_in_file = handler.place.file == str(changes.settings.path)
-        return is_in_file and runs_file({"command": handler.command}, arguments)
+        in_file = arguments.get(handler.place.file, set())
+        return runs_file({"command": handler.command}, in_file)
 
-    paths = [file.path for file in files]
-    for agent in _agents_that_read(changes, place.project):
-        _trust_again(agent, place.project, paths, is_written)
+    _trust_again(settings, project, paths, is_written)
 
 
-def forget_hook_files(changes: SettingsChanges, project: Path, paths: Sequence[Path]) -> None:
+def forget_hook_files(
+    settings: Iterable[SettingsChanges], project: Path, paths: Sequence[Path]
+) -> None:
     """Remove what is recorded in the trust store about hook files that no settings run any more."""
-    store = TrustStore()
-    for agent in _agents_that_read(changes, project):
-        configured = {subject.key for subject in _subjects(agent, project, store)}
-        store.forget(project, agent.name, configured, [os.path.realpath(path) for path in paths])
-        if configured:
-            _trust_again(agent, project, paths, lambda _subject: False)
-
-
-def _agents_that_read(changes: SettingsChanges, project: Path) -> Iterator[AgentSpec]:
-    """Yield the agent of changed settings, and the others that read the file.
-
-    Cursor reads Claude Code's.
-    """
-    yield changes.agent
-    for agent in map(get_agent, AGENTS):
-        location = Location.of(project, home_variable=agent.settings.home_variable)
-        reads_file = changes.settings.path in [path for _, path in places(agent, location)]
-        if reads_file and agent.name != changes.agent.name:
-            yield agent
+    _trust_again(settings, project, paths, lambda _subject: False)
 
 
 def _trust_again(
-    agent: AgentSpec,
+    settings: Iterable[SettingsChanges],
     project: Path,
     paths: Iterable[Path],
     is_confirmed: Callable[[TrustSubject], bool],
 ) -> None:
-    """Trust the confirmed hooks, and those that were trusted: they may be bound to the same files.
+    """Trust the confirmed hooks, and all that were trusted: they may be bound to the same files.
 
-    The files at the paths were written or removed with the consent of the user.
+    The files at the paths were written or removed with the consent of the user. Hooks of every
+    agent may be bound to them, whichever settings changed.
     """
     store = TrustStore()
-    subjects = _subjects(agent, project, store)
-    files = {name for path in paths for name in (str(path), os.path.realpath(path))}
-    changed, _problems = store.changes(project, subjects, agent=agent.name, confirmed=files)
-    untrusted = {id(change.subject) for change in changed}
-    trusted = [
-        subject for subject in subjects if is_confirmed(subject) or id(subject) not in untrusted
-    ]
-    store.trust(project, trusted, agent=agent.name)
-
-
-def _subjects(agent: AgentSpec, project: Path, store: TrustStore) -> list[TrustSubject]:
-    hooks = load_hooks(agent, Location.of(project, home_variable=agent.settings.home_variable))
-    return TrustGuard(agent, project, store, tuple(hooks.definitions)).subjects()
+    real_paths = [os.path.realpath(path) for path in paths]
+    confirmed = {*map(str, paths), *real_paths}
+    changed_settings = {changes.settings.path for changes in settings}
+    for agent in map(get_agent, AGENTS):
+        location = Location.of(project, home_variable=agent.settings.home_variable)
+        hooks = load_hooks(agent, location)
+        subjects = TrustGuard(agent, project, store, tuple(hooks.definitions)).subjects()
+        # Cursor reads Claude Code's settings, for example.
+        if not changed_settings.isdisjoint(path for _, path in places(agent, location)):
+            configured = {subject.key for subject in subjects}
+            store.forget(project, agent.name, configured, real_paths)
+        changed, _problems = store.changes(project, subjects, agent=agent.name, confirmed=confirmed)
+        untrusted = {id(change.subject) for change in changed}
+        trusted = [
+            subject for subject in subjects if is_confirmed(subject) or id(subject) not in untrusted
+        ]
+        if trusted:
+            store.trust(project, trusted, agent=agent.name, keep_others=True)

@@ -216,8 +216,8 @@ def finish_addition(addition: Addition) -> None:
         settings = [str(changes.settings.path) for changes in addition.settings]
         start_record(Path.home(), settings, texts)
         return
-    for changes in addition.settings:
-        trust_hook_files(changes, addition.place, addition.files)
+    paths = [file.path for file in addition.files]
+    trust_hook_files(addition.settings, addition.place.project, paths)
 
 
 def health_of_files(
@@ -305,9 +305,9 @@ def finish_removal(removal: Removal) -> None:
     Raises:
         OSError: If the trust store cannot be written.
     """
+    if removal.scope != "user":
+        forget_hook_files(removal.settings, removal.project, removal.paths)
     for changes in removal.settings:
-        if removal.scope != "user":
-            forget_hook_files(changes, removal.project, removal.paths)
         remove_directories(changes.directories)
     remove_directories({copy.path.parent for copy in removal.copies})
 

@@ -37,6 +37,7 @@ from anyhook.history.verdicts import FAILURES, HOLDING, NO_VERDICT
 from anyhook.journal.lines import DIRECTORY, history_directory
 from anyhook.journal.records import version_record
 from anyhook.model.answers import Outcome
+from anyhook.model.definitions import each_handler
 from anyhook.model.layers import Layer
 from anyhook.trust.trees import MAX_SCRIPT_SIZE
 
@@ -84,7 +85,7 @@ class Runs:
         decided: How many of them decided.
         last_decided: Unix timestamp of the last one that decided; 0 if none did.
         quiet: How many of them ended without trouble.
-        trouble: What was wrong with each of the last three; empty if one of them had none.
+        trouble: What was wrong with each of the last three; empty unless all of them failed.
         lost_denial: Exit code of the latest run if it printed a denial that does not count.
     """
 
@@ -103,6 +104,7 @@ class Evidence:
     """What was seen of a hook.
 
     Attributes:
+        runs: Its runs with its present content.
         trials: Trials of its present entry and content, the newest first.
         old_trials: Trials of another entry, content or release of the agent, the newest first.
         reach: How many events should have reached it, and how many did.
@@ -312,8 +314,7 @@ def _runs_of(
     counted = [run for run in runs if not run.shadow]
     entries = [
         other
-        for each in engine.definitions
-        for other in each.handlers
+        for each, other in each_handler(engine.definitions)
         if each.event == definition.event and other.identifier == handler.identifier
     ]
     if len(entries) > 1:

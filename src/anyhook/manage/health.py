@@ -305,7 +305,7 @@ class _Judge:
             return HookHealth(row, HealthWord.WORKS, works, place, old=old)
         runs = evidence.runs
         if runs.count:
-            text = f"it ran {runs.count:,} times since {_day(runs.first)} and denied nothing"
+            text = f"it ran {_times(runs.count)} since {_day(runs.first)} and decided nothing"
         else:
             text = "it was not seen to run with its present content"
         return self._unknown(row, text, old)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.journal.records import is_recorder_command
 from anyhook.migrate.commands import unwrap
-from anyhook.model.definitions import unique_labels
+from anyhook.model.definitions import each_handler, handlers_of, unique_labels
 from anyhook.model.suggest import MAX_LENGTH, fold
 from anyhook.model.text import printable
 from anyhook.settings.kept import kept_hooks
@@ -75,7 +75,7 @@ def hook_rows(engine: Engine) -> list[HookRow]:
     agent = engine.agent
     changes = {id(change.subject.handler): change.what for change in engine.guard.changes()}
     kept = kept_hooks(agent, engine.hooks.files)
-    labels = unique_labels([*configured_handlers(engine), *(hook.handler for hook in kept)])
+    labels = unique_labels([*handlers_of(engine.definitions), *(hook.handler for hook in kept)])
     native = native_states(agent, engine.hooks)
     rows: list[HookRow] = []
     events = [spec.canonical for spec in agent.events]
@@ -84,17 +84,16 @@ def hook_rows(engine: Engine) -> list[HookRow]:
     def sort_key(definition: HookDefinition) -> tuple[int, int]:
         return events.index(definition.event), layers.index(definition.layer)
 
-    for definition in sorted(engine.definitions, key=sort_key):
-        for handler in definition.handlers:
-            label = labels[id(handler)]
-            switch = engine.hooks.switched_off(handler)
-            state = "shadow" if handler.shadow else "on"
-            if switch is not None:
-                state = "off"
-            elif id(handler) in changes:
-                state = STATE_OF_CHANGE[changes[id(handler)]]
-            agent_state = native.of(handler) if native is not None else None
-            rows.append(HookRow(agent, definition, handler, label, state, switch, agent_state))
+    for definition, handler in each_handler(sorted(engine.definitions, key=sort_key)):
+        label = labels[id(handler)]
+        switch = engine.hooks.switched_off(handler)
+        state = "shadow" if handler.shadow else "on"
+        if switch is not None:
+            state = "off"
+        elif id(handler) in changes:
+            state = STATE_OF_CHANGE[changes[id(handler)]]
+        agent_state = native.of(handler) if native is not None else None
+        rows.append(HookRow(agent, definition, handler, label, state, switch, agent_state))
     # `disable` took these out of their settings file.
     for hook in kept:
         label, record = labels[id(hook.handler)], str(hook.record)
@@ -121,18 +120,10 @@ def split_recorder(rows: Sequence[HookRow]) -> tuple[list[HookRow], HookRow | No
 # -- the hook that a name stands for
 
 
-def configured_handlers(engine: Engine) -> list[HandlerSpec]:
-    """Return the handlers of every definition of an engine."""
-    handlers: list[HandlerSpec] = []
-    for definition in engine.definitions:
-        handlers.extend(definition.handlers)
-    return handlers
-
-
 def all_handlers(engine: Engine) -> list[HandlerSpec]:
     """Return the configured handlers, and those that `anyhook disable` took out of their files."""
     kept = kept_hooks(engine.agent, engine.hooks.files)
-    return [*configured_handlers(engine), *(hook.handler for hook in kept)]
+    return [*handlers_of(engine.definitions), *(hook.handler for hook in kept)]
 
 
 def find_hook(engine: Engine, name: str) -> list[HandlerSpec]:

@@ -16,7 +16,7 @@ def require_user() -> None:
     """Refuse to go on in a process that an agent has started, as its variables show.
 
     Call it before anything is written that switches a guard off, takes it out of the settings, lets
-    it run without deciding, allows changed code to run, or ends recording.
+    it run without deciding, allows changed code or a denied call to run, or ends recording.
 
     Raises:
         StartedByAgentError: If an agent has started this process.

@@ -18,7 +18,7 @@ from anyhook.model.layers import Layer
 from anyhook.settings.changes import EDITABLE_LAYERS, parsed, read_text, settings_file
 from anyhook.settings.companions import find_companion
 from anyhook.settings.hookset import load_hooks
-from anyhook.settings.layout import iter_definitions
+from anyhook.settings.layout import iter_handlers
 from anyhook.settings.sources import Location, own_places
 from anyhook.settings.wrapping import line_keys, read_tapped
 from anyhook.settings.write import stay_inside
@@ -77,12 +77,11 @@ def count_recorded(agent: AgentSpec, text: str, path: Path) -> Recorded:
     """
     events: set[str] = set()
     recorders = taps = 0
-    for definition in iter_definitions(agent, parsed(text, path)):
-        for handler in definition.handlers:
-            if is_recorder(handler.value):
-                events.add(definition.event)
-                recorders += 1
-            taps += is_tapped(agent, handler.written)
+    for definition, handler in iter_handlers(agent, parsed(text, path)):
+        if is_recorder(handler.value):
+            events.add(definition.event)
+            recorders += 1
+        taps += is_tapped(agent, handler.written)
     return Recorded(len(events), recorders, taps)
 
 
@@ -101,8 +100,7 @@ def edited_files(
         agent = get_agent(name)
         for path, companions in _own_files(agent, project).items():
             if (name, str(path)) not in known and _records(agent, path):
-                # Without the hash of a text: what was added is taken out by its commands.
-                files.append(EditedFile(name, str(path), "", companions=companions))
+                files.append(EditedFile(name, str(path), companions=companions))
     return files
 
 

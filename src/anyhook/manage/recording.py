@@ -11,17 +11,20 @@ from anyhook.agents import get_agent
 from anyhook.agents.spec import PlainText
 from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.authoring import hooks as authoring
-from anyhook.history.recording import edited_file
+from anyhook.history.recording import EditedFile
 from anyhook.manage.recorded import (
+    Recorded,
     count_recorded,
     editable_sources,
     edited_files,
     is_recorder,
+    read_state,
 )
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import Change, read_text, settings_file
 from anyhook.settings.companions import companion_changes, program_words
 from anyhook.settings.entries import add_definitions, remove_handlers
+from anyhook.settings.undo import Undo
 from anyhook.settings.wrapping import (
     Wrapper,
     line_keys,
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.agents.spec import AgentSpec, EventSpec
-    from anyhook.history.recording import EditedFile, RecordingSwitch
+    from anyhook.history.recording import RecordingSwitch
     from anyhook.settings.jsonc import JsonPath
     from anyhook.settings.sources import Source
 
@@ -148,8 +151,9 @@ def _start_in_file(
     companions = _companions(agent, settings, project) if recorder is not None else ()
     state = None
     if after != (former or ""):
-        names = [str(companion.path) for companion in companions]
-        state = edited_file(agent.name, path, former, after, names)
+        names = tuple([str(companion.path) for companion in companions])
+        undo = Undo.of(former or "", after)
+        state = EditedFile(agent.name, str(path), undo, former is None, names)
     return RecordingChange(agent, settings, state, companions)
 
 
@@ -183,17 +187,33 @@ def former_text(
     """
     if text is None:
         return None
-    if file is not None:
-        restored = file.restore(text)
-        if restored is not None and file.was_missing:
-            return None
+    if file is not None and file.undo is not None:
+        restored = file.undo.restore(text)
         if restored is not None:
-            return restored
+            return None if file.was_missing else restored
     sinks = frozenset({HISTORY})
     text = unwrap_commands(agent, text, str(path), HOOKS_PATH, sinks)
     return remove_handlers(
         agent, text, str(path), lambda _definition, handler: is_recorder(handler.value)
     )
+
+
+def without_stale_recording(agent: AgentSpec, path: Path, text: str) -> str:
+    """Return a settings file without recorders and taps, unless the file is recorded now.
+
+    A hook that was disabled while it was recorded still has its tap.
+
+    Raises:
+        SettingsError: If the file cannot be edited.
+        HistoryError: If the state of recording cannot be read.
+    """
+    if count_recorded(agent, text, path) == Recorded():
+        return text
+    state = read_state()
+    files = state.switch.files if state.switch is not None else ()
+    if state.damage or str(path) in [file.path for file in files]:
+        return text
+    return former_text(agent, path, text, None) or ""
 
 
 def _definition(agent: AgentSpec, spec: EventSpec, command: str) -> dict[str, Any]:

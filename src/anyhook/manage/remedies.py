@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.engine.hook_files import path_variables
-from anyhook.manage.hooks import configured_handlers
 from anyhook.manage.paths import show_path
+from anyhook.model.definitions import handlers_of
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.changes import (
@@ -61,7 +61,7 @@ def remedy_for(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
 def _make_executable(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
     """Set the mode of a script that may not be executed."""
     variables = path_variables(engine)
-    for handler in configured_handlers(engine):
+    for handler in handlers_of(engine.definitions):
         if handler.place != diagnostic.place:
             continue
         file = program(handler, engine.project_dir, {**variables, **handler.variables})

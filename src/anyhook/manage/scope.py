@@ -16,7 +16,7 @@ from anyhook.settings.detect import (
     detected,
     find_project,
 )
-from anyhook.settings.sources import Location, own_places
+from anyhook.settings.sources import Location, own_places, places
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -119,9 +119,20 @@ def agents_here(
     location = Location.of(project)
     agents: list[AgentSpec] = []
     for agent in map(get_agent, CODING_AGENTS):
-        places = own_places(agent, location)
-        paths = [path for layer, path in places if layer in EDITABLE_LAYERS]
+        own_files = own_places(agent, location)
+        paths = [path for layer, path in own_files if layer in EDITABLE_LAYERS]
         if agent.name in also or any(path.parent.is_dir() for path in paths):
+            agents.append(agent)
+    return agents
+
+
+def agents_that_read(project: Path, files: Iterable[Path]) -> list[AgentSpec]:
+    """Return the agents of `agents_here` that read one of some settings files."""
+    paths = {*files}
+    agents: list[AgentSpec] = []
+    for agent in agents_here(project, None):
+        location = Location.of(project, home_variable=agent.settings.home_variable)
+        if not paths.isdisjoint(path for _, path in places(agent, location)):
             agents.append(agent)
     return agents
 

@@ -13,8 +13,8 @@ from anyhook.history.shadows import ShadowDecisions, ShadowNames, shadow_decisio
 from anyhook.history.store import FILE, History
 from anyhook.journal.lines import history_directory, is_recording
 from anyhook.manage.evidence import recorded_digests
-from anyhook.manage.hooks import configured_handlers
 from anyhook.manage.recording import TAP_MARK
+from anyhook.model.definitions import handlers_of
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import EDITABLE_LAYERS, Change, read_source
 from anyhook.settings.wrapping import NewMember, change_commands, line_keys
@@ -174,7 +174,7 @@ def would_have_decided(
     files = _files_of(engine, handlers)
     others = [
         handler
-        for handler in configured_handlers(engine)
+        for handler in handlers_of(engine.definitions)
         if handler.label in labels and not any(handler is shadow for shadow in handlers)
     ]
     with History.open() as history:

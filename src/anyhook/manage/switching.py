@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.errors import SettingsError
-from anyhook.manage.hooks import configured_handlers, find_hook, handlers_named
+from anyhook.manage.hooks import find_hook, handlers_named
 from anyhook.manage.protection import require_user
+from anyhook.manage.recording import without_stale_recording
+from anyhook.manage.scope import agents_that_read
+from anyhook.model.definitions import handlers_of
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import EDITABLE_LAYERS, Change, read_source, write_changes
 from anyhook.settings.entries import disable_name, disabled_lists, enable_name
@@ -31,17 +34,26 @@ class SwitchResult:
         changed: The files that were written.
         switched_off_by: The file, or file and line, that switches it off now; `None` if it is on.
         taken_out: Whether it is kept in a record, because its agent cannot switch off one hook.
+        agents: Titles of the agents here that read the written files.
     """
 
     handler: HandlerSpec
     changed: tuple[Path, ...]
     switched_off_by: str | None
     taken_out: bool
+    agents: tuple[str, ...]
 
     @property
     def state(self) -> str:
         """`on` or `off`."""
         return "off" if self.switched_off_by else "on"
+
+    @property
+    def extent(self) -> str:
+        """For which agents it was switched, if that is more than one."""
+        if len(self.agents) < 2:
+            return ""
+        return f", for {', '.join(self.agents[:-1])} and {self.agents[-1]}"
 
 
 def switch_hook(engine: Engine, name: str, *, is_on: bool) -> SwitchResult:
@@ -72,7 +84,10 @@ def switch_hook(engine: Engine, name: str, *, is_on: bool) -> SwitchResult:
     ]
     switched_off_by = str(records[0]) if records else engine.hooks.switched_off(handler)
     changed = (*written.written, *written.removed)
-    return SwitchResult(handler, changed, switched_off_by, taken_out=bool(records))
+    agents = [agent.title for agent in agents_that_read(engine.project_dir, changed)]
+    return SwitchResult(
+        handler, changed, switched_off_by, taken_out=bool(records), agents=tuple(agents)
+    )
 
 
 def switch_changes(
@@ -97,7 +112,7 @@ def switch_changes(
             changes.append(Change(path, before, after, f"Switch {identifier} on", engine.agent))
         return handlers, changes
     already_off = handlers_named(name, [hook.handler for hook in kept])
-    if already_off and not handlers_named(name, configured_handlers(engine)):
+    if already_off and not handlers_named(name, handlers_of(engine.definitions)):
         return already_off, []
     # A place may be that of a hook which was taken out, too.
     handlers = [handler for handler in find_hook(engine, name) if handler not in already_off]
@@ -188,6 +203,7 @@ def _put_back(
         after = before or ""
         for hook in hooks:
             after = put_back(engine.agent, after, hook)
+        after = without_stale_recording(engine.agent, path, after)
         why = f"Put {hooks[0].handler.label} back"
         changes.append(Change(path, before, after, why, engine.agent))
         changes.append(forget(hooks[0].record, [hook.entry for hook in hooks]))

@@ -13,6 +13,7 @@ from anyhook.history.store import History
 from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
 from anyhook.history.verdicts import HOLDING
 from anyhook.manage.evidence import digest_of_files, identity_of
+from anyhook.model.definitions import each_handler
 from anyhook.probe.report import ProbeVerdict
 from anyhook.testing.examples import try_file
 from anyhook.trust.observed import add_observed
@@ -56,9 +57,8 @@ def keep_probe(project: Path, report: AgentReport) -> None:
     engine = Engine.load(project, agent=report.name, on_message=discard)
     # Settings may be written in one line, so the column tells their hooks apart.
     by_place = {}
-    for definition in engine.definitions:
-        for handler in definition.handlers:
-            by_place[handler.place, handler.label] = (definition, handler)
+    for definition, handler in each_handler(engine.definitions):
+        by_place[handler.place, handler.label] = (definition, handler)
     trials: list[Trial] = []
     for hook in report.hooks:
         place = hook.hook.place
@@ -148,30 +148,29 @@ def keep_cases(engine: Engine, runs: Sequence[CaseRun]) -> None:
         HistoryError: If the history cannot be written.
     """
     trials: dict[str, Trial] = {}
-    for definition in engine.definitions:
-        for handler in definition.handlers:
-            name = (definition.event, handler.label, handler.place)
-            own = [run for run in runs if (run.event, run.label, run.place) == name]
-            if not own:
-                continue
-            decided = [run for run in own if run.verdict in HOLDING]
-            shown = decided or own
-            what = "decided" if decided else "ran in"
-            identity = identity_of(engine, definition, handler)
-            trials[identity.entry] = Trial(
-                kind=TEST,
-                agent=engine.agent.name,
-                release="",
-                event=definition.event,
-                hook=handler.label,
-                entry=identity.entry,
-                content=identity.content,
-                file=identity.file,
-                time=time.time(),
-                is_good=True,
-                has_decided=bool(decided),
-                detail=f"it {what} {_count(len(shown), 'case')}, the first {shown[0].case!r}",
-            )
+    for definition, handler in each_handler(engine.definitions):
+        name = (definition.event, handler.label, handler.place)
+        own = [run for run in runs if (run.event, run.label, run.place) == name]
+        if not own:
+            continue
+        decided = [run for run in own if run.verdict in HOLDING]
+        shown = decided or own
+        what = "decided" if decided else "ran in"
+        identity = identity_of(engine, definition, handler)
+        trials[identity.entry] = Trial(
+            kind=TEST,
+            agent=engine.agent.name,
+            release="",
+            event=definition.event,
+            hook=handler.label,
+            entry=identity.entry,
+            content=identity.content,
+            file=identity.file,
+            time=time.time(),
+            is_good=True,
+            has_decided=bool(decided),
+            detail=f"it {what} {_count(len(shown), 'case')}, the first {shown[0].case!r}",
+        )
     _keep([*trials.values()])
 
 

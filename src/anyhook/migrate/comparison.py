@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.encode import answer_of
 from anyhook.migrate.canonical import canonical, normalize_texts
+from anyhook.model.definitions import each_handler
 from anyhook.model.status import Status
 
 if TYPE_CHECKING:
@@ -274,7 +275,7 @@ class Comparison:
     def _losses_of(self, place: Place) -> list[Loss]:
         """Return the losses at the place of a hook or of its definition."""
         places = {place}
-        for definition in self.migration.hooks.definitions:
-            if any(handler.place == place for handler in definition.handlers):
+        for definition, handler in each_handler(self.migration.hooks.definitions):
+            if handler.place == place:
                 places.add(definition.place)
         return [loss for loss in self.migration.losses if loss.place in places]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent, recognize
@@ -11,10 +12,11 @@ from anyhook.agents.tool_results import write_tool_result
 from anyhook.agents.translate import FAILED_TOOL, call_of, counterparts, translate_event
 from anyhook.errors import EventError
 from anyhook.migrate.matchers import TOOL
-from anyhook.model.events import AfterTool, ToolEvent, UnknownEvent
+from anyhook.model.events import ToolEvent, UnknownEvent
 from anyhook.model.record import Record
-from anyhook.model.tools import TOOLS, ToolResult
+from anyhook.model.tools import MCP_PREFIX, TOOLS, ToolResult
 from anyhook.settings.recordings import read_payloads
+from anyhook.testing.events import make_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -77,8 +79,8 @@ OTHER_CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("activate_skill", {"name": "review"}),
     ("exit_plan_mode", {"plan": "First this, then that."}),
 )
-RESPONSES = {
-    "run_shell_command": "Output: one\ntwo",
+RESULTS = {
+    "run_shell_command": "one\ntwo",
     "write_file": "Successfully created and wrote to new file: {file_path}.",
     "replace": "Successfully modified file: {file_path}.",
     "glob": "/srv/project/src/app.py",
@@ -86,11 +88,13 @@ RESPONSES = {
     "write_todos": "Successfully updated the todo list.",
     "activate_skill": "Skill {name} is active.",
 }
-MCP_CALLS = (
-    ("github", "create_issue"),
-    ("memory", "delete_entities"),
-    ("filesystem", "write_file"),
-)
+"""Tools to their result; these texts survive the translation to another agent."""
+FAILURES = {
+    "run_shell_command": ToolResult(text="it went wrong", exit_code=1),
+    "read_file": ToolResult(error="it cannot be read"),
+    "web_fetch": ToolResult(error="it cannot be read"),
+}
+MCP_TOOLS = ("github__create_issue", "memory__delete_entities", "filesystem__write_file")
 
 
 class Probe(Record):
@@ -101,71 +105,52 @@ class Probe(Record):
     target_event: Event
 
 
-def builtin_payloads(project: Path) -> Iterator[dict[str, Any]]:
-    """Yield the built-in events as payloads, in the form of `LANGUAGE`."""
+def _builtin_events(project: Path) -> Iterator[Event]:
+    """Yield the built-in events, as `LANGUAGE` sends them."""
+    make = partial(make_event, agent=LANGUAGE, cwd=str(project))
     for source in ("startup", "resume", "clear"):
-        yield _payload(project, "SessionStart", source=source)
+        yield make("session_start", source=source)
     for prompt in PROMPTS:
-        yield _payload(project, "BeforeAgent", prompt=prompt)
+        yield make("before_prompt", prompt=prompt)
     request = {"model": "m", "messages": [{"role": "user", "content": PROMPTS[2]}], "config": {}}
     part = {"role": "model", "parts": ["Done, the password is hunter2."]}
     response = {
         "text": part["parts"][0],
         "candidates": [{"content": part, "finishReason": "STOP", "index": 0}],
     }
-    yield _payload(project, "BeforeModel", llm_request=request)
-    yield _payload(project, "AfterModel", llm_request=request, llm_response=response)
-    yield _payload(project, "BeforeToolSelection", llm_request=request)
-    yield from _tool_payloads(project)
-    yield _payload(
-        project, "Notification", notification_type="ToolPermission", message="May I?", details={}
-    )
-    for trigger in ("manual", "auto"):
-        yield _payload(project, "PreCompress", trigger=trigger)
-    for active in (False, True):
-        yield _payload(
-            project,
-            "AfterAgent",
-            prompt=PROMPTS[0],
-            prompt_response="All done, I did not run the tests.",
-            stop_hook_active=active,
-        )
-    for reason in ("exit", "clear", "logout", "other"):
-        yield _payload(project, "SessionEnd", reason=reason)
-
-
-def _tool_payloads(project: Path) -> Iterator[dict[str, Any]]:
+    yield make("before_model", llm_request=request)
+    yield make("after_model", llm_request=request, llm_response=response)
+    yield make("before_tool_selection", llm_request=request)
     for name, arguments in _builtin_calls(project):
-        yield _payload(project, "BeforeTool", tool_name=name, tool_input=arguments)
-        # Texts that survive the translation to another agent.
-        text = RESPONSES.get(name, "done").format(**{"file_path": "", "name": "", **arguments})
-        results: list[dict[str, Any]] = [
-            {"llmContent": text, "returnDisplay": text.removeprefix("Output: ")}
-        ]
-        if name == "run_shell_command":
-            text = "Output: it went wrong\nExit Code: 1"
-            results.append({"llmContent": text, "returnDisplay": "Exit Code: 1"})
-        if name in ("read_file", "web_fetch"):
-            message = "it cannot be read"
-            error = {"message": message, "type": "failed"}
-            results.append({"llmContent": message, "returnDisplay": message, "error": error})
-        for result in results:
-            yield _payload(
-                project,
-                "AfterTool",
-                tool_name=name,
-                tool_input=arguments,
-                tool_response=result,
-            )
-    for server, tool in MCP_CALLS:
-        call = {
-            "tool_name": f"mcp_{server}_{tool}",
-            "tool_input": {"name": "x"},
-            "mcp_context": {"server_name": server, "tool_name": tool},
-        }
-        yield _payload(project, "BeforeTool", **call)
-        response = {"llmContent": [{"text": "done"}], "returnDisplay": "done"}
-        yield _payload(project, "AfterTool", **call, tool_response=response)
+        text = RESULTS.get(name, "done").format(**{"file_path": "", "name": "", **arguments})
+        results = [ToolResult(text=text)]
+        if name in FAILURES:
+            results.append(FAILURES[name])
+        yield from _call_events(LANGUAGE, name, arguments, project, results)
+    for name in MCP_TOOLS:
+        results = [ToolResult(text="done")]
+        yield from _call_events(LANGUAGE, MCP_PREFIX + name, {"name": "x"}, project, results)
+    yield make("notification", notification_type="ToolPermission", message="May I?")
+    for trigger in ("manual", "auto"):
+        yield make("before_compress", trigger=trigger)
+    for active in (False, True):
+        reply = "All done, I did not run the tests."
+        yield make("after_agent", prompt=PROMPTS[0], prompt_response=reply, stop_hook_active=active)
+    for reason in ("exit", "clear", "logout", "other"):
+        yield make("session_end", reason=reason)
+
+
+def _call_events(
+    agent: str, tool: str, arguments: dict[str, Any], project: Path, results: Iterable[ToolResult]
+) -> Iterator[Event]:
+    """Yield the event before a call, and one after it for each result."""
+    make = partial(make_event, agent=agent, tool=tool, input=arguments, cwd=str(project))
+    event: Any = make("before_tool")
+    yield event
+    spec = get_agent(agent)
+    for result in results:
+        response = write_tool_result(spec, call_of(event, spec), result)
+        yield make("after_tool", tool_response=response)
 
 
 def _builtin_calls(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -182,37 +167,19 @@ def _builtin_calls(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     yield from OTHER_CALLS
 
 
-def _payload(project: Path, event: str, **fields: Any) -> dict[str, Any]:
-    return {
-        "session_id": "proof",
-        "transcript_path": "",
-        "cwd": str(project),
-        "hook_event_name": event,
-        "timestamp": "2026-01-15T10:30:00.000Z",
-        **fields,
-    }
-
-
 def builtin_probes(
     source: AgentSpec, target: AgentSpec, definitions: Iterable[HookDefinition], project: Path
 ) -> list[Probe]:
     """Make the built-in events, and one for each tool that a matcher of the source names."""
     language = get_agent(LANGUAGE)
     probes: list[Probe] = []
-    for payload in builtin_payloads(project):
-        event, _ = decode_event(language, payload)
+    for event in _builtin_events(project):
         probes += _pair(translate_event(event, language, source), source, target)
+    arguments = {"command": "ls", "file_path": str(project / "src/app.py")}
     for name in dict.fromkeys(_named_mcp_tools(source, definitions)):
-        arguments = {"command": "ls", "file_path": str(project / "src/app.py")}
-        call = {"tool_name": name, "tool_input": arguments}
-        event, _ = decode_event(source, _payload(project, source.event("before_tool").wire, **call))
-        probes += _pair(event, source, target)
-        payload = _payload(project, source.event("after_tool").wire, **call)
-        event, _ = decode_event(source, payload)
-        if isinstance(event, AfterTool):
-            response = write_tool_result(source, call_of(event, source), ToolResult(text="done"))
-            event, _ = decode_event(source, {**payload, "tool_response": response})
-        probes += _pair(event, source, target)
+        results = [ToolResult(text="done")]
+        for event in _call_events(source.name, name, arguments, project, results):
+            probes += _pair(event, source, target)
     return probes
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.migrate.commands import unwrap
 from anyhook.migrate.names import Names, has_names
+from anyhook.model.definitions import each_handler
 from anyhook.settings.hookset import load_hooks
 
 if TYPE_CHECKING:
@@ -79,10 +80,9 @@ def remove_duplicates(context: MigrationContext, entries: Sequence[Entry]) -> li
 
 def _reserve_names(context: MigrationContext, entries: Sequence[Entry]) -> Names:
     names = Names()
-    for definition in load_hooks(context.target, context.location).definitions:
-        for existing in definition.handlers:
-            if existing.name:
-                names.reserve(existing.name, existing.command or "")
+    for _, existing in each_handler(load_hooks(context.target, context.location).definitions):
+        if existing.name:
+            names.reserve(existing.name, existing.command or "")
     for entry in entries:
         for handler in entry.definition["hooks"]:
             if "name" in handler:

@@ -111,7 +111,6 @@ def _shim_options(move: HandlerMigration) -> ShimOptions:
 
 
 def _env_member(move: HandlerMigration, env: Mapping[str, str]) -> dict[str, Any]:
-    """Return the member `env` of the handler, if the target has one."""
     package_variables = sorted(move.handler.env.keys() - env.keys())
     if package_variables:
         move.record_loss(

@@ -13,8 +13,17 @@ from anyhook.model.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, Unpack
 
+    from anyhook.model.answer_fields import (
+        WithContext,
+        WithDefer,
+        WithMessage,
+        WithOutput,
+        WithResponse,
+        WithStop,
+        WithVerdict,
+    )
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
 
 BLOCKING_EXIT = 2
@@ -97,7 +106,9 @@ class Answer(Record):
 NO_OPINION = Answer()
 
 
-def allow(reason: str | None = None, *, approve: bool = False, **fields: Any) -> Answer:
+def allow(
+    reason: str | None = None, *, approve: bool = False, **fields: Unpack[WithVerdict]
+) -> Answer:
     """Allow the action; with `approve`, without the agent's own confirmation.
 
     Args:
@@ -108,50 +119,49 @@ def allow(reason: str | None = None, *, approve: bool = False, **fields: Any) ->
     return Answer(outcome=Outcome.ALLOW, approve=approve, reason=reason, **fields)
 
 
-def deny(reason: str, **fields: Any) -> Answer:
+def deny(reason: str, **fields: Unpack[WithVerdict]) -> Answer:
     """Deny the action, with the reason."""
     return Answer(outcome=Outcome.DENY, reason=reason, **fields)
 
 
-def ask(reason: str | None = None, **fields: Any) -> Answer:
+def ask(reason: str | None = None, **fields: Unpack[WithVerdict]) -> Answer:
     """Let the agent ask its user."""
     return Answer(outcome=Outcome.ASK, reason=reason, **fields)
 
 
-def defer(**fields: Any) -> Answer:
+def defer(**fields: Unpack[WithDefer]) -> Answer:
     """End the agent's run; the hooks are asked about the call again when it is resumed."""
     return Answer(outcome=Outcome.DEFER, **fields)
 
 
-def stop(reason: str, **fields: Any) -> Answer:
+def stop(reason: str, **fields: Unpack[WithStop]) -> Answer:
     """End the agent's loop, and show the user the reason."""
     return Answer(stop=True, stop_reason=reason, **fields)
 
 
-def context(text: str, **fields: Any) -> Answer:
+def context(text: str, **fields: Unpack[WithContext]) -> Answer:
     """Pass a text to the agent."""
     return Answer(context=text, **fields)
 
 
-def message(text: str, **fields: Any) -> Answer:
+def message(text: str, **fields: Unpack[WithMessage]) -> Answer:
     """Show the user a text."""
     return Answer(system_message=text, **fields)
 
 
-def respond(text: str, **fields: Any) -> Answer:
+def respond(text: str, **fields: Unpack[WithResponse]) -> Answer:
     """Use a text as the model's response."""
     content: Any = {"role": "model", "parts": [text]}
     candidate: Any = {"content": content, "finishReason": "STOP", "index": 0}
     return Answer(llm_response={"text": text, "candidates": [candidate]}, **fields)
 
 
-def change_request(**members: Any) -> Answer:
+def change_request(**members: Unpack[LLMRequest]) -> Answer:
     """Change members of the request to the model: `model`, `messages`, `config`."""
-    request: Any = members
-    return Answer(llm_request=request)
+    return Answer(llm_request=members)
 
 
-def replace_result(output: Any, **fields: Any) -> Answer:
+def replace_result(output: Any, **fields: Unpack[WithOutput]) -> Answer:
     """Replace the result of a tool.
 
     Args:

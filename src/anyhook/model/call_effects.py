@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from anyhook.model.record import Record
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
-from anyhook.shell.paths import PathPattern, join_path
+from anyhook.shell.paths import PathPattern, join_path, patched_paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class Match(Record):
         certain: Whether that is certain.
         command: The command that does it; `None` for another tool than the shell.
         why: A sentence for a reason: "`find` deletes src/a.py".
+        path: What it reads, writes or deletes; empty if only the shell knows. Absolute where the
+            working directory is known.
         others: What else in the call does it.
 
     Iterating yields the match and the others: `npm ci; npm publish` runs `npm` twice, and a guard
@@ -40,6 +42,7 @@ class Match(Record):
     certain: bool = True
     command: Command | None = None
     why: str = ""
+    path: str = ""
     others: tuple[Match, ...] = ()
 
     def __bool__(self) -> bool:
@@ -74,20 +77,20 @@ _MCP_WORDS = {
         "patch",
         "insert",
         "move",
+        "copy",
+        "duplicate",
     ),
-    "reads": ("read", "get", "view", "open", "cat", "load", "show", "search", "grep", "copy"),
+    "reads": "read get view open cat load show search grep copy duplicate".split(),
 }
 """Words in the names of MCP tools that work on files."""
 _MCP_PATHS = frozenset(
     "path paths file files filename file_path filepath file_name source destination src dst target"
-    " old_path new_path relative_path notebook_path directory uri from to".split()
+    " target_file old_path new_path relative_path notebook_path directory uri from to".split()
 )
-_PATCH_HEADERS = {
-    "*** Add File:": "writes",
-    "*** Update File:": "writes",
-    "*** Move to:": "writes",
-    "*** Delete File:": "deletes",
-}
+_FILE_WORDS = frozenset({"file", "files"}).union(*_MCP_WORDS.values())
+"""Words that alone say what a tool outside of the vocabulary does: `Delete`, `move_file`."""
+_ANY_PATCH = (("writes", None), ("deletes", None))
+"""What a patch that is not a text may do."""
 
 
 class CallEffects:
@@ -151,8 +154,8 @@ class CallEffects:
                 matches += self._tool_touches(kind, path, is_recursive, path_patterns)
         return _joined(matches)
 
-    def contacts(self, patterns: Collection[str]) -> Match:
-        """Return whether the call contacts a host that a pattern covers."""
+    def contacts(self, patterns: Collection[str], but_not: Collection[str]) -> Match:
+        """Return whether the call contacts a host that a pattern covers, and `but_not` does not."""
         matches: list[Match] = []
         for command in self.commands:
             if not command.certain and not command.program:
@@ -165,14 +168,14 @@ class CallEffects:
                     if not effect.is_known:
                         why = f"{_name(candidate)} contacts a host that only the shell knows"
                         matches.append(_match(candidate, False, why))
-                    elif _covers_host(effect.target, patterns):
+                    elif _covers_host(effect.target, patterns, but_not):
                         why = f"{_name(candidate)} contacts {effect.target}"
                         matches.append(_match(candidate, candidate.certain, why))
         url = self._call.arguments.get("url")
         if self._call.tool == "web_fetch" and isinstance(url, str):
             from anyhook.shell.effects import host_of
 
-            if _covers_host(host_of(url), patterns):
+            if _covers_host(host_of(url), patterns, but_not):
                 matches.append(Match(matched=True, why=f"web_fetch contacts {host_of(url)}"))
         return _joined(matches)
 
@@ -201,7 +204,7 @@ class CallEffects:
                 and not command.is_remote
             )
             why = f"{_name(command)} {_verb(verb, is_certain)} {effect.target}"
-            match = _match(command, is_certain, why)
+            match = _match(command, is_certain, why, effect.target)
             if is_certain:
                 yield match
                 return
@@ -222,7 +225,7 @@ class CallEffects:
             if is_covered is not False:
                 is_certain = is_covered is True and not tool.startswith("mcp__")
                 why = f"{tool} {_verb(kind, is_certain)} {path}"
-                yield Match(matched=True, certain=is_certain, why=why)
+                yield Match(matched=True, certain=is_certain, why=why, path=target)
                 return
 
     def _absolute(self, path: str) -> str:
@@ -236,13 +239,17 @@ class CallEffects:
         tool = self._call.tool
         patch = arguments.get(self._patch) if self._patch else None
         if patch is not None:
-            yield from _patched_paths(patch)
+            is_text = isinstance(patch, str)
+            for patched in patched_paths(patch) if is_text else _ANY_PATCH:
+                yield *patched, False
             return
         if tool.startswith("mcp__"):
             yield from _mcp_paths(tool, arguments)
             return
         row = _FILE_TOOLS.get(tool)
         if not row:
+            if not self._call.is_known and _FILE_WORDS.issuperset(_words(tool)):
+                yield from _mcp_paths(tool, arguments)
             return
         kind, names = row
         for name in names:
@@ -251,33 +258,19 @@ class CallEffects:
                 yield kind, path, tool in {"grep", "read_many_files"}
 
 
-def _patched_paths(patch: Any) -> Iterator[tuple[str, Any, bool]]:
-    if not isinstance(patch, str):
-        yield "writes", None, False
-        yield "deletes", None, False
-        return
-    updated = ""
-    for line in patch.split("\n"):
-        stripped = line.strip()
-        for header, kind in _PATCH_HEADERS.items():
-            if stripped.startswith(header):
-                path = stripped.removeprefix(header).strip()
-                yield kind, path, False
-                # A file that is moved is deleted at its old path.
-                if "Move" in header:
-                    yield "deletes", updated, False
-                updated = path
+def _words(tool: str) -> list[str]:
+    return tool.rpartition("__")[2].lower().replace("-", "_").split("_")
 
 
 def _mcp_paths(tool: str, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool]]:
-    """Yield the paths that an MCP tool names, by the words in its name."""
-    words = tool.rpartition("__")[2].lower().replace("-", "_").split("_")
+    """Yield the paths that a tool's call names, by the words in the name of the tool."""
+    words = _words(tool)
     kinds = [kind for kind, verbs in _MCP_WORDS.items() if not set(verbs).isdisjoint(words)]
     for name, value in arguments.items():
         if name.lower() in _MCP_PATHS:
             for path in value if isinstance(value, list) else [value]:
                 for kind in kinds:
-                    yield kind, path, kind == "deletes"
+                    yield kind, path, kind == "deletes" and tool.startswith("mcp__")
 
 
 def _runs(
@@ -330,8 +323,8 @@ def _joined(matches: list[Match]) -> Match:
     return first.replace(others=tuple(others))
 
 
-def _match(command: Command, is_certain: bool, why: str) -> Match:
-    return Match(matched=True, certain=is_certain, command=command, why=why)
+def _match(command: Command, is_certain: bool, why: str, path: str = "") -> Match:
+    return Match(matched=True, certain=is_certain, command=command, why=why, path=path)
 
 
 def _name(command: Command) -> str:
@@ -356,6 +349,8 @@ def _unread_sentence(command: Command) -> str:
     return f"only the shell knows what `{source}` runs"
 
 
-def _covers_host(host: str, patterns: Collection[str]) -> bool:
+def _covers_host(host: str, patterns: Collection[str], but_not: Collection[str] = ()) -> bool:
     host = host.lower()
+    if but_not and _covers_host(host, but_not):
+        return False
     return any(fnmatchcase(host, pattern.lower().removesuffix(".")) for pattern in patterns)

@@ -3,8 +3,6 @@
 from typing import Any, Literal
 from anyhook.model.tools import ToolCall
 
-ARGUMENT_TYPES: dict[str, str]
-REQUIRED: dict[str, tuple[str, ...]]
 NAMES: dict[str, str]
 
 def class_name(tool: str) -> str: ...

@@ -12,7 +12,7 @@ from anyhook.model.text import printable
 from anyhook.shell.labels import command_label, words_label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from anyhook.model.diagnostics import Place
     from anyhook.model.layers import Layer
@@ -32,7 +32,7 @@ class HandlerSpec:
     """One handler of a definition.
 
     Attributes:
-        kind: Kind of handler, a key of `anyhook.handlers.base.KINDS`.
+        kind: Kind of handler, a key of `anyhook.handlers.kinds.KINDS`.
         layer: The layer of its definition.
         place: Position in its file.
         name: Its name, if it has one.
@@ -175,6 +175,20 @@ class HookDefinition:
     sequential: bool
     handlers: tuple[HandlerSpec, ...]
     form: str = ""
+
+
+def each_handler(
+    definitions: Iterable[HookDefinition],
+) -> Iterator[tuple[HookDefinition, HandlerSpec]]:
+    """Yield the handlers of definitions, each with its definition."""
+    for definition in definitions:
+        for handler in definition.handlers:
+            yield definition, handler
+
+
+def handlers_of(definitions: Iterable[HookDefinition]) -> list[HandlerSpec]:
+    """Return the handlers of definitions."""
+    return [handler for _, handler in each_handler(definitions)]
 
 
 def unique_labels(handlers: Iterable[HandlerSpec]) -> dict[int, str]:

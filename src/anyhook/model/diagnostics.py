@@ -103,6 +103,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "command-syntax": (ERROR, "the shell cannot read a command"),
     "unknown-variable": (WARNING, "a command uses a variable that the agent does not set"),
     "unquoted-variable": (WARNING, "an unquoted path variable would be split at spaces"),
+    "project-script": (WARNING, "a hook of the user starts a script of whichever project is open"),
     "script-syntax": (ERROR, "an interpreter cannot read a script"),
     "missing-module": (ERROR, "a script imports a module that its interpreter does not find"),
     "not-executable": (ERROR, "a command is a file that may not be executed"),

@@ -213,9 +213,9 @@ class ToolEvent(Event, OfTool[CallT_co]):
         """
         return self._effects.does("deletes", patterns, but_not)
 
-    def contacts(self, *patterns: str) -> Match:
+    def contacts(self, *patterns: str, but_not: Collection[str] = ()) -> Match:
         """Return whether the call contacts a host: `example.com`, `*.example.com`, `*`."""
-        return self._effects.contacts(patterns)
+        return self._effects.contacts(patterns, but_not)
 
     def rewrite(self, **changes: Any) -> Answer:
         """Return an answer with changed arguments; the others stay as they are.

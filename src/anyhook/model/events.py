@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from anyhook.model.answers import Answer
     from anyhook.model.llm import LLMRequest, LLMResponse
-    from anyhook.model.tools import ToolResult
+    from anyhook.model.tools import ToolCall, ToolResult
 
 
 class BeforeTool(ToolEvent[CallT_co]):
@@ -32,6 +32,9 @@ class BeforeTool(ToolEvent[CallT_co]):
 
 class AfterTool(ToolEvent[CallT_co]):
     """A tool has run. The model has not received its result yet.
+
+    Claude Code, Copilot CLI, Cursor, OpenCode and Qwen Code send `post_tool_use_failure` in its
+    place for a call that failed. A function with both decorators gets every result.
 
     Attributes:
         tool_response: The result: an object by the reference, any JSON in practice.
@@ -46,9 +49,13 @@ class AfterTool(ToolEvent[CallT_co]):
     @property
     def result(self) -> ToolResult:
         """The result in a form that does not depend on the agent: `text`, `exit_code`, etc."""
-        from anyhook.model.tools import read_result
+        from anyhook.model.tools import NO_VOCABULARY, read_result
 
-        return read_result(self.tool_response)
+        call: ToolCall = self.call
+        result = (self.vocabulary or NO_VOCABULARY).read_result(call, self.tool_response)
+        # Forms leave out what they know to be the agent's own words; a guard searches all texts.
+        text = read_result(self.tool_response).text
+        return result.replace(text=text or result.text)
 
 
 class BeforePrompt(Event):

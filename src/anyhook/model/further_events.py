@@ -60,7 +60,7 @@ class PreSkillShellCommand(ToolEvent[CallT_co]):
 
 
 class PostToolUseFailure(ToolEvent[CallT_co]):
-    """A tool has run and failed.
+    """A tool has run and failed. Agents without this event send `after_tool`.
 
     Attributes:
         error: Text of the error; for a shell command its first line is `Exit code N`.

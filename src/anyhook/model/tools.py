@@ -62,7 +62,7 @@ TOOLS: dict[str, tuple[str, ...]] = {
     "enter_plan_mode": (),
     "exit_plan_mode": ("plan",),
 }
-"""Canonical tool to its canonical arguments. Their types are in `anyhook.model.calls`.
+"""Canonical tool to its canonical arguments. Their types are in `tools/stubs.py`.
 
 An argument that only one agent has keeps the name of that agent.
 """
@@ -112,18 +112,25 @@ class Tool(Record, kw_only=False):
     only_patches: bool = False
 
 
+RAW = "raw"
+"""The form of results that are kept as they are."""
+
+
 class Vocabulary(Record):
-    """An agent's names of tools and arguments.
+    """An agent's names of tools and arguments, and the form of their results.
 
     Attributes:
         agent: Name of the agent.
         tools: Canonical tool to the agent's names.
         mcp_name: Template of the name of an MCP tool, with `{server}` and `{tool}`.
+        tool_result_form: `module:NAME` of the `ToolResultForm` of the agent; `raw` if results are
+            kept as they are.
     """
 
     agent: str
     tools: Mapping[str, Tool]
     mcp_name: str
+    tool_result_form: str = RAW
 
     def __repr__(self) -> str:
         return f"<vocabulary of {self.agent}>"
@@ -252,6 +259,18 @@ class Vocabulary(Record):
             if key in canonical:
                 canonical[key] = _rename_keys(canonical[key], _invert(item_keys))
         return call_class(tool=tool, arguments=canonical, own_names=own_names)
+
+    def read_result(self, call: ToolCall, response: Any, error: str | None = None) -> ToolResult:
+        """Return the result of a call that the agent has sent.
+
+        The error is its text, if the agent sent it separately.
+        """
+        if self.tool_result_form == RAW:
+            return read_result(response, error)
+        module, _, name = self.tool_result_form.partition(":")
+        form: Any = getattr(__import__(module, fromlist=[name]), name)
+        result: ToolResult = form.read(call, response, error)
+        return result
 
     def arguments(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments of a canonical tool by the agent's names."""

@@ -114,6 +114,7 @@ class HookViews:
             message = str(error)
         else:
             message = f"{name} {'is now' if result.changed else 'was already'} {result.state}"
+            message += result.extent
             if result.switched_off_by and is_on:
                 message += f": {result.switched_off_by} switches it off"
         return RedirectResponse(f"/hooks?{urlencode({'notice': message})}", 303)

@@ -31,7 +31,7 @@ from anyhook.page.recent import render_recent_sessions
 from anyhook.page.render import render
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from pathlib import Path
 
     from anyhook.history.events import RecordedEvent
@@ -53,8 +53,6 @@ Signature = tuple[str, int]
 class Latest:
     """The latest part of the history."""
 
-    version: int = 0
-    """Counts the changes."""
     newest: int = 0
     """Number of the newest event."""
     oldest: int = 0
@@ -86,7 +84,7 @@ class Live:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._latest = Latest()
+        self._latest: Latest | None = None
         self._watched: Counter[SessionKey] = Counter()
         self._sessions: dict[SessionKey, LatestOfSession] = {}
         self._problems: list[str] = []
@@ -141,12 +139,12 @@ class Live:
         return files, history.data_version()
 
     def _read(self, history: History) -> None:
-        before = self._latest
+        known = self._latest.rows if self._latest is not None else {}
         events = search(history, Filter(), limit=ROWS)
-        rows = _rows(one_row_per_call(events), before.rows, has_session=True)
+        rows = _rows(one_row_per_call(events), known, has_session=True)
         numbers = [event.id for event in events] or [0]
         recent = render_recent_sessions(history)
-        self._latest = Latest(before.version + 1, max(numbers), min(numbers), rows, recent)
+        self._latest = Latest(max(numbers), min(numbers), rows, recent)
 
     def _read_sessions(self, history: History, *, is_changed: bool) -> None:
         """Read the sessions that pages show, or only those that are new among them."""
@@ -176,14 +174,10 @@ class Live:
     ) -> AsyncIterator[ServerSentEvent]:
         """Yield what came in a session after the newest event of a page, until it is closed."""
         key = agent, session
-        page = _OpenSession(newest)
         self._watched[key] += 1
         try:
-            while not self._ended.is_set():
-                latest = self._sessions.get(key)
-                if latest is not None and latest is not page.shown:
-                    yield ServerSentEvent(json.dumps(page.update(latest)), id=str(page.newest))
-                await anyio.sleep(TICK / 2)
+            async for update in self._send(_OpenSession(newest), lambda: self._sessions.get(key)):
+                yield update
         finally:
             self._watched[key] -= 1
             if not self._watched[key]:
@@ -191,12 +185,16 @@ class Live:
 
     async def updates(self, newest: int) -> AsyncIterator[ServerSentEvent]:
         """Yield what came after the newest event of a page, until it is closed."""
-        page = _OpenPage(newest)
+        async for update in self._send(_OpenPage(newest), lambda: self._latest):
+            yield update
+
+    async def _send(
+        self, page: Any, latest_of: Callable[[], Latest | LatestOfSession | None]
+    ) -> AsyncIterator[ServerSentEvent]:
         while not self._ended.is_set():
-            latest = self._latest
-            if latest.version != page.version and latest.version:
-                update = page.update(latest)
-                yield ServerSentEvent(json.dumps(update), id=str(page.newest))
+            latest = latest_of()
+            if latest is not None and latest is not page.shown:
+                yield ServerSentEvent(json.dumps(page.update(latest)), id=str(page.newest))
             await anyio.sleep(TICK / 2)
 
 
@@ -205,26 +203,23 @@ class _OpenPage:
 
     def __init__(self, newest: int) -> None:
         self.newest = newest
-        self.version = 0
-        self._sent: dict[int, Signature] = {}
-        self._recent = ""
+        self.shown = Latest()
 
     def update(self, latest: Latest) -> dict[str, Any]:
         """Return what the page does not show yet."""
         rows: list[dict[str, Any]] = []
         for number in sorted(latest.rows):
             signature, row = latest.rows[number]
-            if self._sent.get(number) != signature:
+            if number not in self.shown.rows or self.shown.rows[number][0] != signature:
                 rows.append({"id": number, "verdict": signature[0], "html": row})
         # Events that came since the newest one and are not among the latest ones.
         skipped = 0
         if self.newest:
             skipped = max(0, latest.oldest - self.newest - 1)
         update: dict[str, Any] = {"rows": rows, "skipped": skipped}
-        if latest.recent != self._recent:
-            self._recent = update["sessions"] = latest.recent
-        self._sent = {number: known[0] for number, known in latest.rows.items()}
-        self.version = latest.version
+        if latest.recent != self.shown.recent:
+            update["sessions"] = latest.recent
+        self.shown = latest
         self.newest = max(self.newest, latest.newest)
         return update
 

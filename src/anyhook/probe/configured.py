@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.checks.rules import check_hooks
 from anyhook.files import read_user_file
+from anyhook.model.definitions import each_handler
 from anyhook.settings.formats import parse_settings
 from anyhook.settings.jsonc import SettingsSyntaxError, parse
 from anyhook.settings.layout import iter_definitions
@@ -81,9 +82,7 @@ def find_configured(engine: Engine, taps: Taps, recorded: Collection[Path]) -> l
 
 def _hooks_of_file(engine: Engine, file: LoadedFile, taps: Taps | None) -> Iterator[ConfiguredHook]:
     """Yield the hooks of a file; those without a definition are the ones that never run."""
-    handlers: dict[Place, tuple[HookDefinition, HandlerSpec]] = {}
-    for definition in file.definitions:
-        handlers |= {handler.place: (definition, handler) for handler in definition.handlers}
+    handlers = {pair[1].place: pair for pair in each_handler(file.definitions)}
     path = file.source.path
     try:
         document = parse_settings(read_user_file(path, SIZE_LIMIT).decode("utf-8"), str(path))

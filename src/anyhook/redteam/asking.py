@@ -27,7 +27,7 @@ from anyhook.engine.sync import SyncEngine
 from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.history.verdicts import DENYING, NO_VERDICT, verdict_of
 from anyhook.journal.records import answer_record
-from anyhook.model.definitions import HandlerSpec, HookDefinition
+from anyhook.model.definitions import HandlerSpec, HookDefinition, handlers_of
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
 from anyhook.sandbox.sandbox import Sandbox
@@ -328,8 +328,8 @@ class _Command:
         engine = _engine_of(guard)
         self._agent = engine.agent
         # The engine ends a command at its own timeout.
-        handlers = [handler for entry in engine.definitions for handler in entry.handlers]
-        self.limit = max((handler.timeout for handler in handlers), default=LIMIT)
+        timeouts = [handler.timeout for handler in handlers_of(engine.definitions)]
+        self.limit = max(timeouts, default=LIMIT)
         self._engine = SyncEngine(engine)
 
     def answer(self, payload: Payload, failure: Failure | None) -> Opinion:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from typing import TYPE_CHECKING
 
 from anyhook.errors import RunEndedError, SandboxError
@@ -17,6 +16,7 @@ from anyhook.redteam.programs import (
     world_of,
 )
 from anyhook.sandbox.sandbox import Sandbox
+from anyhook.shell.words import split_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -48,7 +48,7 @@ class Oracle:
                 raise SandboxError(f"nothing can be proved in {path}, a directory of the system")
         texts = list(lines)
         self.scene = make_scene(project, home, texts)
-        programs = {word for text in texts for word in words_of(text) if _NAME.fullmatch(word)}
+        programs = {word for text in texts for word in split_tokens(text) if _NAME.fullmatch(word)}
         world = world_of(programs, (project, home, *self.scene.roots))
         self._sandbox = Sandbox(project, home, environ={}, programs=world, discards_output=True)
         self.shells = installed_shells()
@@ -77,7 +77,7 @@ class Oracle:
             groups.setdefault(plain, []).append((number, other))
         tasks: list[Task] = []
         for plain, others in groups.items():
-            words = words_of(plain.line)
+            words = split_tokens(plain.line)
             programs = [word for word in words if _NAME.fullmatch(word)]
             own = [name for name in programs if name not in HELPERS] + programs[:1]
             # First records are compared, then effects.
@@ -101,17 +101,6 @@ class Oracle:
         self._sandbox.close()
 
 
-def words_of(line: str) -> list[str]:
-    """Return the words of a line, as a shell would split a simple one."""
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
-    lexer.commenters = ""
-    lexer.whitespace_split = True
-    try:
-        return list(lexer)
-    except ValueError:
-        return line.split()
-
-
 def make_scene(project: str, home: str, lines: Iterable[str]) -> Scene:
     """Return files for lines: a small project and home, and the paths that the lines name."""
     files: dict[str, str | None] = {
@@ -128,7 +117,7 @@ def make_scene(project: str, home: str, lines: Iterable[str]) -> Scene:
         "/var/lib/data/table": "rows\n",
     }
     for line in lines:
-        words = words_of(line)
+        words = split_tokens(line)
         is_recursive = bool(_DIRECTORY_PROGRAMS.intersection(words)) or any(
             re.fullmatch(r"-[a-zA-Z]*[rR][a-zA-Z]*|--recursive", word) for word in words
         )

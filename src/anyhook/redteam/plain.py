@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.redteam.observing import Act
+from anyhook.shell.parser import UnreadableError, parse_command_line
 
 if TYPE_CHECKING:
     import random
 
-_OPERATOR = re.compile(r"[|&;\n()<>]")
-_ASSIGNMENTS = re.compile(r"\s*(?:[A-Za-z_]\w*=[\w./:-]*\s+)*")
 _PLAIN_WORD = re.compile(r"[\w./@%+=:,~*?\[\]-]+")
 
 
@@ -136,50 +135,30 @@ class Line:
 
 
 def lines_of(text: str, project: str, home: str, chance: random.Random) -> list[Line]:
-    """Return a line with each of its simple commands."""
+    """Return a line with each of its simple commands; none if it is not certain what it runs."""
+    try:
+        steps = parse_command_line(text).steps
+    except UnreadableError:
+        return []
     lines: list[Line] = []
-    for start, end in _simple_commands(text):
-        part = text[start:end]
-        # Assignments in front belong to the line, not to the words.
-        head = _ASSIGNMENTS.match(part)
-        first = start + (head.end() if head else 0)
-        lexer = shlex.shlex(text[first:end], posix=False)
-        lexer.whitespace_split = True
-        lexer.commenters = ""
-        try:
-            words = list(lexer)
-        except ValueError:
-            continue
-        is_known = words and all(_PLAIN_WORD.match(word.lstrip("'\"$\\{")) for word in words)
-        if is_known:
-            last = first + len(text[first:end].rstrip())
-            before, after = text[:first], text[last:]
-            lines.append(Line(text, tuple(words), before, after, project, home, chance))
+    for step in steps:
+        words = tuple([word.source for word in step.words])
+        end = _end_of_words(text, step.position, words) if step.kind == "command" else None
+        if end is not None:
+            before, after = text[: step.position], text[end:]
+            lines.append(Line(text, words, before, after, project, home, chance))
     return lines
 
 
-def _simple_commands(text: str) -> list[tuple[int, int]]:
-    """Return where the simple commands of a line are, without redirects."""
-    spans: list[tuple[int, int]] = []
-    start, quote, position, is_target = 0, "", 0, False
-    while position < len(text):
-        char = text[position]
-        if char == "\\" and quote != "'":
-            position += 2
-            continue
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "'\"`":
-            quote = char
-        elif _OPERATOR.match(char):
-            if not is_target:
-                spans.append((start, position))
-            is_target = char in "<>"
-            start = position + 1
-        position += 1
-    if not is_target:
-        spans.append((start, len(text)))
-    return [(a, b) for a, b in spans if text[a:b].strip() and not text[a:b].strip().isdigit()]
+def _end_of_words(text: str, position: int, words: tuple[str, ...]) -> int | None:
+    """Return where words end; `None` if one is not plain, or not only blanks are between them."""
+    for word in words:
+        start = text.find(word, position)
+        is_plain = _PLAIN_WORD.match(word.lstrip("'\"$\\{")) is not None
+        if start < 0 or text[position:start].strip("\\ \t\n") or not is_plain:
+            return None
+        position = start + len(word)
+    return position
 
 
 def unquoted(word: str) -> str:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.redteam import effect_classes, text_classes
-from anyhook.redteam.oracle import words_of
 from anyhook.redteam.plain import Spelling, lines_of, unquoted
+from anyhook.shell.words import split_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -119,7 +119,7 @@ def sentence_for(plain: Plain) -> str:
         path = str(plain.call.input.get("file_path", ""))
         verb = "writes" if plain.call.tool == "write_file" else "reads"
         return f"event.{verb}({json.dumps(path)})"
-    words = [unquoted(word) for word in words_of(plain.text)]
+    words = [unquoted(word) for word in split_tokens(plain.text)]
     while words and (re.match(r"\w+=", words[0]) or words[0] in ("sudo", "doas", "env")):
         words = words[1:]
     if not words:

@@ -11,8 +11,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyhook.sandbox import system
-from anyhook.sandbox.tree import BASE, ROOT, SandboxTree
+from anyhook.sandbox.tree import ROOT, SandboxTree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,17 +45,13 @@ class BareTree(SandboxTree):
         OSError: If the system does not allow it.
     """
 
+    options = f"mode=755,size={MAX_SIZE}"
+
     def __init__(self, programs: BarePrograms) -> None:
         self._programs = programs
         super().__init__(())
 
-    def _build(self) -> None:
-        self._changing.clear()
-        self._count = 0
-        system.mount("tmpfs", BASE, "tmpfs", options=f"mode=755,size={MAX_SIZE}")
-        os.mkdir(f"{BASE}/empty")
-        os.mkdir(ROOT)
-        system.mount(ROOT, ROOT, flags=system.MS_BIND)
+    def _show_system(self) -> None:
         os.mkdir(f"{ROOT}{HOST}")
         for name in HOST_DIRECTORIES:
             self._show_host(f"/{name}", f"{ROOT}{HOST}/{name}")
@@ -77,15 +72,14 @@ class BareTree(SandboxTree):
         for path, target in self._programs.links.items():
             os.makedirs(os.path.dirname(f"{ROOT}{path}"), exist_ok=True)
             os.symlink(target, f"{ROOT}{path}")
-        self._make_devices()
-        self._make_system_directories()
+
+    def _show_writable(self) -> None:
         tops = [path.strip("/").split("/")[0] for path in self._programs.directories]
         for name in dict.fromkeys((*_WRITABLE, *tops)):
             os.makedirs(f"{ROOT}/{name}", exist_ok=True)
             self._mount_scratch(f"{ROOT}/{name}", "/")
         for path in self._programs.directories:
             os.makedirs(f"{ROOT}{path}", exist_ok=True)
-        system.mount("none", ROOT, flags=system.MS_REMOUNT | system.MS_BIND | system.MS_RDONLY)
 
     def _show_host(self, path: str, target: str) -> None:
         """Show a directory of the real system, or the link that it is."""

@@ -108,7 +108,10 @@ class SandboxRun:
         self._writer = writer
 
     def begin(self, step: int, seconds: float = 0.0) -> None:
-        """Begin a step. Without another this process is killed after some seconds; 0 for never."""
+        """Begin a step.
+
+        Unless the next one begins in time, this process is killed after `seconds`; 0 for no limit.
+        """
         deadline = time.monotonic() + seconds if seconds else 0.0
         BOARD.pack_into(self._board, 0, step, deadline)
 

@@ -53,6 +53,8 @@ class SandboxTree:
 
     root = ROOT
     """The directory to which a process with hooks changes its root."""
+    options = "mode=755"
+    """Options of the file system in memory."""
 
     def __init__(self, writable: Iterable[str]) -> None:
         self._writable = outermost(path for path in writable if os.path.isdir(path))
@@ -79,22 +81,28 @@ class SandboxTree:
     def _build(self) -> None:
         self._changing.clear()
         self._count = 0
-        system.mount("tmpfs", BASE, "tmpfs", options="mode=755")
+        system.mount("tmpfs", BASE, "tmpfs", options=self.options)
         os.mkdir(f"{BASE}/empty")
         os.mkdir(ROOT)
         # A mount of its own, so that it can be read-only when everything is in place.
         system.mount(ROOT, ROOT, flags=system.MS_BIND)
+        self._show_system()
+        self._make_devices()
+        self._make_system_directories()
+        self._show_writable()
+        system.mount("none", ROOT, flags=system.MS_REMOUNT | system.MS_BIND | system.MS_RDONLY)
+
+    def _show_system(self) -> None:
         for entry in os.scandir("/"):
             if entry.name not in MADE_ANEW:
                 self._show_entry(entry, ROOT, is_writable="/" in self._writable)
-        self._make_devices()
-        self._make_system_directories()
+
+    def _show_writable(self) -> None:
         for path in self._writable:
             if path != "/":
                 target = f"{ROOT}{path}"
                 os.makedirs(target, exist_ok=True)
                 self._show_directory(path, target, is_writable=True)
-        system.mount("none", ROOT, flags=system.MS_REMOUNT | system.MS_BIND | system.MS_RDONLY)
 
     def _show_directory(self, path: str, target: str, *, is_writable: bool) -> None:
         """Show a directory at an empty directory of the tree."""

@@ -35,7 +35,9 @@ PLAIN_CLASSES = frozenset(
 
 def dump_value(value: object) -> bytes:
     """Return a value as bytes."""
-    return pickle.dumps(value)
+    stream = io.BytesIO()
+    _ValueWriter(stream).dump(value)
+    return stream.getvalue()
 
 
 def load_value(data: bytes) -> Any:
@@ -50,6 +52,17 @@ def load_value(data: bytes) -> Any:
         raise
     except Exception as error:  # hostile bytes raise anything
         raise SandboxError(f"a result from the sandbox cannot be read: {error!r}") from error
+
+
+class _ValueWriter(pickle.Pickler):
+    """Writes members of an enumeration by their value."""
+
+    def reducer_override(self, value: object) -> Any:
+        """Return how a value is made again."""
+        # Python before 3.11.4 writes a call of `getattr`, which the reader refuses.
+        if isinstance(value, enum.Enum):
+            return type(value), (value.value,)
+        return NotImplemented
 
 
 class _ValueReader(pickle.Unpickler):

@@ -22,6 +22,7 @@ from anyhook.handlers.services import Services
 from anyhook.handlers.threads import call_in_thread
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.decisions import Status
+from anyhook.model.definitions import handlers_of
 from anyhook.model.json import dump_json, repair
 from anyhook.model.layers import Layer
 from anyhook.processes.result import OUTPUT_LIMIT
@@ -131,8 +132,7 @@ class Responder:
 
     def _handlers_of_settings(self) -> Iterator[HandlerSpec]:
         for engine in self.engines.values():
-            for definition in engine.hooks.definitions:
-                yield from definition.handlers
+            yield from handlers_of(engine.hooks.definitions)
 
     def close(self) -> None:
         """Refuse further events and end what runs in the background."""

@@ -6,7 +6,6 @@ and members that the agent needs next to its hooks. A record in the user's data 
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.files import data_directory, record_name
 from anyhook.settings.changes import Change, read_record, record_change
+from anyhook.settings.undo import Undo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,9 +58,11 @@ def note_before(settings: Change, left: str, paths: Iterable[Path]) -> Change | 
     kept = [] if settings.before is None else entries
     if settings.before == left and not directories:
         return None if kept == entries else _record_change(record, kept)
-    entry: dict[str, Any] = {"left": _digest(left), "directories": [*map(str, directories)]}
-    if settings.before != left:
-        entry["before"] = settings.before
+    entry = {
+        "undo": Undo.of(settings.before or "", left),
+        "was_missing": settings.before is None,
+        "directories": [*map(str, directories)],
+    }
     return _record_change(record, [*kept, entry])
 
 
@@ -76,10 +78,12 @@ def find_before(path: Path, left: str) -> Before | None:
     record = _record_of(path)
     entries = read_record(record, MEMBER)
     for index, entry in enumerate(entries):
-        if entry.get("left") == _digest(left):
-            text = entry.get("before", left)
+        undo = Undo.read(entry.get("undo"))
+        text = None if undo is None else undo.restore(left)
+        if text is not None:
             directories = tuple(Path(name) for name in entry.get("directories", ()))
-            return Before(text, directories, _record_change(record, entries[:index]))
+            forgetting = _record_change(record, entries[:index])
+            return Before(None if entry.get("was_missing") else text, directories, forgetting)
     return None
 
 
@@ -97,7 +101,3 @@ def _record_of(path: Path) -> Path:
 def _record_change(record: Path, entries: list[dict[str, Any]]) -> Change:
     why = "Note what the settings were like before"
     return record_change(record, MEMBER, entries, why, is_private=True, is_shown=False)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

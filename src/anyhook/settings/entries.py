@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec.settings import HOOKS_PATH
+from anyhook.errors import SettingsError
+from anyhook.expressions import expression
 from anyhook.settings.edit import add_items, prune, read_settings, remove_item, set_member
 from anyhook.settings.formats import is_blank
 from anyhook.settings.jsonc import value_at
-from anyhook.settings.layout import iter_definitions, own_entries
+from anyhook.settings.layout import iter_handlers, own_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.settings.layout import WrittenDefinition, WrittenHandler
+
+_NOT_UNICODE = expression(r"[^\s'\"]*[\ud800-\udfff][^\s'\"]*")
 
 
 def add_definitions(
@@ -31,7 +36,7 @@ def add_definitions(
 
     Raises:
         SettingsError: If the file has not the format of its name, a value on the way to the hooks
-            has the wrong type, or the file switches hooks off.
+            has the wrong type, the file switches hooks off, or a definition is not Unicode.
     """
     if not definitions:
         return text
@@ -41,12 +46,28 @@ def add_definitions(
         entries: list[dict[str, Any]] = []
         for definition in added:
             entries += own_entries(agent, definition)
+        _check_unicode(entries, file)
         if entries:
             text = add_items(text, (*HOOKS_PATH, event), entries, file=file)
     observed = agent.rule_sets.get("observed", agent.documented)
     if observed.enabled_by_default:
         return text
     return switch_hooks_on(agent, text, file)
+
+
+def _check_unicode(entries: Sequence[Mapping[str, Any]], file: str) -> None:
+    """Check that a file can hold definitions: paths are bytes, and JSON and TOML are Unicode.
+
+    Raises:
+        SettingsError: If one names a path that is not UTF-8.
+    """
+    match = _NOT_UNICODE.search(json.dumps(entries, ensure_ascii=False))
+    if match is not None:
+        raise SettingsError(
+            f"no settings file can name {match[0]!a}, which is not UTF-8; choose another "
+            "directory, for copies of guards with ANYHOOK_DATA_DIR",
+            path=file,
+        )
 
 
 def switch_hooks_on(agent: AgentSpec, text: str, file: str) -> str:
@@ -74,11 +95,7 @@ def remove_handlers(
     """
     while not is_blank(text, file):
         # Each removal changes the places of what follows, so the text is read again.
-        pairs = [
-            (definition, handler)
-            for definition in iter_definitions(agent, read_settings(text, file).value)
-            for handler in definition.handlers
-        ]
+        pairs = iter_handlers(agent, read_settings(text, file).value)
         removed = next((pair for pair in pairs if is_removed(*pair)), None)
         if removed is None:
             break

@@ -319,12 +319,11 @@ class HandlerReader:
     def _read_timeout(
         self, event: EventSpec, handler_type: HandlerType, value: dict[str, Any], path: JsonPath
     ) -> float:
-        """Return the timeout in seconds."""
         default = event.default_timeouts.get(handler_type.kind, handler_type.timeout)
         seconds = default
         timeout = value.get("timeout")
-        is_null = "timeout" in value and self.agent.settings.drops_flawed_entries
-        if is_null and timeout is None:
+        is_null = "timeout" in value and timeout is None
+        if is_null and self.agent.settings.drops_flawed_entries:
             seconds = self._checked_seconds(
                 timeout, self.agent.settings.timeout_unit, default, self._at(path, "timeout")
             )

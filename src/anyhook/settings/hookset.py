@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from anyhook.agents.spec.settings import Plugins
+from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.suggest import did_you_mean
@@ -382,10 +383,9 @@ def _check_disabled_names(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iter
     layers: dict[str, set[Layer]] = {}
     shown_names: set[str] = set()
     for file in files:
-        for definition in file.definitions:
-            for handler in definition.handlers:
-                layers.setdefault(handler.identifier, set()).add(handler.layer)
-                shown_names.add(handler.shown_identifier)
+        for _, handler in each_handler(file.definitions):
+            layers.setdefault(handler.identifier, set()).add(handler.layer)
+            shown_names.add(handler.shown_identifier)
     suggestions_left = MAX_SUGGESTIONS
     for file in files:
         authority = agent.settings.authority[file.source.layer]

@@ -7,7 +7,6 @@ see what is disabled and can enable it; for a user's own file in the user's data
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -24,8 +23,9 @@ from anyhook.settings.edit import add_item, read_settings
 from anyhook.settings.entries import remove_handler
 from anyhook.settings.formats import is_toml
 from anyhook.settings.jsonc import list_at, parse
-from anyhook.settings.layout import iter_definitions
+from anyhook.settings.layout import iter_definitions, iter_handlers
 from anyhook.settings.reader import read_document
+from anyhook.settings.undo import Undo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -155,42 +155,24 @@ def take_out(agent: AgentSpec, text: str, handler: HandlerSpec) -> tuple[str, di
     """
     file = handler.place.file
     document = read_settings(text, file)
-    for definition in iter_definitions(agent, document.value):
-        for hook in definition.handlers:
-            if document.place(hook.path) != handler.place:
-                continue
-            after = remove_handler(text, definition, hook, file)
-            start = _common_prefix_length(text, after)
-            tail = _common_prefix_length(text[start:][::-1], after[start:][::-1])
-            # As it is written: agents that read the same file have other usual layouts.
-            alone = definition.written
-            if not definition.is_flat:
-                alone = {**alone, "hooks": [hook.written]}
-            entry = {
-                "agent": agent.name,
-                "file": Path(file).name,
-                "line": handler.place.line,
-                "event": definition.event,
-                "definition": alone,
-                # With these, `_paste` can undo the removal exactly.
-                "at": start,
-                "removed": text[start : len(text) - tail],
-                "replaced_by": after[start : len(after) - tail],
-                "sha256": _digest(after),
-            }
-            return after, entry
+    for definition, hook in iter_handlers(agent, document.value):
+        if document.place(hook.path) != handler.place:
+            continue
+        after = remove_handler(text, definition, hook, file)
+        # As it is written: agents that read the same file have other usual layouts.
+        alone = definition.written
+        if not definition.is_flat:
+            alone = {**alone, "hooks": [hook.written]}
+        entry = {
+            "agent": agent.name,
+            "file": Path(file).name,
+            "line": handler.place.line,
+            "event": definition.event,
+            "definition": alone,
+            "undo": list(Undo.of(text, after)),
+        }
+        return after, entry
     raise SettingsError("it changed while it was being edited; try again", path=file)
-
-
-def _common_prefix_length(first: str, second: str) -> int:
-    for index, (a, b) in enumerate(zip(first, second, strict=False)):
-        if a != b:
-            return index
-    return min(len(first), len(second))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # -- putting it back
@@ -208,10 +190,11 @@ def put_back(agent: AgentSpec, text: str, hook: KeptHook) -> str:
     """
     entry = hook.entry
     file = str(hook.source.path)
-    pasted = _paste(text, entry)
+    undo = Undo.read(entry.get("undo"))
+    former = None if undo is None else undo.restore(text)
     # A record may come with a repository, so its text is used only if it adds nothing else.
-    if pasted is not None and _adds_only_hook(agent, pasted, text, entry, file):
-        return pasted
+    if former is not None and _adds_only_hook(agent, former, text, entry, file):
+        return former
     definition = entry["definition"]
     document = read_settings(text or ("" if is_toml(file) else "{}"), file)
     for other in iter_definitions(agent, document.value):
@@ -227,31 +210,20 @@ def _kept_handler(entry: dict[str, Any]) -> Any:
     return definition["hooks"][0] if "hooks" in definition else definition
 
 
-def _paste(text: str, entry: dict[str, Any]) -> str | None:
-    """Return the text with what was cut out; `None` if it changed since."""
-    at, removed, replaced = entry.get("at"), entry.get("removed"), entry.get("replaced_by")
-    if not isinstance(at, int) or not isinstance(removed, str) or not isinstance(replaced, str):
-        return None
-    if entry.get("sha256") != _digest(text) or not text.startswith(replaced, at):
-        return None
-    return text[:at] + removed + text[at + len(replaced) :]
-
-
 def _adds_only_hook(
-    agent: AgentSpec, pasted: str, text: str, entry: dict[str, Any], file: str
+    agent: AgentSpec, former: str, text: str, entry: dict[str, Any], file: str
 ) -> bool:
-    """Return whether removing the hook from the pasted text gives the value of the other text."""
+    """Return whether removing the hook from the former text gives the value of the other text."""
     hook = _kept_handler(entry)
     try:
-        document = read_settings(pasted, file)
+        document = read_settings(former, file)
         expected = read_settings(text, file).value
-        for definition in iter_definitions(agent, document.value):
-            for handler in definition.handlers:
-                if definition.event != entry["event"] or handler.written != hook:
-                    continue
-                after = remove_handler(pasted, definition, handler, file)
-                if read_settings(after, file).value == expected:
-                    return True
+        for definition, handler in iter_handlers(agent, document.value):
+            if definition.event != entry["event"] or handler.written != hook:
+                continue
+            after = remove_handler(former, definition, handler, file)
+            if read_settings(after, file).value == expected:
+                return True
     except SettingsError:
         return False
     return False

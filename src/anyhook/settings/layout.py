@@ -63,6 +63,15 @@ def iter_definitions(
                 yield definition
 
 
+def iter_handlers(
+    agent: AgentSpec, settings: Any, hooks_path: tuple[str, ...] = HOOKS_PATH
+) -> Iterator[tuple[WrittenDefinition, WrittenHandler]]:
+    """Yield the handlers of a settings file, each with its definition."""
+    for definition in iter_definitions(agent, settings, hooks_path):
+        for handler in definition.handlers:
+            yield definition, handler
+
+
 def read_definition(agent: AgentSpec, item: object, path: JsonPath) -> WrittenDefinition | None:
     """Return the definition that an item of an event's list is; `None` if it is none."""
     if not isinstance(item, dict):

@@ -6,7 +6,6 @@ A file that its agent would drop for a mistake must keep the mistake.
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError
@@ -19,12 +18,6 @@ if TYPE_CHECKING:
 
     from anyhook.settings.formats import SettingsDocument
     from anyhook.settings.jsonc import JsonPath
-
-_CHARACTER = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]",
-    re.DOTALL,
-)
-"""A character in a JSON string as it is written."""
 
 
 def replace_values(document: SettingsDocument, changes: Mapping[JsonPath, Any]) -> str:
@@ -56,46 +49,20 @@ def replace_values(document: SettingsDocument, changes: Mapping[JsonPath, Any]) 
 
 
 def _rewrite(written: str, value: Any, *, is_ascii: bool) -> str:
-    r"""Return the JSON text of a value in place of a former one.
+    """Return the JSON text of a value in place of a former one.
 
-    What is wrapped or unwrapped keeps its form: `ü` stays `ü`, `\u00fc` and `\/` stay escapes, and
-    the items of a list stay on their lines. In a file of ASCII alone, new characters are escapes.
+    The items of a list stay on their lines. In a file of ASCII alone, other characters are escapes.
     """
-    changed = None
-    if isinstance(value, str) and written.startswith('"'):
-        changed = _rewrite_string(written, value, is_ascii=is_ascii)
-    elif isinstance(value, list) and written.startswith("["):
-        changed = _rewrite_list(written, value, is_ascii=is_ascii)
-    return _dump(value, is_ascii=is_ascii) if changed is None else changed
-
-
-def _rewrite_string(written: str, value: str, *, is_ascii: bool) -> str | None:
-    """Return a string around the former one, or a part of it; `None` if it is neither."""
-    characters = _CHARACTER.findall(written[1:-1])
-    # A pair of surrogates is one element, so that positions are the same in both.
-    former = "".join([json.loads(f'"{character}"', strict=False) for character in characters])
-    at = value.find(former)
-    if at >= 0:
-        before = _dump(value[:at], is_ascii=is_ascii)
-        after = _dump(value[at + len(former) :], is_ascii=is_ascii)
-        return f"{before[:-1]}{written[1:-1]}{after[1:]}"
-    at = former.find(value)
-    if at >= 0:
-        return '"' + "".join(characters[at : at + len(value)]) + '"'
-    return None
-
-
-def _rewrite_list(written: str, value: list[Any], *, is_ascii: bool) -> str | None:
-    """Return a list that ends with the former one, or with which that ended; else `None`."""
-    document = parse(written)
-    former, items = document.value, document.children(0)
-    added = len(value) - len(former)
-    if added >= 0 and items and value[added:] == former:
-        new = [f"{_dump(item, is_ascii=is_ascii)}, " for item in value[:added]]
-        return written[: items[0].start] + "".join(new) + written[items[0].start :]
-    if added < 0 and value and former[-len(value) :] == value:
-        return written[: items[0].start] + written[items[-added].start :]
-    return None
+    if isinstance(value, list) and written.startswith("["):
+        document = parse(written)
+        former, items = document.value, document.children(0)
+        added = len(value) - len(former)
+        if added >= 0 and items and value[added:] == former:
+            new = [f"{_dump(item, is_ascii=is_ascii)}, " for item in value[:added]]
+            return written[: items[0].start] + "".join(new) + written[items[0].start :]
+        if added < 0 and value and former[-len(value) :] == value:
+            return written[: items[0].start] + written[items[-added].start :]
+    return _dump(value, is_ascii=is_ascii)
 
 
 def _dump(value: Any, *, is_ascii: bool) -> str:

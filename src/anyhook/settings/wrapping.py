@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.settings.formats import parse_settings
 from anyhook.settings.jsonc import SettingsSyntaxError, list_at
-from anyhook.settings.layout import iter_definitions
+from anyhook.settings.layout import iter_handlers
 from anyhook.settings.overlay import replace_values
 from anyhook.shell.tapped import (
     TappedCommand,
@@ -21,7 +21,7 @@ from anyhook.shell.tapped import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.diagnostics import Place
@@ -70,7 +70,8 @@ def wrap_commands(
         return text
     changes: dict[JsonPath, Any] = {}
     identifiers: dict[str, list[str]] = {}
-    for path, handler in iter_hooks(agent, document.value, hooks_path):
+    for _, hook in iter_handlers(agent, document.value, hooks_path):
+        path, handler = hook.path, hook.written
         wrapped_in = wrapper(path, handler)
         if wrapped_in is None:
             continue
@@ -128,7 +129,8 @@ def unwrap_commands(
         return text
     changes: dict[JsonPath, Any] = {}
     removed: set[str] = set()
-    for path, handler in iter_hooks(agent, document.value, hooks_path):
+    for _, hook in iter_handlers(agent, document.value, hooks_path):
+        path, handler = hook.path, hook.written
         for key in line_keys(agent, handler):
             tapped = read_tapped(handler, key)
             if tapped is None or tapped.sink not in sinks:
@@ -163,11 +165,12 @@ def change_commands(
     document = parse_settings(text, file)
     plain: dict[JsonPath, Any] = {}
     values: dict[JsonPath, Any] = {}
-    for path, handler in iter_hooks(agent, document.value, hooks_path):
+    for _, hook in iter_handlers(agent, document.value, hooks_path):
+        path, handler = hook.path, hook.written
         for key, member in new_members(document.place(path), handler).items():
             plain[*path, key] = member.plain
             values[*path, key] = member.value
-    # In two steps, so that the characters of the command stay as they are written.
+    # In two steps, so that the arguments of the command stay on their lines.
     unwrapped = replace_values(document, plain)
     return replace_values(parse_settings(unwrapped, file), values)
 
@@ -182,12 +185,3 @@ def read_tapped(handler: Mapping[str, Any], key: str) -> TappedCommand | None:
         is_text = all(isinstance(word, str) for word in words)
         return read_tapped_words(words) if is_text else None
     return read_tapped_line(line)
-
-
-def iter_hooks(
-    agent: AgentSpec, settings: Any, hooks_path: tuple[str, ...]
-) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
-    """Yield the hooks in a settings file as they are written, with their paths."""
-    for definition in iter_definitions(agent, settings, hooks_path):
-        for handler in definition.handlers:
-            yield handler.path, handler.written

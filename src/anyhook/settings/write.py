@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.atomic_write import remove_leftovers, replace_file, temporary_beside
+from anyhook.atomic_write import remove_leftovers, replace_file
 from anyhook.errors import SettingsError
 from anyhook.files import read_user_file
 from anyhook.locks import locked
@@ -71,10 +71,9 @@ def write_atomically(
             if text is None:
                 path.unlink(missing_ok=True)
                 return None
-            if before is None or not backup:
-                replace_file(real, text.encode(), mode=0o600 if is_private else None)
-                return None
-            return _replace_with_backup(real, before, text.encode())
+            copy = _back_up(real, before) if backup and before is not None else None
+            replace_file(real, text.encode(), mode=0o600 if is_private else None)
+            return copy
     except OSError as error:
         message = f"it cannot be written ({error.strerror}); it was not changed"
         raise SettingsError(message, path=str(path)) from error
@@ -92,49 +91,19 @@ def _has_content(path: Path, content: bytes | None) -> bool:
         raise
 
 
-def _replace_with_backup(path: Path, before: bytes, after: bytes) -> Path:
-    backup, is_new = _back_up(path, before)
-    try:
-        replace_file(path, after)
-    except BaseException:
-        if is_new and _has_content(path, before):
-            backup.unlink(missing_ok=True)
-        raise
-    return backup
-
-
-def _back_up(path: Path, content: bytes) -> tuple[Path, bool]:
-    """Copy a file to an unused name next to it; return whether the copy is new, too.
-
-    An older copy with the same content is used again.
-    """
+def _back_up(path: Path, content: bytes) -> Path:
+    """Copy a file to an unused name next to it; an older copy with its content is used again."""
+    for number in count():
+        copy = path.with_name(f"{path.name}.bak{number or ''}")
+        if _is_copy(copy, content):
+            return copy
+        if not os.path.lexists(copy):
+            break
     status = path.stat()
-    temporary = temporary_beside(path)
-    try:
-        replace_file(temporary, content, mode=stat.S_IMODE(status.st_mode))
-        with suppress(OSError):  # only an administrator may change the owner
-            os.chown(temporary, status.st_uid, status.st_gid)
-        for number in count():
-            copy = path.with_name(f"{path.name}.bak{number or ''}")
-            if _is_copy(copy, content):
-                return copy, False
-            with suppress(FileExistsError):
-                _rename_without_overwriting(temporary, copy)
-                return copy, True
-    finally:
-        temporary.unlink(missing_ok=True)
-    raise AssertionError
-
-
-def _rename_without_overwriting(temporary: Path, copy: Path) -> None:
-    try:
-        os.link(temporary, copy)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        if os.path.lexists(copy):
-            raise FileExistsError from None
-        temporary.replace(copy)
+    replace_file(copy, content, mode=stat.S_IMODE(status.st_mode))
+    with suppress(OSError):  # only an administrator may change the owner
+        os.chown(copy, status.st_uid, status.st_gid)
+    return copy
 
 
 def _is_copy(path: Path, content: bytes) -> bool:

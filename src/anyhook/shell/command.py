@@ -93,6 +93,11 @@ class Command:
         """The programs that run this one, the outermost first: `("sudo", "xargs")`."""
         return tuple([wrapper.program for wrapper in self.wrappers])
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether it stands for a text that could not be read, and so may run anything."""
+        return not self.program and not self.values and not self.certain
+
     @cached_property
     def read(self) -> Arguments:
         """The arguments by the table of the program."""

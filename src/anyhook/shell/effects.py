@@ -11,7 +11,7 @@ from anyhook.shell.code import find_targets
 from anyhook.shell.effect_rows import ALWAYS_RECURSIVE, RECURSIVE, row_of
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
 from anyhook.shell.options import FIND_WITHOUT_TESTS, canonical_program
-from anyhook.shell.paths import join_path
+from anyhook.shell.paths import join_path, patched_paths
 from anyhook.shell.subject import Effect
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _HOST = expression(r"(?:[^@/\s]*@)?(\[[0-9a-fA-F:.]+\]|[^:/\s\[\]@?#]+)")
 _WRITES = expression(r"[0-9]*&?(?:>>?|>\||>&|&>>?|<>)&?|\{\w+\}>>?")
 _NO_FILES = frozenset({"", "-", *"/dev/null /dev/stdout /dev/stderr /dev/tty /dev/fd/63".split()})
 _DIALLED = expression(r"/dev/(?:tcp|udp)/([^/]+)/")
+_DIFF = expression(r"^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)", re.MULTILINE)
 _SED_WRITES = expression(r"(?:^|[;{}/\n0-9$])\s*w\s+([^\n;]+)")
 
 
@@ -233,6 +234,8 @@ def _git(finder: _Finder) -> Iterator[Effect]:
         # `git checkout NAME` may switch to a branch of that name.
         is_likely = subcommand == "checkout" and not is_forced
         yield from finder.paths("writes", targets, is_recursive=True, is_likely=is_likely)
+    elif subcommand == "apply":
+        yield from _diff(finder)
     elif (subcommand, first) == ("worktree", "remove"):
         yield from finder.paths("deletes", operands[1:], is_recursive=True)
     elif (subcommand, first) in {("remote", "add"), ("remote", "set-url")}:
@@ -271,6 +274,30 @@ def _sed(finder: _Finder) -> Iterator[Effect]:
     for script in finder.subject.values("--expression") or finder.read.operands[:1]:
         names = [Value(name.strip()) for name in _SED_WRITES.findall(script.text)]
         yield from finder.paths("writes", names)
+
+
+def _patch(finder: _Finder) -> Iterator[Effect]:
+    """Yield what `apply_patch` does, which Codex CLI provides in its shell."""
+    patches = [Value(item.target) for item in finder.subject.redirects if item.is_text]
+    for patch in patches or finder.read.operands or [Value("$path", VAGUE)]:
+        if patch.kind == VAGUE:
+            yield from finder.path("writes", patch)
+            yield from finder.path("deletes", patch)
+            continue
+        for kind, path in patched_paths(patch.text):
+            yield from finder.path(kind, Value(path))
+
+
+def _diff(finder: _Finder) -> Iterator[Effect]:
+    """Yield what the differences in the input of `patch` and `git apply` change."""
+    for text in [item.target for item in finder.subject.redirects if item.is_text]:
+        for old, new in _DIFF.findall(text):
+            kind, path = ("deletes", old) if new == "/dev/null" else ("writes", new)
+            # How many directories are left out is an option, by default one or all.
+            has_prefix = path[:2] in {"a/", "b/"}
+            names = [path[2:]] if has_prefix else [path, path.partition("/")[2] or path]
+            for name in dict.fromkeys(names):
+                yield from finder.path(kind, Value(name))
 
 
 def _code(finder: _Finder) -> Iterator[Effect]:
@@ -312,8 +339,10 @@ def _by_options(finder: _Finder, program: str) -> Iterator[Effect]:
 _FURTHER: dict[str, Callable[[_Finder], Iterator[Effect]]] = {
     "find": _find,
     "git": _git,
+    "patch": _diff,
     "rsync": _rsync,
     "sed": _sed,
+    **dict.fromkeys(("apply_patch", "applypatch"), _patch),
     **dict.fromkeys(("python", "perl", "ruby", "node", "php", "lua"), _code),
 }
 """Program to the function that yields what its row cannot say."""

@@ -150,7 +150,6 @@ def _expand_home(text: str, home: str | None) -> str:
 
 
 def _parts(word: Word, scope: Scope, start: int = 0) -> Iterator[Part]:
-    """Yield the parts of a word."""
     source = word.source
     position = start
     is_quoted = False

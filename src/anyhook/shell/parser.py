@@ -39,6 +39,7 @@ class Word(NamedTuple):
     is_vague: bool
     """Whether the shell may replace it: it holds an expansion or a file pattern."""
     source: str = ""
+    """As it is written."""
     expansions: tuple[tuple[int, int], ...] = ()
     """Where its expansions begin and end in `source`; not those inside of others."""
 
@@ -74,6 +75,7 @@ class CommandLine:
 
     commands: list[SimpleCommand] = field(default_factory=list)
     expansions: int = 0
+    """How many expansions it holds."""
     steps: list[Step] = field(default_factory=list)
     """All of it in order. What is inside the substitutions of a command precedes it."""
 

@@ -11,10 +11,20 @@ import re
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _WILDCARD = re.compile(r"[*?\[]")
 _DRIVE = re.compile(r"([A-Za-z]):(?=[\\/]|\Z)")
 _MAX_SEGMENTS = 256
 ANYWHERE = "**"
+_PATCH_HEADERS = {
+    "*** Add File:": "writes",
+    "*** Update File:": "writes",
+    "*** Move to:": "writes",
+    "*** Delete File:": "deletes",
+}
 
 
 def join_path(directory: str, path: str) -> str:
@@ -34,6 +44,21 @@ def join_path(directory: str, path: str) -> str:
         elif segment not in {"", "."} and not (segment == ".." and path[:1] == "/"):
             segments.append(segment)
     return ("/" if path[:1] == "/" else "") + "/".join(segments) or "."
+
+
+def patched_paths(patch: str) -> Iterator[tuple[str, str]]:
+    """Yield what a patch in the format of `apply_patch` does: `writes` or `deletes`, and a path."""
+    updated = ""
+    for line in patch.split("\n"):
+        stripped = line.strip()
+        for header, kind in _PATCH_HEADERS.items():
+            if stripped.startswith(header):
+                path = stripped.removeprefix(header).strip()
+                yield kind, path
+                # A file that is moved is deleted at its old path.
+                if "Move" in header:
+                    yield "deletes", updated
+                updated = path
 
 
 def is_anywhere(pattern: str) -> bool:

@@ -80,6 +80,8 @@ class Reader:
         """How many texts are being read that may hold other commands as well."""
         self.arithmetics = 0
         """How many texts are being read that may be arithmetic instead of commands."""
+        self.typed = 0
+        """How many texts are being read that may be typed into another program than a shell."""
         self.remotes = 0
         """How many texts are being read that another machine or a container runs."""
         self.waiting_shells = 0
@@ -155,7 +157,7 @@ class Reader:
             call.name,
             tuple(call.values[1:]) if values is None else tuple(values),
             source=call.source,
-            certain=certain and not self.doubts and not self.arithmetics,
+            certain=certain and not (self.doubts or self.arithmetics or self.typed),
             is_complete=certain and not self.doubts,
             redirects=call.redirects,
             wrappers=call.wrappers,

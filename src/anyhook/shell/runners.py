@@ -21,6 +21,8 @@ class Runner(NamedTuple):
     """Whether it does something of its own, so that it is a command too."""
     is_remote: bool = False
     """Whether the command runs on another machine or in a container."""
+    is_typed: bool = False
+    """Whether the words are typed into a program that runs already, and perhaps is a shell."""
 
 
 _PLAIN = Runner()
@@ -31,7 +33,7 @@ RUNNERS: dict[str, Runner] = {
     **dict.fromkeys(
         "- builtin busybox bwrap caffeinate catchsegv cgexec choom chronic command dbus-run-"
         " session doas eatmydata entr exec fakeroot firejail ionice ltrace nice nocorrect noglob"
-        " nohup npx nsenter parallel pkexec prlimit proxychains rlwrap setpriv setsid start-"
+        " nohup npx nsenter parallel pkexec prlimit proxychains rlwrap run0 setpriv setsid start-"
         " stop-daemon stdbuf strace systemd-run time torsocks toybox unbuffer unshare uvx"
         " valgrind winpty xargs xvfb-run".split(),
         _PLAIN,
@@ -67,8 +69,31 @@ RUNNERS: dict[str, Runner] = {
         _CONTAINER,
     ),
     "git submodule foreach": Runner(TEXT, is_shown=True),
+    "screen": Runner(is_shown=True),
+    **dict.fromkeys(
+        (
+            "tmux new-session|tmux new-window|tmux split-window|tmux respawn-pane"
+            "|tmux respawn-window|tmux run-shell|tmux pipe-pane|tmux display-popup"
+        ).split("|"),
+        Runner(TEXT, is_shown=True),
+    ),
+    "tmux send-keys": Runner(TEXT, is_shown=True, is_typed=True),
 }
 """Programs, some with their subcommand, to how they run another one."""
+
+TMUX_COMMANDS = (
+    "new-session new-window neww split-window splitw respawn-pane respawnp respawn-window respawnw"
+    " run-shell if-shell send-keys pipe-pane pipep display-message display-popup popup".split()
+)
+"""Commands of tmux to which beginnings of names belong: the first one counts."""
+TMUX_ALIASES = {
+    "neww": "new-window",
+    "splitw": "split-window",
+    "respawnp": "respawn-pane",
+    "respawnw": "respawn-window",
+    "pipep": "pipe-pane",
+    "popup": "display-popup",
+}
 
 WRAPPER_NAMES = frozenset(
     {
@@ -116,6 +141,7 @@ TEXT_OPTIONS: dict[str, frozenset[str]] = {
     "ssh": frozenset({"-o"}),
     "scp": frozenset({"-o", "-S"}),
     "git": frozenset({"-c"}),
+    "tmux": frozenset({"--shell-command"}),
 }
 """Options whose value is a command line."""
 PROGRAMS_WITH_TEXTS = frozenset([name.partition(" ")[0] for name in TEXT_OPTIONS])

@@ -29,7 +29,7 @@ _NAMED_LOOPS = frozenset({"for", "select"})
 _OPENERS = frozenset({"if", "case", "{", "(", *_LOOPS})
 _CLOSERS = {"fi": {"if"}, "done": _LOOPS, "esac": {"case"}, "}": {"{"}}
 _BRANCHES = frozenset({"elif", "else"})
-_SUBSHELL, _SUBSTITUTION, _ARITHMETIC = "(", "$(", "(("
+_SUBSHELL, _SUBSTITUTION, _ARITHMETIC, _FUNCTION = "(", "$(", "((", "()"
 _CHANGES_DIRECTORY = frozenset({"cd", "chdir", "pushd", "popd"})
 _LEAVES = frozenset({"exit", "return"})
 _DUPLICATES = frozenset({">&", "<&"})
@@ -91,6 +91,16 @@ def walk(
     _Walk(reader, scope, wrappers, steps).walk()
 
 
+def _is_repeated(frames: Sequence[str]) -> bool:
+    """Return whether what is in these compound commands may run again in the same shell."""
+    for keyword in reversed(frames):
+        if keyword in {_SUBSHELL, _SUBSTITUTION}:
+            return False
+        if keyword in _LOOPS or keyword == _FUNCTION:
+            return True
+    return False
+
+
 class _Walk:
     """Walks over the steps of one text."""
 
@@ -136,14 +146,20 @@ class _Walk:
         for step in self.steps:
             first = step.words[0].source if step.words else step.text
             opens_loop = step.kind in {"keyword", "command"} and first in _LOOPS
-            is_inside = bool(frames) and frames[-1] not in {_SUBSHELL, _SUBSTITUTION}
-            if opens_loop or step.kind == "function":
+            is_inside = _is_repeated(frames)
+            if opens_loop:
                 frames.append(first)
                 changed.update([word.text for word in step.words[1:2]])
-            elif step.kind == "open" or (step.kind == "keyword" and first == _SUBSHELL):
-                frames.append(_SUBSHELL)
-            elif step.kind == "close" or first in {"done", ")"}:
+            elif step.kind == "function":
+                frames.append(_FUNCTION)
+            elif step.kind == "open":
+                frames.append(_SUBSTITUTION)
+            elif step.kind == "keyword" and first in _OPENERS:
+                frames.append(first)
+            elif step.kind == "close" or first == ")" or first in _CLOSERS:
                 del frames[-1:]
+                if frames[-1:] == [_FUNCTION]:  # it was the body of the function
+                    del frames[-1]
             elif step.kind == "assignment" and is_inside:
                 changed.add(first.partition("=")[0].rstrip("+"))
             elif step.kind == "command" and is_inside and first in _CHANGES_DIRECTORY:

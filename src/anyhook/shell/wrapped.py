@@ -20,7 +20,14 @@ from anyhook.shell.options import (
     read_arguments,
 )
 from anyhook.shell.parser import ASSIGNMENT
-from anyhook.shell.runners import RUNNERS, TEXT, WRAPPER_NAMES, Runner
+from anyhook.shell.runners import (
+    RUNNERS,
+    TEXT,
+    TMUX_ALIASES,
+    TMUX_COMMANDS,
+    WRAPPER_NAMES,
+    Runner,
+)
 from anyhook.shell.scope import NO_INPUT, Scope
 
 if TYPE_CHECKING:
@@ -109,6 +116,7 @@ def _run_inner(
     is_doubtful = read.may_have_more or read.is_doubtful or may_split or runs_nothing
     reader.doubts += is_doubtful
     reader.remotes += runner.is_remote
+    reader.typed += runner.is_typed
     reader.read_options(own, scope, read.options)
     inner = call._replace(
         scope=scope,
@@ -126,6 +134,7 @@ def _run_inner(
         _run_words(reader, inner, own)
     reader.doubts -= is_doubtful
     reader.remotes -= runner.is_remote
+    reader.typed -= runner.is_typed
 
 
 def _with_environment(scope: Scope, read: Arguments, assignments: Sequence[Value]) -> Scope:
@@ -192,6 +201,13 @@ def _run_words(reader: Reader, inner: ExpandedCall, own: Command) -> None:
         package = words[0].text
         version = package.find("@", 1)
         words[0] = words[0]._replace(text=package[:version] if version > 0 else package)
+    elif program == "screen" and words[0].text == "stuff":
+        # `screen -X stuff 'rm x^M'` types into the program that runs there.
+        typed = [value._replace(text=value.text.replace("^M", "\n")) for value in words[1:]]
+        reader.typed += 1
+        reader.read_joined(typed, scope, inner.wrappers)
+        reader.typed -= 1
+        return
     elif program == "uv" and "--module" in own.read.options:
         words = [Value("python"), Value("-m"), *words]
     elif program in _CONTAINERS:
@@ -244,6 +260,39 @@ def _with_input(xargs: Command, words: list[Value], scope: Scope) -> list[Value]
     return [*words, Value("{}", VAGUE, may_split=True)]
 
 
+def _run_tmux(reader: Reader, call: ExpandedCall) -> None:
+    """Add the commands of tmux, which `;` separates, and what they run."""
+    start = _after_options(find_table("tmux"), call.values, 1)
+    groups: list[list[Value]] = [[]]
+    for value in call.values[start:]:
+        if value.text[-1:] == ";":
+            groups[-1] += [value._replace(text=value.text[:-1])] if value.text != ";" else []
+            groups.append([])
+        else:
+            groups[-1].append(value)
+    for number, group in enumerate(groups):
+        if not group:
+            if number == 0:
+                reader.add(call)
+            continue
+        word = group[0].text
+        name = next((name for name in TMUX_COMMANDS if name.startswith(word)), word)
+        name = TMUX_ALIASES.get(name, name)
+        inner = call._replace(values=[*call.values[:start], Value(name), *group[1:]])
+        runner, table = RUNNERS.get(f"tmux {name}"), find_table("tmux", name)
+        if runner is not None:
+            _run_inner(reader, inner, runner, table, start + 1)
+            continue
+        own = reader.add(inner)
+        if name == "if-shell":
+            wrappers = (*call.wrappers, own)
+            condition = _after_options(table, inner.values, start + 1)
+            for index, value in enumerate(inner.values[condition:]):
+                # Behind the condition stand commands of tmux.
+                text = f"tmux {value.text}" if index else value.text
+                reader.read_value(value._replace(text=text), call.scope, wrappers)
+
+
 def _run_find(reader: Reader, call: ExpandedCall) -> None:
     """Add `find`, and what it runs for each file."""
     own = reader.add(call)
@@ -289,6 +338,7 @@ def _run_fd(reader: Reader, call: ExpandedCall) -> None:
 
 WRAPPER_HANDLERS: dict[str, Callable[[Reader, ExpandedCall], None]] = {
     **dict.fromkeys(WRAPPER_NAMES, _run_wrapper),
+    "tmux": _run_tmux,
     **dict.fromkeys(("find", "gfind"), _run_find),
     **dict.fromkeys(("fd", "fdfind"), _run_fd),
 }

@@ -31,7 +31,8 @@ _SHELL_SYNTAX = expression(r"[;&|`$()<>\n]")
 
 _RUNS_TEXT = frozenset(
     "eval trap alias su ssh rsh parallel sem script runuser sg at batch"
-    " setarch setpriv nsenter unshare systemd-run bwrap firejail dbus-run-session cmd".split()
+    " setarch setpriv nsenter unshare systemd-run bwrap firejail dbus-run-session cmd"
+    " run0 screen tmux".split()
 )
 """Programs that hand a text to a shell, or whose options are too many to know their values."""
 _RUNNING_OPTIONS = {

@@ -85,7 +85,8 @@ def providers_from_environment() -> Providers:
     """
     _check_protocol()
     resource = Resource.create()
-    if "OTEL_SERVICE_NAME" not in os.environ and not _names_service():
+    # The name of OpenTelemetry for a program that the environment does not name.
+    if str(resource.attributes.get("service.name")).startswith("unknown_service"):
         resource = resource.merge(Resource({"service.name": SERVICE_NAME}))
     tracer_provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     for name in _exporter_names("OTEL_TRACES_EXPORTER", SPAN_EXPORTERS):
@@ -96,11 +97,6 @@ def providers_from_environment() -> Providers:
     ]
     meter_provider = MeterProvider(readers, resource, shutdown_on_exit=False)
     return Providers(tracer_provider, meter_provider)
-
-
-def _names_service() -> bool:
-    attributes = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
-    return any(pair.partition("=")[0].strip() == "service.name" for pair in attributes.split(","))
 
 
 def _check_protocol() -> None:

@@ -64,7 +64,7 @@ class Case:
     expect: str
     """A word of `anyhook.authoring.hooks.EXPECTATIONS`."""
     says: str = ""
-    """Text that must be in the reason or in a message."""
+    """Text that must be in a reason, a message, context or changed arguments."""
     agents: tuple[str, ...] = ()
     """Names of the agents; empty for all that have hooks."""
     event: str = ""
@@ -121,9 +121,10 @@ def read_cases(path: Path) -> list[Case]:
         raise UsageError(f"{path} cannot be read: {error}") from error
     is_toml = path.suffix == ".toml"
     document, lines = _parse_toml(path, text) if is_toml else _parse_yaml(path, text)
-    start = f"[[{LIST}]]" if is_toml else f"{LIST}: [...]"
-    example = f'write {start} with event = "before_tool", tool = "shell", input = {{...}}, '
-    example += 'expect = "deny"'
+    example = f"write {LIST}: [{{event: before_tool, tool: shell, input: {{...}}, expect: deny}}]"
+    if is_toml:
+        example = f'write [[{LIST}]] with event = "before_tool", tool = "shell", input = {{...}}, '
+        example += 'expect = "deny"'
     entries = None
     if isinstance(document, dict):
         entries = document.get(LIST)
@@ -141,10 +142,6 @@ def read_cases(path: Path) -> list[Case]:
             raise reader.error(None, f"a case is a table; {example}")
         cases.append(reader.read(entry))
     return cases
-
-
-def _is_tool_event(event: str) -> bool:
-    return issubclass(event_class(event), ToolEvent)
 
 
 # -- the syntax, with lines
@@ -321,7 +318,7 @@ class _CaseReader:
         raise self.error("event", f"there is no event {name!r}; {hint}")
 
     def _check_tool(self, event: str, tool: str | None, arguments: Mapping[str, Any]) -> None:
-        is_tool_event = event != "" and _is_tool_event(event)
+        is_tool_event = event != "" and issubclass(event_class(event), ToolEvent)
         if is_tool_event and not tool:
             raise self.error("event", f'{event} needs a tool, like tool = "shell"')
         if tool is None:

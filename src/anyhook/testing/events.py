@@ -9,6 +9,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event, encode_event, payload_key
 from anyhook.agents.samples import samples_of
 from anyhook.agents.tool_names import counterpart_tool
+from anyhook.agents.translate import as_patch
 from anyhook.errors import EventError
 from anyhook.model.events import ToolEvent, event_class, json_kind
 from anyhook.model.suggest import did_you_mean
@@ -69,7 +70,8 @@ def make_payload(
     if tool is not None:
         _warn_of_mistyped_tool(spec, tool)
         fields["tool_name"] = spec.vocabulary.name(tool) or tool
-        fields["tool_input"] = spec.vocabulary.arguments(tool, input or {})
+        cwd = str(fields.get("cwd", SESSION["cwd"]))
+        fields["tool_input"] = make_arguments(spec, tool, input or {}, cwd)
     else:
         fields |= input or {}
     if issubclass(cls, ToolEvent) and not fields.get("tool_name"):
@@ -95,6 +97,22 @@ def make_payload(
     if payload_key(spec, event_spec, "timestamp"):
         values.setdefault("timestamp", TIMESTAMP)
     return _encode_with_samples(spec, event_spec, values)
+
+
+def make_arguments(
+    agent: AgentSpec, tool: str, arguments: Mapping[str, Any], cwd: str
+) -> dict[str, Any]:
+    """Return the arguments of a tool as an agent sends them.
+
+    Args:
+        agent: The agent.
+        tool: Name of the tool, canonical or the agent's.
+        arguments: By canonical names or the agent's.
+        cwd: Working directory, to which paths in patches are relative.
+    """
+    vocabulary = agent.vocabulary
+    canonical = tool if tool in TOOLS else vocabulary.tool(tool)
+    return vocabulary.arguments(tool, as_patch(canonical, arguments, agent, cwd))
 
 
 def _warn_of_mistyped_tool(agent: AgentSpec, name: str) -> None:

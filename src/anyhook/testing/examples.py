@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.capabilities import ABILITIES, Support, abilities_of, support
 from anyhook.authoring.hooks import Example
-from anyhook.authoring.inspect import STOP_FLAG
+from anyhook.authoring.inspect import STOP_FLAG, never_runs
 from anyhook.authoring.load import load_hooks
 from anyhook.authoring.process_exit import Deadline
 from anyhook.model.answers import Outcome
@@ -64,7 +64,7 @@ class TriedFile:
     results: list[ExampleResult]
     """Of each example for each agent."""
     warnings: list[str]
-    """Events that hooks deny so that the agent never ends."""
+    """Events that hooks deny so that the agent never ends, and a file that decides nothing."""
     problems: list[str]
     """Advice that is denied, and wrong types with which a guard lets a call pass."""
     code: list[str]
@@ -85,6 +85,9 @@ def try_file(_run: SandboxRun, path: str, agents: Sequence[str]) -> TriedFile:
         hooks = load_hooks(path)
         results = run_examples(hooks, agents)
     warnings = endless_denials(hooks, agents)
+    problem = never_runs(Path(path).read_bytes())
+    if problem:
+        warnings.append(f"{Path(path).name}: {problem}")
     denials: list[PromisedDenial] = []
     for result in results:
         is_shell = result.example.fields.get("tool_name") == "shell"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anyhook.history.verdicts import HOLDING
 from anyhook.model.answers import Outcome
 from anyhook.testing.running import run_hook, run_on_example
 
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
     from anyhook.authoring.hooks import Example, Hooks
 
-STOPPING = frozenset({"deny", "ask"})
-"""Expectations of examples that a guard has."""
 WRONG_VALUES: dict[str, Any] = {
     "a list": ["text"],
     "a number": 7,
@@ -105,7 +104,7 @@ def open_crashes(hooks: Hooks, agents: Sequence[str]) -> list[str]:
 def _wrong_arguments(example: Example) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield name, description and arguments for each text of a call in another type."""
     arguments = example.fields.get("tool_input")
-    if example.expect not in STOPPING or not isinstance(arguments, dict):
+    if example.expect not in HOLDING or not isinstance(arguments, dict):
         return
     for name, value in arguments.items():
         if isinstance(value, str):

@@ -6,10 +6,10 @@ whatever anyhook trusts. It is shown, never changed: the user trusts hooks in th
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents.entry import load_object
+from anyhook.model.definitions import handlers_of
 from anyhook.settings.jsonc import dict_at
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def native_states(agent: AgentSpec, hooks: HookSet) -> NativeStates | None:
             record |= dict_at(file.values, trust.path)
     states: dict[int, str] = {}
     for file in hooks.files:
-        handlers = chain.from_iterable(definition.handlers for definition in file.definitions)
-        for handler in handlers:
+        for handler in handlers_of(file.definitions):
             if len(handler.path) < 4:
                 continue
             event, number, _, index = map(str, handler.path[-4:])

@@ -1,8 +1,9 @@
 """Which files a command names, as far as its text shows that without running it.
 
-Trust is bound to them and to the directories that they are in (`anyhook.trust.trees`). Constructs
-that only the running shell can resolve are listed as unclear, so that a person sees what is not
-bound. The work for one command is bounded, because commands come from strangers.
+Trust is bound to them and to the directories that they are in (`anyhook.trust.trees`). What exceeds
+a limit is listed as unclear, so that a person sees what is not bound; `anyhook.trust.following`
+adds what only the running shell can resolve. The work for one command is bounded, because commands
+come from strangers.
 
 Paths are texts here: thousands are looked up for one command, and `Path` takes ten times as long.
 """
@@ -253,6 +254,8 @@ class _PathSearch:
         self.handler = handler
         self.scope = scope
         self.start = str(start)
+        directories = {self.start, os.path.expanduser("~"), *variables.values()}
+        self._known = sorted([path.rstrip("/") for path in directories], key=len, reverse=True)
         self.words = different[:MAX_WORDS]
         self.context = list(dict.fromkeys(context))[:MAX_WORDS]
         self.listed: dict[str, None] = {}
@@ -321,13 +324,15 @@ class _PathSearch:
         if not text or len(text) > MAX_WORD_LENGTH or "$" in text or not _can_be_path(text):
             return []
         text = text.replace(LITERAL_DOLLAR, "$")
-        is_pattern = _PATTERN.search(text) is not None
+        text = os.path.expanduser(text)
         is_absolute = text.startswith(("/", "~"))
+        known = self._known_directory(text)
+        is_pattern = _PATTERN.search(text, len(known)) is not None
         paths: list[str] = []
         if is_pattern and is_absolute:
             # `$CLAUDE_PROJECT_DIR/hooks/*.sh`: look from the last directory that is spelled out.
-            pieces = os.path.expanduser(text).split("/")
-            literal = 0
+            pieces = text.split("/")
+            literal = len(known.split("/")) if known else 0
             while literal < len(pieces) and not _PATTERN.search(pieces[literal]):
                 literal += 1
             paths += self._match_pattern("/".join(pieces[:literal]) or "/", pieces[literal:])
@@ -342,6 +347,10 @@ class _PathSearch:
             if path is not None:
                 paths.append(path)
         return paths
+
+    def _known_directory(self, path: str) -> str:
+        """Return the longest known directory that a path starts with, which is not a pattern."""
+        return next((known for known in self._known if path.startswith(f"{known}/")), "")
 
     def _match_pattern(self, base: str, pieces: list[str]) -> list[str]:
         """List the files that a pattern matches, looking at a bounded number of entries."""

@@ -75,7 +75,14 @@ class TrustStore:
                 changes.append(change)
         return changes, records.problems
 
-    def trust(self, project: Path, subjects: Iterable[TrustSubject], *, agent: str) -> None:
+    def trust(
+        self,
+        project: Path,
+        subjects: Iterable[TrustSubject],
+        *,
+        agent: str,
+        keep_others: bool = False,
+    ) -> None:
         """Record that a project's hooks for one agent may run as they are now, and no others.
 
         If a guard looks for changes of settings, what these are now is kept until it does.
@@ -84,6 +91,7 @@ class TrustStore:
             project: Directory of the project.
             subjects: Its hooks.
             agent: Whose hooks they are; what is recorded for other agents stays.
+            keep_others: Whether what is recorded about other hooks of the agent stays, too.
 
         Raises:
             OSError: If the store cannot be written, or another process holds it.
@@ -98,10 +106,9 @@ class TrustStore:
             raise SettingsError(problem, path=str(self.directory))
         with locked(file):
             recorded = self.records(project)
-            # Hooks of other agents stay trusted.
             for key, entry in recorded.entries.items():
-                if _agent_of(entry) != agent:
-                    entries[key] = entry
+                if keep_others or _agent_of(entry) != agent:
+                    entries.setdefault(key, entry)
             _write(file, project, entries, {**trees, **recorded.trees})
         texts = [script.text or "" for subject in subjects for script in subject.scripts]
         start_record(project, {subject.handler.place.file for subject in subjects}, texts)
@@ -109,7 +116,7 @@ class TrustStore:
     def forget(
         self, project: Path, agent: str, configured: Collection[str], paths: Collection[str]
     ) -> None:
-        """Remove what is recorded about hooks that are gone, and name one of some files.
+        """Forget hooks that are gone and that named one of some files.
 
         Args:
             project: Directory of the project.

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.files import changed_within_tick, identity_of
+from anyhook.model.definitions import each_handler
 from anyhook.shell.launched import launched_line
 from anyhook.trust.following import Followed, Follower
 from anyhook.trust.name_search import ProjectFiles
@@ -98,10 +99,7 @@ class SubjectReader:
 
     def read_all(self, definitions: Iterable[HookDefinition]) -> list[TrustSubject]:
         """Read what all handlers of some definitions are made of."""
-        subjects = []
-        for definition in definitions:
-            subjects += [self.read(definition, handler) for handler in definition.handlers]
-        return subjects
+        return [self.read(definition, handler) for definition, handler in each_handler(definitions)]
 
     def read(self, definition: HookDefinition, handler: HandlerSpec) -> TrustSubject:
         """Read what one handler is made of."""

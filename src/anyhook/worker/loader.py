@@ -273,7 +273,6 @@ def _main_module(hook_file: str) -> ModuleType:
 
 
 def _descriptors() -> set[int]:
-    """Return the descriptors that are open."""
     numbers = set()
     for name in os.listdir("/dev/fd"):
         with contextlib.suppress(OSError):  # the one that listed the directory

@@ -115,6 +115,7 @@ class Server:
         self.lifeline, self._lifeline_end = os.pipe()
         self._control, self.child_control = socket.socketpair()
         self._control.setblocking(False)
+        # Children that ended keep their slots until they are reaped.
         slots = MAX_BUSY + IDLE_CHILDREN + 2 * MAX_FAILURES
         self.sample = sample
         self.variables = dict(os.environb)
@@ -156,7 +157,8 @@ class Server:
                 self._fork_children(time.monotonic())
             for fd, _ in self._poll.poll(self._timeout(time.monotonic()) * 1000):
                 if fd == self._wakeup:
-                    _drain(fd)
+                    with contextlib.suppress(BlockingIOError):
+                        os.read(fd, 4096)
                 elif fd != self._control.fileno():
                     self._note_abandoned(fd)
             self._read_reports()
@@ -355,11 +357,6 @@ class Server:
             self._is_ending = True
             os.close(self._lifeline_end)
             self.endpoint.close(self.listener)
-
-
-def _drain(fd: int) -> None:
-    with contextlib.suppress(BlockingIOError):
-        os.read(fd, 4096)
 
 
 def _signal_group(pid: int, number: int) -> None:

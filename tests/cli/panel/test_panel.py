@@ -102,6 +102,7 @@ def remember(project, *, decision="deny", payload=None, results=None, tool="writ
 # -- the list
 
 
+@pytest.mark.slow
 @in_loop
 async def test_the_list_has_the_hooks_of_every_agent_by_event(hooks):
     async with panel() as driver:
@@ -115,6 +116,7 @@ def test_every_state_has_a_mark_and_a_meaning():
     assert MARKS.keys() == STATES.keys()
 
 
+@pytest.mark.slow
 def test_a_shadow_is_shown_as_one(world, run):
     world.write(world.project / "log.sh", "exit 0\n")
     world.settings(
@@ -131,6 +133,7 @@ def test_a_shadow_is_shown_as_one(world, run):
     check()
 
 
+@pytest.mark.slow
 def test_the_recorder_has_one_row_however_many_events_it_is_on(trusted, run):
     assert run("history", "record", "on", "--yes")[0] == 0
 
@@ -155,6 +158,7 @@ def test_the_recorder_has_one_row_however_many_events_it_is_on(trusted, run):
     assert run("history", "record", "off", "--yes")[0] == 0
 
 
+@pytest.mark.slow
 @in_loop
 async def test_an_option_limits_the_list_to_one_agent(hooks):
     async with panel(agent="claude") as driver:
@@ -162,6 +166,7 @@ async def test_an_option_limits_the_list_to_one_agent(hooks):
         assert "guard.sh" not in driver.text
 
 
+@pytest.mark.slow
 @in_loop
 async def test_without_hooks_the_files_that_were_looked_for_are_shown(world):
     async with panel() as driver:
@@ -171,6 +176,7 @@ async def test_without_hooks_the_files_that_were_looked_for_are_shown(world):
         await driver.shows("No hooks are configured here")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_the_details_name_the_place_and_the_command_line(hooks):
     async with panel() as driver:
@@ -193,6 +199,7 @@ async def test_the_details_name_the_file_and_line_that_switches_a_hook_off(hooks
         await driver.shows("greet  off  ~/.gemini/settings.json:3 switches it off")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_the_history_is_shown_in_list_and_details(hooks):
     remember(hooks.project)
@@ -212,6 +219,7 @@ def command_hook(command):
     return {"hooks": [{"type": "command", "command": command}]}
 
 
+@pytest.mark.slow
 @in_loop
 async def test_what_a_hook_file_recorded_itself_is_counted(world):
     file = world.write(world.project / "guard.py", "")
@@ -230,6 +238,7 @@ async def test_what_a_hook_file_recorded_itself_is_counted(world):
         assert "allow" not in driver.text
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_hook_that_never_ran_is_not_shown_with_the_runs_of_another(world):
     hooks = {
@@ -290,6 +299,7 @@ async def test_a_damaged_history_is_none(hooks, home):
 # -- switching
 
 
+@pytest.mark.slow
 @in_loop
 async def test_space_switches_a_hook_off_and_on(trusted):
     async with panel() as driver:
@@ -309,6 +319,7 @@ async def test_space_switches_a_hook_off_and_on(trusted):
         assert "hooksConfig" not in json.loads(trusted.files["project"].read_text())
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_hook_that_is_taken_out_stays_in_its_place_of_the_list(trusted):
     file = trusted.files.get("project:claude") or trusted.project / ".claude" / "settings.json"
@@ -324,6 +335,7 @@ async def test_a_hook_that_is_taken_out_stays_in_its_place_of_the_list(trusted):
         assert file.read_text() == before
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_hook_of_the_administrator_cannot_be_switched(world):
     world.settings(
@@ -341,6 +353,7 @@ async def test_a_hook_of_the_administrator_cannot_be_switched(world):
         await driver.shows("only its administrator can switch it off")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_hook_that_stays_off_is_a_problem(world):
     command = {"type": "command", "name": "a", "command": "x"}
@@ -353,6 +366,7 @@ async def test_a_hook_that_stays_off_is_a_problem(world):
         await driver.shows("a stays off: ")
 
 
+@pytest.mark.slow
 def test_the_command_lines_shown_do_what_the_keys_do(trusted, run):
     shown = []
 
@@ -385,6 +399,7 @@ def test_the_command_lines_shown_do_what_the_keys_do(trusted, run):
 SAME = {"type": "command", "command": "echo same"}
 
 
+@pytest.mark.slow
 @in_loop
 async def test_of_two_hooks_with_one_command_only_the_selected_one_is_switched(world):
     file = world.settings(
@@ -414,6 +429,7 @@ async def test_of_two_hooks_with_one_command_only_the_selected_one_is_switched(w
         assert json.loads(file.read_text()) == json.loads(before)
 
 
+@pytest.mark.slow
 @in_loop
 async def test_hooks_that_an_agent_can_only_switch_together_are_named_first(world):
     file = world.settings(
@@ -440,6 +456,7 @@ async def test_hooks_that_an_agent_can_only_switch_together_are_named_first(worl
 # -- shadows
 
 
+@pytest.mark.slow
 @in_loop
 async def test_s_lets_a_hook_run_without_deciding_and_decide_again(trusted):
     file = trusted.files["user"]
@@ -468,6 +485,7 @@ async def test_s_lets_a_hook_run_without_deciding_and_decide_again(trusted):
         assert file.read_text() == before
 
 
+@pytest.mark.slow
 @in_loop
 async def test_what_a_shadow_would_have_decided_is_shown_before_it_is_promoted(trusted, run):
     assert run("shadow", "log.sh", "--yes")[0] == 0
@@ -520,6 +538,7 @@ async def test_a_hook_that_cannot_be_a_shadow_says_why(world):
 # -- trust
 
 
+@pytest.mark.slow
 @in_loop
 async def test_t_shows_what_is_not_trusted_and_y_trusts_it(hooks):
     async with panel() as driver:
@@ -559,6 +578,7 @@ async def test_escape_trusts_nothing(hooks):
     assert TrustStore().records(hooks.project).entries == {}
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_changed_script_is_shown_with_its_difference(trusted):
     async with panel() as driver:
@@ -571,6 +591,7 @@ async def test_a_changed_script_is_shown_with_its_difference(trusted):
         await driver.shows("-grep -q secret", "+grep -q secret", "exit 0; }")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_only_what_was_shown_is_trusted(hooks):
     async with panel() as driver:
@@ -588,6 +609,7 @@ async def test_only_what_was_shown_is_trusted(hooks):
 # -- firing
 
 
+@pytest.mark.slow
 @in_loop
 async def test_f_fires_a_sample_that_reaches_the_hook(trusted):
     async with panel() as driver:
@@ -600,6 +622,7 @@ async def test_f_fires_a_sample_that_reaches_the_hook(trusted):
         await driver.shows("$ anyhook fire BeforeTool --tool write_file --input '{}'")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_the_event_can_be_edited(trusted):
     async with panel() as driver:
@@ -613,6 +636,7 @@ async def test_the_event_can_be_edited(trusted):
         await driver.shows("deny", "no secrets in files", "fired: DENY")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_mistake_in_the_event_is_reported(trusted):
     async with panel() as driver:
@@ -625,6 +649,7 @@ async def test_a_mistake_in_the_event_is_reported(trusted):
         await driver.shows("--input is not JSON")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_an_event_without_a_tool_has_no_field_for_it(trusted):
     async with panel() as driver:
@@ -637,6 +662,7 @@ async def test_an_event_without_a_tool_has_no_field_for_it(trusted):
         await driver.shows("greet", "fired")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_recorded_event_is_fired_again(trusted):
     remember(trusted.project)
@@ -650,6 +676,7 @@ async def test_a_recorded_event_is_fired_again(trusted):
         await driver.shows("fired", "no secrets in files", "a secret")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_hook_that_is_not_trusted_does_not_run(hooks):
     marker = hooks.project / "ran"
@@ -676,6 +703,7 @@ def hanging(world, run, monkeypatch):
     return world
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_hook_that_hangs_blocks_nothing_and_can_be_cancelled(hanging):
     async with panel() as driver:
@@ -697,6 +725,7 @@ async def test_a_hook_that_hangs_blocks_nothing_and_can_be_cancelled(hanging):
         await driver.shows("1 hook")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_the_end_of_the_panel_ends_hooks_that_run(hanging):
     async with panel() as driver:
@@ -726,6 +755,7 @@ async def test_p_shows_problems_and_x_applies_a_remedy(trusted):
     assert (trusted.project / "guard.sh").stat().st_mode & 0o111
 
 
+@pytest.mark.slow
 def test_the_view_of_problems_counts_as_the_list_does(trusted, run):
     (trusted.project / "guard.sh").chmod(0o644)
     assert run("shadow", "log.sh", "--yes")[0] == 0
@@ -773,6 +803,7 @@ async def test_without_problems_there_is_nothing_to_fix(world):
 # -- the other keys
 
 
+@pytest.mark.slow
 @in_loop
 async def test_the_filter_keeps_hooks_with_all_of_its_words(hooks):
     async with panel() as driver:
@@ -791,6 +822,7 @@ async def test_the_filter_keeps_hooks_with_all_of_its_words(hooks):
         await driver.shows("4 hooks", "pytest")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_letters_of_the_filter_are_no_keys(hooks):
     async with panel() as driver:
@@ -799,6 +831,7 @@ async def test_letters_of_the_filter_are_no_keys(hooks):
         await driver.shows("q?tfepx", "0 of 4 hooks")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_the_question_mark_shows_the_keys_with_their_commands(hooks):
     async with panel() as driver:
@@ -841,6 +874,7 @@ async def test_letters_move_as_arrows_do(hooks):
 # -- files that change meanwhile
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_settings_file_that_changes_is_read_again(trusted):
     async with panel() as driver:
@@ -856,6 +890,7 @@ async def test_a_settings_file_that_changes_is_read_again(trusted):
         await driver.shows("2 hooks")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_an_agent_that_gets_hooks_meanwhile_is_shown(hooks):
     async with panel() as driver:
@@ -866,6 +901,7 @@ async def test_an_agent_that_gets_hooks_meanwhile_is_shown(hooks):
         await driver.shows("Qwen Code  Stop", "new.sh")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_file_that_breaks_meanwhile_is_a_problem_and_no_end(trusted):
     async with panel() as driver:
@@ -877,6 +913,7 @@ async def test_a_file_that_breaks_meanwhile_is_a_problem_and_no_end(trusted):
         await driver.shows("settings-syntax")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_project_that_vanishes_meanwhile_is_reported(hooks, monkeypatch):
     async with panel() as driver:
@@ -888,6 +925,7 @@ async def test_a_project_that_vanishes_meanwhile_is_reported(hooks, monkeypatch)
         await driver.shows("4 hooks, 3 not trusted")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_hook_that_is_gone_cannot_be_switched(trusted, monkeypatch):
     monkeypatch.setattr("anyhook.cli.panel.app.RELOAD_SECONDS", 1000.0)
@@ -903,6 +941,7 @@ async def test_a_hook_that_is_gone_cannot_be_switched(trusted, monkeypatch):
 # -- hostile names
 
 
+@pytest.mark.slow
 @in_loop
 async def test_names_from_files_are_shown_as_text(world):
     name = "\x1b[31mred\x1b]0;title\x07\u202egnp.exe [bold]x[/bold] [/nope]"
@@ -954,6 +993,7 @@ async def test_texts_of_any_length_leave_room_for_the_rest(world):
         await driver.shows("runs     sh other.sh", "history  no run is recorded")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_recorded_event_has_one_line_whatever_its_tool_is_called(trusted):
     payload = {"tool_name": "a\n\nb", "tool_input": {"command": "one\ntwo"}, "session_id": "s"}
@@ -965,6 +1005,7 @@ async def test_a_recorded_event_has_one_line_whatever_its_tool_is_called(trusted
         await driver.shows("a b\\x1b[2J  one two")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_output_of_hooks_is_shown_as_text(world):
     command = "printf '\\033[2J\\033]0;x\\007 no [bold]way' >&2; exit 2"

@@ -103,6 +103,7 @@ def test_one_key_labels_a_group_of_past_calls(configured, run):
     assert (code, git["detection"]["denied"], git["false_blocks"]["asked"]) == (0, 2, 2)
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_label_needs_kinds_of_danger(configured):
     configured.write(configured.project / "guard.py", GUARD.format(about=""))
@@ -115,6 +116,7 @@ async def test_a_label_needs_kinds_of_danger(configured):
         assert not own_set().exists()
 
 
+@pytest.mark.slow
 @in_loop
 async def test_hooks_that_cannot_be_asked_say_why(configured):
     configured.settings(

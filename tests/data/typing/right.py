@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, assert_type
 
-from anyhook import AfterAgent, AfterTool, BeforeModel, BeforeTool, Engine, Event
+from anyhook import AfterAgent, AfterTool, BeforeModel, BeforeTool, Engine, Event, SyncEngine
 from anyhook.authoring import (
     Agent,
     Answer,
@@ -16,10 +16,18 @@ from anyhook.authoring import (
     WebSearch,
     WriteFile,
     allow,
+    change_request,
+    context,
+    defer,
     deny,
+    message,
+    replace_result,
+    respond,
+    stop,
 )
 from anyhook.integrations import LoadOptions, Session
 from anyhook.integrations.claude_sdk import anyhook_hooks
+from anyhook.model.answers import Outcome
 from anyhook.model.llm import LLMRequest
 
 hooks = Hooks()
@@ -111,6 +119,15 @@ def untyped(event):  # type: ignore[no-untyped-def]
 hooks.example(tool="shell", input={"command": "sudo ls"}, expect="deny")
 hooks.on("before_tool", "shell")(guard)
 fields: dict[str, Any] = {}
+allow(approve=True, context="x", **fields)
+deny("no", stop=True, stop_reason="enough", system_message="x", suppress_output=True)
+defer(reason="later", extra={"session_title": "x"})
+stop("enough", context="x", clear_context=True)
+context("x", outcome=Outcome.ALLOW, approve=True, system_message="y")
+message("x", tool_config={"mode": "NONE"})
+respond("x", reason="y")
+replace_result({"any": ["json"]}, context="y")
+change_request(model="x", config={"temperature": 0.5})
 
 options: LoadOptions = {
     "agent": "gemini",
@@ -121,3 +138,4 @@ options: LoadOptions = {
 }
 anyhook_hooks(".", agent="claude", trust_once=True, max_processes=4)
 assert_type(Session(Engine.load(".")).stopped, str | None)
+SyncEngine.load(".", require=True, on_message=print, ask=None)

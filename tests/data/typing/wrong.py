@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from anyhook import AfterTool, BeforeTool, SessionStart
-from anyhook.authoring import Answer, Hooks, Shell, WriteFile, deny
+from anyhook import AfterTool, BeforeTool, SessionStart, SyncEngine
+from anyhook.authoring import (
+    Answer,
+    Hooks,
+    Shell,
+    WriteFile,
+    allow,
+    ask,
+    change_request,
+    context,
+    defer,
+    deny,
+    message,
+    replace_result,
+    respond,
+    stop,
+)
 from anyhook.integrations import LoadOptions
 from anyhook.integrations.claude_sdk import anyhook_hooks
 
@@ -60,6 +75,20 @@ def misspelt_field(event: SessionStart) -> None:
 hooks.example(tool="shell", input={}, expect="denied")  # error: arg-type
 hooks.example("before_lunch", expect="deny")  # error: arg-type
 
+deny("no", contxt="x")  # error: call-arg
+deny("no", reason="x")  # error: misc
+ask("sure?", context=5)  # error: arg-type
+allow(aprove=True)  # error: call-arg
+defer(system_message=True)  # error: arg-type
+stop("enough", suppress_output="yes")  # error: arg-type
+context("x", contxt="y")  # error: call-arg
+message("x", outcome="deny")  # error: arg-type
+respond("x", tool_outptu="y")  # error: call-arg
+replace_result("x", stop="now")  # error: arg-type
+change_request(modle="x")  # error: call-arg
+
 options: LoadOptions = {"max_continuation": 2}  # error: typeddict-unknown-key
 anyhook_hooks(".", agnet="claude")  # error: call-arg
 anyhook_hooks(".", require=1.5)  # error: arg-type
+SyncEngine.load(".", agnet="claude")  # error: call-arg
+SyncEngine.load(".", require=1.5)  # error: arg-type

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace
+from anyhook.agents.program import AgentProgram, Workplace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,16 +56,6 @@ def _home_files(place: Workplace) -> Mapping[str, object]:
     }
 
 
-def _subagent_call(prompt: str) -> ScriptedCall:
-    arguments = {
-        "description": "a task of the probe",
-        "prompt": prompt,
-        "subagent_type": "general-purpose",
-        "run_in_background": False,
-    }
-    return "Agent", arguments
-
-
 PROGRAM = AgentProgram(
     name="claude",
     executables=("claude",),
@@ -85,7 +75,15 @@ PROGRAM = AgentProgram(
         "subagent_start": "general-purpose",
         "subagent_stop": "general-purpose",
     },
-    subagent_call=_subagent_call,
+    subagent_call=lambda prompt: (
+        "Agent",
+        {
+            "description": "a task of the probe",
+            "prompt": prompt,
+            "subagent_type": "general-purpose",
+            "run_in_background": False,
+        },
+    ),
     subagent_events=frozenset({"subagent_start", "subagent_stop"}),
     notes=(PRINT_MODE,),
 )

@@ -29,7 +29,6 @@ CLAUDE = AgentSpec(
     tools=TOOLS,
     samples="anyhook.agents.claude.samples:SAMPLES",
     vocabulary=VOCABULARY,
-    tool_result_form="anyhook.agents.claude.tool_results:FORM",
     tool_failure_event="post_tool_use_failure",
     absolute_paths=True,
     field_defaults={"permission_mode": "default_mode", "tool_use_id": "call_id"},

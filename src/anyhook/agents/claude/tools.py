@@ -32,7 +32,7 @@ TOOLS = (
 
 TOOL_TABLE = {
     "shell": Tool(
-        ("Bash", "PowerShell"),
+        ("Bash", "PowerShell", "Monitor"),
         {"background": "run_in_background"},
         without=frozenset({"directory"}),
     ),
@@ -91,4 +91,9 @@ RENAMED_TOOLS = {
     "ask_user": "AskUserQuestion",
 }
 
-VOCABULARY = Vocabulary(agent="Claude Code", tools=TOOL_TABLE, mcp_name="mcp__{server}__{tool}")
+VOCABULARY = Vocabulary(
+    agent="Claude Code",
+    tools=TOOL_TABLE,
+    mcp_name="mcp__{server}__{tool}",
+    tool_result_form="anyhook.agents.claude.tool_results:FORM",
+)

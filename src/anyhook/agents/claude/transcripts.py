@@ -10,7 +10,6 @@ It is one module because the rules about one form of file are read together.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from anyhook.agents.claude.transcript_texts import (
@@ -33,7 +32,6 @@ from anyhook.agents.session_reader import Draft, SessionReader
 from anyhook.agents.transcripts import (
     Refusal,
     TranscriptFormat,
-    find_lines,
     join_text_blocks,
     object_in,
     objects_in,
@@ -43,8 +41,7 @@ from anyhook.agents.transcripts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
+    from pathlib import Path
 
 # Bookkeeping, and attachments that are not about hooks: a third of the bytes of a session. Both
 # forms are the first members of the record, so that no text inside it can look like them.
@@ -53,15 +50,6 @@ _NEEDLESS = re.compile(
     rb'|\{"parentUuid":(?:null|"[^"\\]*"),"isSidechain":(?:true|false),'
     rb'(?:"agentId":"[^"\\]*",)?"attachment":\{"type":"(?!hook_)'
 )
-
-
-def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the files of all sessions and their subagents."""
-    configured = environ.get("CLAUDE_CONFIG_DIR")
-    root = Path(configured) if configured else home / ".claude"
-    for project in sorted((root / "projects").glob("*/")):
-        yield from find_lines(project, "*.jsonl")
-        yield from find_lines(project, "*/subagents/**/*.jsonl")
 
 
 class _Turn:
@@ -400,7 +388,9 @@ def _main_file(path: Path) -> str:
 
 TRANSCRIPTS = TranscriptFormat(
     name="claude",
-    find=find,
+    variable="CLAUDE_CONFIG_DIR",
+    directory=".claude",
+    patterns=("projects/*/*.jsonl", "projects/*/*/subagents/**/*.jsonl"),
     read=_Reader.read,
     own_members=frozenset({"parentUuid", "isSidechain", "userType", "sessionId"}),
 )

@@ -29,7 +29,6 @@ CODEX = AgentSpec(
     tools=TOOLS,
     samples="anyhook.agents.codex.samples:SAMPLES",
     vocabulary=VOCABULARY,
-    tool_result_form="anyhook.agents.codex.tool_results:FORM",
     tool_failure_event="after_tool",
     field_defaults={
         "permission_mode": "default_mode",

@@ -57,4 +57,9 @@ RENAMED_TOOLS = {
     "AskUserQuestion": "request_user_input",
 }
 
-VOCABULARY = Vocabulary(agent="Codex CLI", tools=TOOL_TABLE, mcp_name="mcp__{server}__{tool}")
+VOCABULARY = Vocabulary(
+    agent="Codex CLI",
+    tools=TOOL_TABLE,
+    mcp_name="mcp__{server}__{tool}",
+    tool_result_form="anyhook.agents.codex.tool_results:FORM",
+)

@@ -8,14 +8,12 @@ file of its own. Source: files that Codex CLI 0.169.0 wrote.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from anyhook.agents.session_reader import Draft, SessionReader
 from anyhook.agents.transcripts import (
     Refusal,
     TranscriptFormat,
-    find_lines,
     join_text_blocks,
     object_in,
     text_in,
@@ -23,8 +21,7 @@ from anyhook.agents.transcripts import (
 from anyhook.model.json import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
+    from pathlib import Path
 
 # State, usage, instructions and reasoning: most bytes of a file. The first members of the record,
 # so that no text inside it can look like them.
@@ -59,14 +56,6 @@ RUNNING = re.compile(r"(?:Chunk ID: .*\n)?Wall time: .*\nProcess running with se
 PATCHED = re.compile(r"Exit code: 0\n")
 SPAWN_AGENT = ("multi_agent_v1", "spawn_agent")
 """The one tool of its namespace whose name hooks get without it."""
-
-
-def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the files of all threads, those of subagents too."""
-    configured = environ.get("CODEX_HOME")
-    root = Path(configured) if configured else home / ".codex"
-    yield from find_lines(root / "sessions", "*/*/*/rollout-*.jsonl")
-    yield from find_lines(root / "archived_sessions", "rollout-*.jsonl")
 
 
 class _Reader(SessionReader):
@@ -392,7 +381,9 @@ def _find_thread(path: Path, thread_id: str) -> str:
 
 TRANSCRIPTS = TranscriptFormat(
     name="codex",
-    find=find,
+    variable="CODEX_HOME",
+    directory=".codex",
+    patterns=("sessions/*/*/*/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"),
     read=_Reader.read,
     own_members=frozenset({"timestamp", "type", "payload"}),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace, read_settings
+from anyhook.agents.program import AgentProgram, Workplace, read_settings
 
 CONFIG = ".copilot/config.json"
 """Holds the account and the trusted folders; the one of the user is not used."""
@@ -32,17 +32,6 @@ def _is_trusted(place: Workplace) -> bool:
     return any(project.is_relative_to(os.path.realpath(path)) for path in paths)
 
 
-def _subagent_call(prompt: str) -> ScriptedCall:
-    arguments = {
-        "description": "a task of the probe",
-        "prompt": prompt,
-        "agent_type": "general-purpose",
-        "name": "probe",
-        "mode": "sync",
-    }
-    return "task", arguments
-
-
 PROGRAM = AgentProgram(
     name="copilot",
     executables=("copilot",),
@@ -65,6 +54,15 @@ PROGRAM = AgentProgram(
         "subagent_start": "general-purpose",
         "subagent_stop": "general-purpose",
     },
-    subagent_call=_subagent_call,
+    subagent_call=lambda prompt: (
+        "task",
+        {
+            "description": "a task of the probe",
+            "prompt": prompt,
+            "agent_type": "general-purpose",
+            "name": "probe",
+            "mode": "sync",
+        },
+    ),
     subagent_events=frozenset({"subagent_start", "subagent_stop"}),
 )

@@ -57,7 +57,6 @@ COPILOT = AgentSpec(
     tools=TOOLS,
     samples="anyhook.agents.copilot.samples:SAMPLES",
     vocabulary=VOCABULARY,
-    tool_result_form="anyhook.agents.copilot.tool_results:FORM",
     tool_failure_event="post_tool_use_failure",
     field_defaults={"timestamp": "now"},
     tool_prefix="",
@@ -83,7 +82,6 @@ PASCAL = COPILOT.replace(
     foreign_members={},
     tools=tuple(dict.fromkeys([CLAUDE_NAMES.get(tool, tool) for tool in TOOLS])),
     vocabulary=PASCAL_VOCABULARY,
-    tool_result_form="anyhook.agents.copilot.tool_results:PASCAL_FORM",
     tool_aliases={"Task": "Agent"},
     renamed_tools={},
 )

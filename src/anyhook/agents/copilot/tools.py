@@ -112,5 +112,15 @@ PASCAL_TABLE = {
 """The same tools by their Claude names; the arguments have the names of Copilot."""
 
 TITLE = "GitHub Copilot CLI"
-VOCABULARY = Vocabulary(agent=TITLE, tools=TOOL_TABLE, mcp_name="{server}-{tool}")
-PASCAL_VOCABULARY = Vocabulary(agent=TITLE, tools=PASCAL_TABLE, mcp_name="{server}-{tool}")
+VOCABULARY = Vocabulary(
+    agent=TITLE,
+    tools=TOOL_TABLE,
+    mcp_name="{server}-{tool}",
+    tool_result_form="anyhook.agents.copilot.tool_results:FORM",
+)
+PASCAL_VOCABULARY = Vocabulary(
+    agent=TITLE,
+    tools=PASCAL_TABLE,
+    mcp_name="{server}-{tool}",
+    tool_result_form="anyhook.agents.copilot.tool_results:PASCAL_FORM",
+)

@@ -7,7 +7,6 @@ them. Source: files that Copilot CLI 1.0.102 wrote.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from anyhook.agents.session_reader import Draft, SessionReader
@@ -22,7 +21,7 @@ from anyhook.agents.transcripts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from anyhook.agents.session_reader import Position
 
@@ -46,13 +45,6 @@ ONLY_FROM_HOOKS = {
 
 MAX_TIME = 1 << 53
 """Milliseconds since the epoch of which a float holds every one."""
-
-
-def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the files of all sessions."""
-    configured = environ.get("COPILOT_HOME")
-    root = Path(configured) if configured else home / ".copilot"
-    yield from sorted((root / "session-state").glob("*/events.jsonl"))
 
 
 class _Reader(SessionReader):
@@ -291,7 +283,9 @@ class _Reader(SessionReader):
 
 TRANSCRIPTS = TranscriptFormat(
     name="copilot",
-    find=find,
+    variable="COPILOT_HOME",
+    directory=".copilot",
+    patterns=("session-state/*/events.jsonl",),
     read=_Reader.read,
     own_members=frozenset({"type", "data", "parentId", "timestamp"}),
 )

@@ -94,7 +94,6 @@ def make_form(agent: AgentSpec) -> AgentSpec:
         foreign_members={},
         tools=("Bash", "Shell", "Read", "Write", "Edit", "Grep", "Task", "WebFetch", "WebSearch"),
         vocabulary=VOCABULARY,
-        tool_result_form="raw",
         renamed_tools={},
         tool_aliases=ALIASES,
         settings_format="anyhook.agents.cursor.settings:CLAUDE_FORMAT",

@@ -41,7 +41,6 @@ BASE = AgentSpec(
     tools=(*TOOLS, *REPORTED_TOOLS),
     samples="anyhook.agents.cursor.samples:SAMPLES",
     vocabulary=VOCABULARY,
-    tool_result_form="anyhook.agents.cursor.tool_results:FORM",
     tool_failure_event="post_tool_use_failure",
     field_defaults={"tool_use_id": "call_id"},
     tool_prefix="MCP:",

@@ -35,4 +35,9 @@ RENAMED_TOOLS = {
     "write_file": "Write",
 }
 
-VOCABULARY = Vocabulary(agent="Cursor", tools=TOOL_TABLE, mcp_name="MCP:{tool}")
+VOCABULARY = Vocabulary(
+    agent="Cursor",
+    tools=TOOL_TABLE,
+    mcp_name="MCP:{tool}",
+    tool_result_form="anyhook.agents.cursor.tool_results:FORM",
+)

@@ -28,7 +28,6 @@ GEMINI = AgentSpec(
     tools=TOOLS,
     samples="anyhook.agents.gemini.samples:SAMPLES",
     vocabulary=VOCABULARY,
-    tool_result_form="anyhook.agents.gemini.tool_results:FORM",
     tool_failure_event="after_tool",
     field_defaults={"timestamp": "now", "details": "no_details"},
     tool_prefix="mcp_",

@@ -79,4 +79,9 @@ TOOL_TABLE = {
     "exit_plan_mode": Tool(("exit_plan_mode",)),
 }
 
-VOCABULARY = Vocabulary(agent="Gemini CLI", tools=TOOL_TABLE, mcp_name="mcp_{server}_{tool}")
+VOCABULARY = Vocabulary(
+    agent="Gemini CLI",
+    tools=TOOL_TABLE,
+    mcp_name="mcp_{server}_{tool}",
+    tool_result_form="anyhook.agents.gemini.tool_results:FORM",
+)

@@ -8,7 +8,6 @@ CLI 0.61.0 wrote. Older releases wrote one JSON document with the same messages.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.session_reader import Draft, SessionReader
@@ -26,7 +25,8 @@ from anyhook.agents.transcripts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
+    from pathlib import Path
 
     from anyhook.agents.session_reader import Position
     from anyhook.agents.transcripts import Problems
@@ -47,15 +47,6 @@ CHANGED = "[System] Tool input parameters were modified by a hook before executi
 
 MCP_PREFIX = "mcp_"
 DISPLAYED_MCP_TOOL = re.compile(r"(?P<tool>.+) \((?P<server>.+) MCP Server\)")
-
-
-def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the files of all sessions and their subagents."""
-    configured = environ.get("GEMINI_CLI_HOME")
-    root = (Path(configured) if configured else home) / ".gemini" / "tmp"
-    for chats in sorted(root.glob("*/chats")):
-        yield from sorted([*chats.glob("session-*.json"), *chats.glob("session-*.jsonl")])
-        yield from sorted(chats.glob("*/*.jsonl"))
 
 
 class _Reader(SessionReader):
@@ -310,7 +301,13 @@ def _find_project(path: Path) -> str:
 
 TRANSCRIPTS = TranscriptFormat(
     name="gemini",
-    find=find,
+    variable="GEMINI_CLI_HOME",
+    directory="",
+    patterns=(
+        ".gemini/tmp/*/chats/session-*.json",
+        ".gemini/tmp/*/chats/session-*.jsonl",
+        ".gemini/tmp/*/chats/*/*.jsonl",
+    ),
     read=_Reader.read,
     own_members=frozenset({"sessionId", "projectHash"}),
 )

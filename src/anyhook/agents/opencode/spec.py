@@ -46,7 +46,6 @@ OPENCODE = AgentSpec(
     foreign_members=FOREIGN_MEMBERS,
     tools=TOOLS,
     vocabulary=VOCABULARY,
-    tool_result_form="anyhook.agents.opencode.tool_results:FORM",
     tool_failure_event="post_tool_use_failure",
     absolute_paths=True,
     field_defaults={"tool_use_id": "call_id"},

@@ -83,4 +83,9 @@ RENAMED_TOOLS = {
     "write_todos": "todowrite",
 }
 
-VOCABULARY = Vocabulary(agent="OpenCode", tools=TOOL_TABLE, mcp_name="{server}_{tool}")
+VOCABULARY = Vocabulary(
+    agent="OpenCode",
+    tools=TOOL_TABLE,
+    mcp_name="{server}_{tool}",
+    tool_result_form="anyhook.agents.opencode.tool_results:FORM",
+)

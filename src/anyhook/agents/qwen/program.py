@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from anyhook.agents.gemini.program import folder_is_trusted
-from anyhook.agents.program import AgentProgram, ScriptedCall, Workplace
+from anyhook.agents.program import AgentProgram, Workplace
 
 SETTINGS = {
     "security": {"auth": {"selectedType": "openai"}},
@@ -24,15 +24,6 @@ def _arguments(prompt: str, _place: Workplace) -> tuple[str, ...]:
         *("--approval-mode", "yolo"),
         *("--allowed-mcp-server-names", "none"),  # those of the user could not be reached
     )
-
-
-def _subagent_call(prompt: str) -> ScriptedCall:
-    arguments = {
-        "description": "a task of the probe",
-        "prompt": prompt,
-        "subagent_type": "general-purpose",
-    }
-    return "agent", arguments
 
 
 PROGRAM = AgentProgram(
@@ -59,6 +50,13 @@ PROGRAM = AgentProgram(
         "before_prompt before_tool after_tool post_tool_use_failure after_agent".split()
     ),
     subjects={"subagent_start": "general-purpose", "subagent_stop": "general-purpose"},
-    subagent_call=_subagent_call,
+    subagent_call=lambda prompt: (
+        "agent",
+        {
+            "description": "a task of the probe",
+            "prompt": prompt,
+            "subagent_type": "general-purpose",
+        },
+    ),
     subagent_events=frozenset({"subagent_start", "subagent_stop"}),
 )

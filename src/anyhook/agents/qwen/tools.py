@@ -107,7 +107,7 @@ TOOLS = (
 )
 
 TOOL_TABLE = {
-    "shell": Tool(("run_shell_command",), {"background": "is_background"}),
+    "shell": Tool(("run_shell_command", "monitor"), {"background": "is_background"}),
     "read_file": Tool(("read_file",)),
     "write_file": Tool(("write_file",)),
     "edit_file": Tool(("edit",)),
@@ -137,4 +137,9 @@ RENAMED_TOOLS = {
     "write_todos": "todo_write",
 }
 
-VOCABULARY = Vocabulary(agent="Qwen Code", tools=TOOL_TABLE, mcp_name="mcp__{server}__{tool}")
+VOCABULARY = Vocabulary(
+    agent="Qwen Code",
+    tools=TOOL_TABLE,
+    mcp_name="mcp__{server}__{tool}",
+    tool_result_form="anyhook.agents.gemini.tool_results:FORM",
+)

@@ -9,14 +9,12 @@ Qwen Code 0.24.4 wrote.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from anyhook.agents.session_reader import Draft, SessionReader
 from anyhook.agents.transcripts import (
     Refusal,
     TranscriptFormat,
-    find_lines,
     join_text_blocks,
     object_in,
     objects_in,
@@ -26,7 +24,7 @@ from anyhook.agents.transcripts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from anyhook.agents.session_reader import Position
 
@@ -52,15 +50,6 @@ DENIED_BEFORE_HOOKS = re.compile(
 CLASSIFIER = "Blocked by auto mode policy: "
 CLASSIFIER_REASON = "classifier_blocked"
 SUMMARY = re.compile(r"<summary>.*?</summary>", re.DOTALL)
-
-
-def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the files of all sessions and their subagents."""
-    configured = environ.get("QWEN_HOME")
-    root = Path(configured) if configured else home / ".qwen"
-    for project in sorted((root / "projects").glob("*/")):
-        yield from find_lines(project, "chats/*.jsonl")
-        yield from find_lines(project, "subagents/*/*.jsonl")
 
 
 class _Reader(SessionReader):
@@ -287,7 +276,9 @@ def _text_of(record: dict[str, Any]) -> str:
 
 TRANSCRIPTS = TranscriptFormat(
     name="qwen",
-    find=find,
+    variable="QWEN_HOME",
+    directory=".qwen",
+    patterns=("projects/*/chats/*.jsonl", "projects/*/subagents/*/*.jsonl"),
     read=_Reader.read,
     own_members=frozenset({"uuid", "parentUuid", "sessionId", "version"}),
 )

@@ -147,8 +147,6 @@ class AgentSpec(Record):
         foreign_members: Path of a member of other agents' replies to what to write instead.
         tools: Names of the agent's tools; a matcher that matches none of them never matches.
         vocabulary: Canonical names of tools and arguments to the agent's names.
-        tool_result_form: `module:NAME` of the `ToolResultForm` of tool results; `raw` if they are
-            kept as they are.
         tool_failure_event: Canonical name of the event of tools that failed; `None` if the agent
             uses either event.
         absolute_paths: Whether paths in arguments of tools are always absolute.
@@ -196,7 +194,6 @@ class AgentSpec(Record):
     foreign_members: Mapping[tuple[str, ...], str] = EMPTY
     tools: tuple[str, ...]
     vocabulary: Vocabulary
-    tool_result_form: str = "raw"
     tool_failure_event: str | None = None
     absolute_paths: bool = False
     field_defaults: Mapping[str, str] = EMPTY

@@ -124,9 +124,8 @@ class EventSpec(Record, kw_only=False):
             `checked_result`.
         reason_policy: Which reasons are combined: `carried` for those of the handlers with the
             winning verdict, `first` for the first one of them, `all` for those of all handlers.
-        field_policies: Field of an answer to the policy by which it is combined
-            (`anyhook.engine.combine.RULES`, `Coercions.policies`), where it differs from the
-            usual one.
+        field_policies: Field of an answer to the policy by which it is combined, where it differs
+            from the usual one (`anyhook.engine.policies.NAMED_POLICIES`, `Coercions.policies`).
         chained_fields: Field of an answer to the field of the event that it changes for the next
             handler of a sequence.
         ending_outcomes: Verdicts that end a sequence; `None` for a denial or a stop, if the rule

@@ -58,4 +58,9 @@ RENAMED_TOOLS = {
     "invoke_agent": "delegate_to_agent",
 }
 
-VOCABULARY = Vocabulary(agent="TerminaI", tools=TOOL_TABLE, mcp_name="{server}__{tool}")
+VOCABULARY = Vocabulary(
+    agent="TerminaI",
+    tools=TOOL_TABLE,
+    mcp_name="{server}__{tool}",
+    tool_result_form="anyhook.agents.gemini.tool_results:FORM",
+)

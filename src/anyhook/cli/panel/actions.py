@@ -123,7 +123,9 @@ def switch(hook: PanelHook) -> ActionResult:
         result = switch_hook(engine, name, is_on=should_be_on)
     files = ", ".join(show_path(str(path), engine.project_dir) for path in result.changed)
     state = "on" if result.state == "on" else "off"
-    text = f"{hook.row.label} is {state} now: {files}" if files else f"{hook.row.label} is {state}"
+    text = f"{hook.row.label} is {state}"
+    if files:
+        text += f" now: {files}{result.extent}"
     if should_be_on and result.switched_off_by:
         off_by = show_path(result.switched_off_by, engine.project_dir)
         return ActionResult(f"{hook.row.label} stays off: {off_by}", command, is_problem=True)

@@ -12,7 +12,7 @@ from anyhook.history.filters import Filter
 from anyhook.history.hooks import HookName, RunCounts, count_runs, hook_names
 from anyhook.history.search import search
 from anyhook.history.store import History
-from anyhook.manage.hooks import configured_handlers
+from anyhook.model.definitions import handlers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -74,7 +74,7 @@ class PastResults:
         if names:
             return names
         # Names from before an edit above the hook moved its line.
-        current = {str(other.place) for other in configured_handlers(engine)}
+        current = {str(other.place) for other in handlers_of(engine.definitions)}
         former: list[HookName] = []
         for source in self.sources:
             file = source.place.rpartition(":")[0]

@@ -18,9 +18,9 @@ from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.history.shadows import ShadowDecisions
 from anyhook.journal.lines import history_directory, is_recording
-from anyhook.manage.hooks import configured_handlers
 from anyhook.manage.protection import require_user
 from anyhook.manage.shadows import check_can_be_shadow, shadow_changes, would_have_decided
+from anyhook.model.definitions import handlers_of
 from anyhook.settings.changes import write_changes
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def plan_shadow(hook: PanelHook) -> ShadowPlan:
     engine = Engine.load(hook.engine.project_dir, agent=hook.engine.agent.name, on_message=discard)
     handlers = [
         handler
-        for handler in configured_handlers(engine)
+        for handler in handlers_of(engine.definitions)
         if handler.identifier == hook.handler.identifier
         and exact_place(handler) == exact_place(hook.handler)
     ]

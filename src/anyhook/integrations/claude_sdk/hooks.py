@@ -18,6 +18,7 @@ from anyhook.agents.tool_results import read_tool_result
 from anyhook.agents.translate import call_of, counterparts, translate_answer, translate_event
 from anyhook.authoring.degrade import ASK_ANYWAY, fit
 from anyhook.engine.messages import MessageChannel
+from anyhook.engine.options import EngineOptions
 from anyhook.integrations.diagnostics import (
     CANNOT_ASK,
     denials_without_effect,
@@ -32,7 +33,7 @@ from anyhook.integrations.framework import (
     require_events,
 )
 from anyhook.integrations.host_tools import HostTools
-from anyhook.integrations.options import EngineOptions, HostOptions, check_names
+from anyhook.integrations.options import HostOptions, check_names
 from anyhook.integrations.results import tag_context
 from anyhook.integrations.tool_checks import ToolChecks
 from anyhook.model.answers import Answer, Outcome

@@ -213,7 +213,6 @@ def _change_request(
     call: ModelCall,
     model: _HookedModel,
 ) -> None:
-    """Apply the changes of hooks to a request."""
     arguments = request.arguments
     changes = shown.changes(call.request)
     if changes is not None:

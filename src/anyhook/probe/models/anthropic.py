@@ -12,7 +12,6 @@ from anyhook.probe.models.server import (
     ScriptedModel,
     ScriptedReply,
     event_stream,
-    strings,
 )
 
 if TYPE_CHECKING:
@@ -55,19 +54,10 @@ class AnthropicModel(ScriptedModel):
         return ScriptedReply.of(_error("permission_error", message), 403)
 
     @staticmethod
-    def opening(request: Body) -> list[str]:
-        """Return the texts before the first response of the model."""
-        texts: list[str] = []
-        for message in request["messages"]:
-            if message["role"] == "assistant":
-                break
-            texts += strings(message["content"])
-        return texts
-
-    @staticmethod
-    def heard(request: Body) -> list[str]:
-        """Return all texts of a conversation."""
-        return list(strings(request["messages"]))
+    def messages(request: Body) -> list[Body]:
+        """Return the messages of a conversation."""
+        messages: list[Body] = request["messages"]
+        return messages
 
     @staticmethod
     def tool_results(request: Body) -> list[str]:

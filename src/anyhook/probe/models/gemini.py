@@ -49,19 +49,10 @@ class GeminiModel(ScriptedModel):
         return ScriptedReply.of(_error(400, "INVALID_ARGUMENT", message), 400)
 
     @staticmethod
-    def opening(request: Body) -> list[str]:
-        """Return the texts before the first response of the model."""
-        texts: list[str] = []
-        for content in request["contents"]:
-            if content.get("role") == "model":
-                break
-            texts += strings(content["parts"])
-        return texts
-
-    @staticmethod
-    def heard(request: Body) -> list[str]:
-        """Return all texts of a conversation."""
-        return list(strings(request["contents"]))
+    def messages(request: Body) -> list[Body]:
+        """Return the messages of a conversation."""
+        contents: list[Body] = request["contents"]
+        return contents
 
     @staticmethod
     def tool_results(request: Body) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import ClassVar
 
 from anyhook.probe.models.server import (
     Body,
@@ -19,15 +20,46 @@ SIDE_TOOLS = frozenset({"respond_in_schema"})
 INSTRUCTION_ROLES = frozenset({"system", "developer"})
 USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 STREAM = "text/event-stream"
-MODELS = {"object": "list", "data": [{"id": "scripted", "object": "model"}]}
 
 
-class ChatModel(ScriptedModel):
+class OpenAIModel(ScriptedModel):
+    """What the APIs of OpenAI have in common.
+
+    Attributes:
+        path: The end of the path of conversations.
+        models: The list of models.
+    """
+
+    path = ""
+    models: ClassVar[Body] = {"object": "list", "data": [{"id": "scripted", "object": "model"}]}
+
+    def small_talk(self, question: ModelQuestion) -> ScriptedReply:
+        """Answer a request aside."""
+        if question.path.endswith("/models"):
+            return ScriptedReply.of(self.models)
+        if question.path.endswith(self.path):
+            return self.say(ModelTurn("ok"), "aside", question.body)
+        return self._error("not here", 404)
+
+    def refusal(self, message: str) -> ScriptedReply:
+        """Return an error that is final."""
+        return self._error(message, 400)
+
+    @staticmethod
+    def _error(message: str, status: int) -> ScriptedReply:
+        return ScriptedReply.of(
+            {"error": {"message": message, "type": "invalid_request_error"}}, status
+        )
+
+
+class ChatModel(OpenAIModel):
     """Chat completions."""
+
+    path = "/chat/completions"
 
     def converses(self, question: ModelQuestion) -> bool:
         """Return whether a request has tools, as those of agents do."""
-        if not question.path.endswith("/chat/completions"):
+        if not question.path.endswith(self.path):
             return False
         names = {tool["function"]["name"] for tool in question.body.get("tools") or ()}
         return bool(names - SIDE_TOOLS)
@@ -61,47 +93,14 @@ class ChatModel(ScriptedModel):
         events.append({**base, "choices": [], "usage": USAGE})
         return ScriptedReply(event_stream(events, named=False) + b"data: [DONE]\n\n", STREAM)
 
-    def small_talk(self, question: ModelQuestion) -> ScriptedReply:
-        """Answer a request aside."""
-        if question.path.endswith("/models"):
-            return ScriptedReply.of(MODELS)
-        if question.path.endswith("/chat/completions"):
-            return self.say(ModelTurn("ok"), "aside", question.body)
-        return self._error("not here", 404)
-
-    def refusal(self, message: str) -> ScriptedReply:
-        """Return an error that is final."""
-        return self._error(message, 400)
-
     @staticmethod
-    def _error(message: str, status: int) -> ScriptedReply:
-        return ScriptedReply.of(
-            {"error": {"message": message, "type": "invalid_request_error"}}, status
-        )
-
-    @staticmethod
-    def opening(request: Body) -> list[str]:
-        """Return the texts before the first response of the model."""
-        texts: list[str] = []
-        for message in _messages(request):
-            if message["role"] == "assistant":
-                break
-            texts += strings(message.get("content"))
-        return texts
-
-    @staticmethod
-    def heard(request: Body) -> list[str]:
-        """Return all texts of a conversation."""
-        return list(strings(_messages(request)))
+    def messages(request: Body) -> list[Body]:
+        """Return the messages of a conversation."""
+        messages = request.get("messages", ())
+        return [message for message in messages if message["role"] not in INSTRUCTION_ROLES]
 
     @staticmethod
     def tool_results(request: Body) -> list[str]:
         """Return the results of the tools, in order."""
-        results = [message for message in _messages(request) if message["role"] == "tool"]
+        results = [message for message in ChatModel.messages(request) if message["role"] == "tool"]
         return ["\n".join(strings(message.get("content"))) for message in results]
-
-
-def _messages(request: Body) -> list[Body]:
-    """Return the messages of a conversation without the instructions of the agent."""
-    messages = request.get("messages", ())
-    return [message for message in messages if message["role"] not in INSTRUCTION_ROLES]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from anyhook.probe.models.openai_chat import OpenAIModel
 from anyhook.probe.models.server import (
     Body,
     ModelQuestion,
     ModelTurn,
-    ScriptedModel,
     ScriptedReply,
     event_stream,
     strings,
@@ -18,19 +18,21 @@ from anyhook.probe.models.server import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-MODELS: Body = {"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []}
 RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 
-class ResponsesModel(ScriptedModel):
+class ResponsesModel(OpenAIModel):
     """The Responses API. Arguments that are a text belong to a tool without a schema.
 
     A name with a dot is that of a tool in a namespace.
     """
 
+    path = "/responses"
+    models: ClassVar[Body] = {**OpenAIModel.models, "models": []}
+
     def converses(self, question: ModelQuestion) -> bool:
         """Return whether a request has tools, as those of agents do."""
-        return question.path.endswith("/responses") and bool(question.body.get("tools"))
+        return question.path.endswith(self.path) and bool(question.body.get("tools"))
 
     def say(self, turn: ModelTurn, number: str, request: Body) -> ScriptedReply:  # noqa: ARG002
         """Return a turn as this API sends it."""
@@ -57,44 +59,17 @@ class ResponsesModel(ScriptedModel):
         stream = event_stream([*_events(items, number)], named=True)
         return ScriptedReply(stream, "text/event-stream")
 
-    def small_talk(self, question: ModelQuestion) -> ScriptedReply:
-        """Answer a request aside."""
-        if question.path.endswith("/models"):
-            return ScriptedReply.of(MODELS)
-        if question.path.endswith("/responses"):
-            return self.say(ModelTurn("ok"), "aside", question.body)
-        return _error("not here", 404)
-
-    def refusal(self, message: str) -> ScriptedReply:
-        """Return an error that is final."""
-        return _error(message, 400)
-
     @staticmethod
-    def opening(request: Body) -> list[str]:
-        """Return the texts before the first response of the model."""
-        texts: list[str] = []
-        for item in _input(request):
-            is_message = item.get("type", "message") == "message"
-            if not is_message or item.get("role") == "assistant":
-                break
-            texts += strings(item.get("content"))
-        return texts
-
-    @staticmethod
-    def heard(request: Body) -> list[str]:
-        """Return all texts of a conversation."""
-        return list(strings(_input(request)))
+    def messages(request: Body) -> list[Body]:
+        """Return the messages of a conversation."""
+        items = request.get("input") or []
+        return [{"role": "user", "content": items}] if isinstance(items, str) else items
 
     @staticmethod
     def tool_results(request: Body) -> list[str]:
         """Return the results of the tools, in order."""
-        results = [item for item in _input(request) if item.get("type") in RESULTS]
+        results = [item for item in ResponsesModel.messages(request) if item.get("type") in RESULTS]
         return ["\n".join(strings(item.get("output"))) for item in results]
-
-
-def _input(request: Body) -> list[Body]:
-    items = request.get("input") or []
-    return [{"role": "user", "content": items}] if isinstance(items, str) else items
 
 
 def _events(items: Sequence[Body], number: str) -> Iterator[Body]:
@@ -125,9 +100,3 @@ def _events(items: Sequence[Body], number: str) -> Iterator[Body]:
     }
     done = {**response, "status": "completed", "output": list(items), "usage": usage}
     yield {"type": "response.completed", "response": done}
-
-
-def _error(message: str, status: int) -> ScriptedReply:
-    return ScriptedReply.of(
-        {"error": {"message": message, "type": "invalid_request_error"}}, status
-    )

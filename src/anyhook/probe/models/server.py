@@ -25,6 +25,7 @@ QUIET = 5.0
 """Seconds without a request of a subagent after which it is taken for ended."""
 AFTERMATH = 1.0
 """Seconds that a subagent in the background gets after its last turn, for its hooks."""
+MODEL_ROLES = frozenset({"assistant", "model"})
 POLL_INTERVAL = 0.01
 """Seconds in which the server notices that it is to end."""
 
@@ -166,13 +167,24 @@ class ScriptedModel(ABC):
 
     @staticmethod
     @abstractmethod
-    def opening(request: Body) -> list[str]:
-        """Return the texts of a conversation before the first response of the model."""
+    def messages(request: Body) -> list[Body]:
+        """Return the messages of a conversation: no instructions, no schemas of tools."""
 
-    @staticmethod
-    @abstractmethod
-    def heard(request: Body) -> list[str]:
-        """Return the texts of a conversation, in order: no instructions, no schemas of tools."""
+    @classmethod
+    def opening(cls, request: Body) -> list[str]:
+        """Return the texts of a conversation before the first response of the model."""
+        texts: list[str] = []
+        for message in cls.messages(request):
+            is_message = message.get("type", "message") == "message"
+            if not is_message or message.get("role") in MODEL_ROLES:
+                break
+            texts += strings(message.get("content", message.get("parts")))
+        return texts
+
+    @classmethod
+    def heard(cls, request: Body) -> list[str]:
+        """Return the texts of a conversation, in order."""
+        return list(strings(cls.messages(request)))
 
     @staticmethod
     @abstractmethod

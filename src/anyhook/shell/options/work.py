@@ -317,6 +317,21 @@ TABLES = {
         " on-unit-active= on-calendar= timer-property= no-block wait G|collect S|shell user"
         " system H|host= M|machine= path-property= socket-property= expand-environment="
     ),
+    "run0": (
+        "%stop no-ask-password machine= unit= property= description= slice= slice-inherit u|user="
+        " g|group= nice= D|chdir= setenv= background= pty pty-late pipe shell-prompt-prefix="
+        " i|via-shell lightweight? a|area= empower same-root-dir job-mode="
+    ),
+    "tmux": "%stop %exact 2 8 C D l N u v V c|shell-command= f= L= S= T=",
+    "tmux new-session": ("%stop %exact A d D E P X c|start-directory= e= f= F= n= s= t= x= y="),
+    "tmux run-shell": "%stop %exact b C c|start-directory= d= t=",
+    "tmux display-popup": "%stop %exact B C E k N b= c= d= e= h= s= S= t= T= w= x= y=",
+    "tmux *": "%stop %exact a b d f F h H I k K M O o P R v Z c|start-directory= e= l= n= N= p= t=",
+    "tmux send-keys": "%stop %exact F H K l M R X c= N= t=",
+    "screen": (
+        "%stop %exact 4 6 a A d D f -fa -fn i l -ln L -list -ls m n O q Q r R U v -wipe x X c= e="
+        " h= -Logfile= p= s= S= t= T="
+    ),
     "firejail": "%stop %exact q|quiet",
     "bwrap": "%stop %exact",
     "unshare": (
