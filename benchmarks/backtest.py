@@ -11,7 +11,7 @@ import resource
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -243,7 +243,7 @@ def _searches(directory: Path, scale: float) -> list[Row]:
         filters = {
             "search the history": [Filter(text=text) for text in SEARCHES],
             "search with a filter": [
-                replace(wanted, text=text) for wanted in FILTERS for text in ("", *SEARCHES)
+                wanted._replace(text=text) for wanted in FILTERS for text in ("", *SEARCHES)
             ],
             "search for what never meets": NEVER,
             "search since or until a time": [

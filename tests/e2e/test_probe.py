@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,7 +108,7 @@ class Setup:
             tuple(self.agent.start()), tuple(map(CallRequest.parse, calls)), SECONDS
         )
         with Sandbox.for_project(place.project, place) as sandbox:
-            inside = replace(place, environ=sandbox.environ)
+            inside = place._replace(environ=sandbox.environ)
             return sandbox.run(probe_in_sandbox, inside, program.name, options)
 
 

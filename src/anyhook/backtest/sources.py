@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from anyhook.history.filters import Filter
     from anyhook.history.sessions import SessionSummary
 
-PART = 4096
+PART = 8192
 """Events in one part of the history, unless a session has more: sessions are not divided."""
-SESSIONS = 32
+SESSIONS = 64
 """Sessions that may share a part. Parts begin at multiples of it, so that a session that goes on
 changes no other parts."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.engine.hook_files import path_variables
 from anyhook.model.diagnostics import Diagnostic, diagnose
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from anyhook.model.diagnostics import Place, Severity
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedHook:
+class CheckedHook(NamedTuple):
     """A hook, and what its rules need to know.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.authoring.inspect import gaps, never_runs, scan
 from anyhook.checks.scripts import POWERLESS, is_powerless
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec, HookDefinition
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
+class CheckedFile(NamedTuple):
     """A hook file, with the hooks whose commands name it, and its functions."""
 
     path: Path

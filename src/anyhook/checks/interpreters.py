@@ -11,11 +11,10 @@ import json
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.expressions import expression
 from anyhook.processes.blocking import run_in_thread
@@ -41,8 +40,7 @@ _SHELL_ERROR = expression(r"[^\n]*?: (?:line )?(\d+): ([^\n]*)")
 _RUBY_ERROR = expression(r"^-:(\d+): ([^\n]*)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptText:
+class ScriptText(NamedTuple):
     """A script that an interpreter should read.
 
     Attributes:
@@ -57,8 +55,7 @@ class ScriptText:
     module_type: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SyntaxReport:
+class SyntaxReport(NamedTuple):
     """What an interpreter reports about a script.
 
     Attributes:

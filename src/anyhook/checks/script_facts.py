@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 DECISION_MEMBERS = ("decision", "permissionDecision", "continue")
 """Members of a reply by which a script decides something."""
@@ -12,8 +13,7 @@ _COMMENT = re.compile(r"^\s*(?:#|//).*", re.MULTILINE)
 _EXITS_WITH_TWO = re.compile(r"\bexit\b[ (]+2\b|\breturn 2\b")
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptOutput:
+class ScriptOutput(NamedTuple):
     """A statement that prints.
 
     Attributes:
@@ -32,8 +32,7 @@ class ScriptOutput:
     has_decision: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TextBeforeJson:
+class TextBeforeJson(NamedTuple):
     """Text that is printed before JSON: the line that prints the text, and what prints the JSON."""
 
     line: int

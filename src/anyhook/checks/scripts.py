@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents.printed import parse_object
 from anyhook.agents.spec import Denial
@@ -54,8 +53,7 @@ LANGUAGES = {
 _SHEBANGS = {"python": "python", "sh": "shell", "node": "javascript", "bun": "javascript"}
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedScript:
+class CheckedScript(NamedTuple):
     """A script that a hook runs, or the command line of the hook.
 
     Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.checks.flow import Branch, Exit, Flow, Return, ScriptCall
 from anyhook.checks.script_facts import ScriptOutput
@@ -28,8 +27,7 @@ _KEEPS_JSON = frozenset({("cat",), ("jq", "."), ("jq", "-c", "."), ("tee", "/dev
 """Commands that print the JSON that they read."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
+class _Target(NamedTuple):
     """Where the standard output of a statement goes."""
 
     is_hidden: bool = False

@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.checks.interpreters import language_of_interpreter
 from anyhook.expressions import expression
@@ -50,8 +49,7 @@ _OTHER_LANGUAGES = frozenset({".ts", ".mts", ".cts", ".tsx", ".jsx"})
 """Suffixes of scripts that Node reads, if at all, only without their types."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartedScript:
+class StartedScript(NamedTuple):
     """A script that a hook starts.
 
     Attributes:
@@ -67,8 +65,7 @@ class StartedScript:
     is_named: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
+class _Start(NamedTuple):
     """The path of a script and the word that names its interpreter; `None` if its first line does.
 
     The path may not exist.

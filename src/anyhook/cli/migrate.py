@@ -293,7 +293,7 @@ def _run_proof(request: ProofRequest, *, is_quiet: bool) -> Proof:
         # It works in copies of its own.
         request = replace(
             request,
-            location=replace(location, environ=sandbox.environ),
+            location=location._replace(environ=sandbox.environ),
             links_packages=sandbox.protects_files,
         )
         return sandbox.run(prove_migration, request, on_message=lambda message: bar.show(*message))

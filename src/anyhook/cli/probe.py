@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -188,7 +187,7 @@ def _probe_one(
             # It works in copies of its own.
             return sandbox.run(
                 probe_in_sandbox,
-                replace(location, environ=sandbox.environ),
+                location._replace(environ=sandbox.environ),
                 name,
                 options,
                 on_message=lambda text: on_progress(f"{agent.title}: {text}"),

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 from rich.table import Table
@@ -276,8 +275,7 @@ def status_text(status: str, detail: str = "") -> Text:
 # -- runs of hooks
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+class RunRow(NamedTuple):
     """One hook on one event."""
 
     hook: str

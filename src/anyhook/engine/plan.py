@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.engine.forms import form_rules, match_names_in_form
 from anyhook.matching.matchers import compile_matcher, explain_cost
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     Names = tuple[str | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """The ordered handlers of one event, without duplicates."""
 
     groups: Groups = ()

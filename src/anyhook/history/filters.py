@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.history.events import NOT_EXECUTED
 from anyhook.history.rows import storable
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(NamedTuple):
     """Which events are wanted; an empty field means all.
 
     Attributes:

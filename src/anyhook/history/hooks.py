@@ -210,8 +210,7 @@ def percentile(values: list[float], share: float) -> float | None:
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class HookSummaries:
+class HookSummaries(NamedTuple):
     """What every hook did on the latest runs, the one that ran most often first."""
 
     hooks: list[HookSummary]
@@ -258,8 +257,7 @@ class StoredRun(NamedTuple):
     shadow: int
 
 
-@dataclass(frozen=True, slots=True)
-class HookVersion:
+class HookVersion(NamedTuple):
     """A version of a hook."""
 
     digest: str | None
@@ -342,8 +340,7 @@ def summary_of(name: str, place: str, runs: list[StoredRun]) -> HookSummary:
     return summary
 
 
-@dataclass(frozen=True, slots=True)
-class LatestResults:
+class LatestResults(NamedTuple):
     """The newest results of a kind, the newest first."""
 
     results: list[tuple[RecordedEvent, RecordedResult]]

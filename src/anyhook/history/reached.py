@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.history.rows import storable
 
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from anyhook.history.store import History
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(NamedTuple):
     """How many events of some sessions a hook listens to, and how many reached it."""
 
     matched: int = 0
@@ -23,8 +21,7 @@ class Reach:
     """Unix timestamp of the first event that it listens to; 0 if there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReachQuestion:
+class ReachQuestion(NamedTuple):
     """Which events are looked at for which hook."""
 
     agent: str

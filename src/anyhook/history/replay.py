@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.rows import uncompressed
@@ -79,7 +79,7 @@ class SessionRange:
         """Return how many calls the agent refused before hooks got them, if they are left out."""
         if self.wanted.refused:
             return 0
-        condition, values = _condition(replace(self.wanted, refused=True))
+        condition, values = _condition(self.wanted._replace(refused=True))
         ((number,),) = history.connection.execute(
             "SELECT count(*) FROM events JOIN sessions ON sessions.id = session_id"
             f" WHERE session_id >= ? AND session_id < ? AND {condition} AND NOT reached_hooks",

@@ -14,7 +14,7 @@ import sqlite3
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.payloads import decode_event
@@ -60,8 +60,7 @@ LAST_RUNS = 3
 """Runs that count for whether a hook fails now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """Which hook with which content a trial or a run was of.
 
     Attributes:

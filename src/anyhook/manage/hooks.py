@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.journal.records import is_recorder_command
@@ -32,8 +31,7 @@ MAX_NAMES = 10
 """Names of hooks that are listed when none has the given name."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookRow:
+class HookRow(NamedTuple):
     """One hook of a list.
 
     Attributes:
@@ -116,7 +114,7 @@ def split_recorder(rows: Sequence[HookRow]) -> tuple[list[HookRow], HookRow | No
         (recorder if is_recorder else hooks).append(row)
     if not recorder:
         return hooks, None
-    return hooks, replace(recorder[0], recorded_events=len(recorder))
+    return hooks, recorder[0]._replace(recorded_events=len(recorder))
 
 
 # -- the hook that a name stands for

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.agents import CODING_AGENTS, agents_of_event, get_agent
 from anyhook.engine.engine import Engine
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
 NO_AGENT = "no agent is found in this project or your home"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandScope:
+class CommandScope(NamedTuple):
     """The project and the agents that a command works on.
 
     Attributes:

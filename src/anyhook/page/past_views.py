@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -164,9 +164,9 @@ class PastViews:
                 )
                 if wanted["session"]:
                     session = find_session(history, wanted["session"], wanted["agent"])
-                    chosen = replace(chosen, session=session.session)
+                    chosen = chosen._replace(session=session.session)
                 if agents == [chosen.agent]:  # all events have it: one list less to go through
-                    chosen = replace(chosen, agent="")
+                    chosen = chosen._replace(agent="")
                 before = number_of(request.query_params.get("before", ""))
                 found = search_in_time(history, chosen, limit=PAGE, before=before)
             except UsageError as error:

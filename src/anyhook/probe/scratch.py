@@ -89,7 +89,7 @@ def make_scratch(
             text = record.read_text(encoding="utf-8", errors="surrogateescape")
             record.write_text(scratch.in_copy(text), encoding="utf-8", errors="surrogateescape")
     environ = program_environment(program, scratch.place)
-    return replace(scratch, copy=replace(scratch.copy, environ=environ))
+    return replace(scratch, copy=scratch.copy._replace(environ=environ))
 
 
 def _link_repository(project: Path, copy: Path) -> None:

@@ -10,7 +10,6 @@ import sys
 import tempfile
 from collections import deque
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,7 +148,7 @@ def copy_home(location: Location, copy: Path) -> None:
     copy.mkdir(parents=True)
     queue: deque[tuple[Path, Path]] = deque()
     # Where a variable named another directory: the copy is used without it.
-    copied_location = replace(location, home=copy, environ={})
+    copied_location = location._replace(home=copy, environ={})
     for agent in map(get_agent, CODING_AGENTS):
         queue.append((config_dir(agent, location), config_dir(agent, copied_location)))
     queue.extend((location.home / name, copy / name) for name in HOME_FILES)

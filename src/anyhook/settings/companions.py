@@ -10,10 +10,9 @@ import hashlib
 import json
 import re
 import sys
-from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.errors import SettingsError
@@ -48,8 +47,7 @@ class State(StrEnum):
     """It was edited, or anyhook has not written it."""
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledCompanion:
+class InstalledCompanion(NamedTuple):
     """A companion of a settings file, as it is on the disk.
 
     Attributes:

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents.spec.settings import HOOKS_PATH, Extensions
 from anyhook.files import read_user_file
@@ -42,8 +42,7 @@ ADMINISTRATOR_LAYERS = frozenset({Layer.SYSTEM, Layer.MANAGED})
 """Layers whose first file lies in the directory `{system_dir}` of their other files."""
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(NamedTuple):
     """Everything that the places of settings files depend on.
 
     Attributes:

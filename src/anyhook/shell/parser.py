@@ -44,8 +44,7 @@ class Word(NamedTuple):
     """Where its expansions begin and end in `source`; not those inside of others."""
 
 
-@dataclass(frozen=True, slots=True)
-class SimpleCommand:
+class SimpleCommand(NamedTuple):
     """A program with its arguments; `words` has neither assignments nor redirections."""
 
     words: list[Word]

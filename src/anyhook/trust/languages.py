@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from anyhook.expressions import expression
 from anyhook.shell.programs import PACKAGE_RUNNERS, SHELLS, TASK_RUNNERS
@@ -19,8 +19,7 @@ _NOTHING = expression(r"(?!)")
 _EVALUATE = expression(r"-\w*e|--eval")
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
+class Language(NamedTuple):
     """How the texts of one language name what they load.
 
     Attributes:

@@ -6,8 +6,7 @@ whatever anyhook trusts. It is shown, never changed: the user trusts hooks in th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents.entry import load_object
 from anyhook.model.definitions import handlers_of
@@ -25,8 +24,7 @@ RUNNING = frozenset({"managed", "trusted"})
 """States in which the agent runs a hook."""
 
 
-@dataclass(frozen=True, slots=True)
-class NativeStates:
+class NativeStates(NamedTuple):
     """How far the agent itself trusts its hooks.
 
     Attributes:

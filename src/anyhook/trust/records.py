@@ -162,6 +162,8 @@ class Records:
 
         It was on the same event, and had the same command or the same name.
         """
+        if not self.entries:
+            return None
         now = definition_members(subject)
         for key, entry in self.entries.items():
             before = object_member(entry, "members")
