@@ -61,6 +61,15 @@ def test_fire_shows_who_decided_what(world, run):
         assert words in out
 
 
+def test_fire_shows_the_whole_reason(world, run):
+    reason = f"{'not this ' * 30}but that"
+    world.settings("user", settings(hook("guard", f"echo {reason} >&2; exit 2")))
+
+    _, out, _ = run("fire", "BeforeTool", "--tool", "t")
+
+    assert f"  reason  {reason}  for the agent" in out
+
+
 def test_fire_writes_one_json_object_an_event(world, run):
     world.settings("user", settings(hook()))
 

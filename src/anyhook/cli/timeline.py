@@ -13,6 +13,7 @@ from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, STATUSES
 from anyhook.cli.render import (
     RunRow,
     answer_text,
+    name_text,
     one_line,
     print_diagnostics,
     runs_table,
@@ -212,8 +213,9 @@ def _field_table(decision: Decision) -> Table:
         if name in HEADLINE_FIELDS or has_parts:
             continue
         for blame in blames:
-            value = one_line(blame.value) if name in PROSE_FIELDS else shorten(blame.value)
-            text = Text(value)
+            is_prose = name in PROSE_FIELDS
+            # What to do instead is often at the end of a reason.
+            text = Text(name_text(str(blame.value)) if is_prose else shorten(blame.value))
             if name == "reason":
                 reason = str(blame.value)
                 messages = [m for m in decision.messages if m.field == name and reason in m.text]
