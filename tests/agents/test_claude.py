@@ -230,7 +230,7 @@ def test_a_tool_without_a_proper_name_is_guarded_by_all(world, name):
     assert anyio.run(world.load().dispatch, event).denied
 
 
-def test_a_condition_that_cannot_be_told_covers(world):
+def test_a_condition_that_cannot_be_evaluated_covers(world):
     world.settings("user", hooks({"command": DENY, "if": "Bash(rm *)"}))
 
     assert anyio.run(world.load().dispatch, BeforeTool(tool_name="Bash", tool_input=None)).denied

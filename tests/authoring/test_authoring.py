@@ -373,7 +373,7 @@ def test_subjects_of_other_events_are_matched_too():
     assert answer("subagent_stop", agent_type="Plan").reason is None
 
 
-def test_mistakes_are_told_with_what_was_meant():
+def test_mistakes_are_reported_with_what_was_meant():
     hooks = Hooks()
     with pytest.raises(AttributeError, match="did you mean 'before_tool'"):
         hooks.before_tol("shell")
@@ -460,7 +460,7 @@ def test_results_of_every_shape_are_read(response, want):
     assert event.result.raw == response
 
 
-def test_a_failure_of_a_command_tells_its_exit_code():
+def test_a_failure_of_a_command_names_its_exit_code():
     event = make_event(
         "post_tool_use_failure",
         agent="claude",
@@ -536,7 +536,7 @@ def test_an_event_of_failed_calls_is_no_gap_next_to_that_of_all_calls(
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_what_degrades_is_told_and_still_an_answer(agent):
+def test_what_degrades_is_reported_and_still_an_answer(agent):
     event = make_event("before_tool", agent=agent, tool="shell", input={"command": "ls"})
     answer, notes = fit(get_agent(agent), event, Answer(clear_context=True))
 
@@ -633,7 +633,7 @@ def test_a_denial_without_an_output_is_an_exit_code(hook_file, tmp_path, redirec
         (GUARD + "\nother = Hooks()\n@other.before_prompt\ndef f(e): pass\n", "keep one in a file"),
     ],
 )
-def test_a_file_that_cannot_be_looked_at_is_told(hook_file, text, words):
+def test_a_file_that_cannot_be_looked_at_is_reported(hook_file, text, words):
     with pytest.raises(UsageError, match=words):
         load_hooks(hook_file(text))
 

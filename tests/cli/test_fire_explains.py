@@ -187,7 +187,7 @@ class TestTheAgentOfAnEvent:
         assert "PreToolUse is not an event of Gemini CLI" in err
         assert "use BeforeTool" in err
 
-    def test_several_agents_need_a_name_where_the_event_does_not_tell(self, project, fire):
+    def test_several_agents_need_a_name_where_the_event_does_not_show_it(self, project, fire):
         configure(project, "claude", {"SessionStart": [{"hooks": definition("true")["hooks"]}]})
         configure(project, "gemini", {"SessionStart": [definition("true")]})
 

@@ -105,7 +105,7 @@ async def test_an_event_that_matches_nothing_gets_no_decision(world):
 
 
 @pytest.mark.anyio
-async def test_an_event_that_the_dialect_does_not_know_gets_no_decision(world):
+async def test_an_event_that_the_agent_does_not_have_gets_no_decision(world):
     engine = world.load()
     event, _ = engine.decode({"hook_event_name": "Unheard"})
 
@@ -237,7 +237,7 @@ async def test_an_extension_that_is_installed_is_noticed(world):
     assert not (await engine.dispatch(WRITE)).denied
 
 
-def test_a_handler_that_dispatches_on_its_own_engine_is_told(world):
+def test_a_handler_that_dispatches_on_its_own_engine_is_reported(world):
     with SyncEngine(world.load()) as engine:
         engine.engine.register("before_tool", lambda event: engine.dispatch(WRITE))
 
@@ -946,7 +946,7 @@ def test_inside_a_loop_the_synchronous_face_says_what_to_do(world):
         ({"rules": "xyz"}, "known: documented"),
     ],
 )
-def test_unknown_names_are_told(world, options, message):
+def test_unknown_names_are_reported(world, options, message):
     with pytest.raises(UnknownNameError) as caught:
         world.load(**options)
 
@@ -981,13 +981,13 @@ def test_the_systems_file_has_a_place_on_every_platform(tmp_path, platform, want
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_file_that_cannot_be_read_is_told(world):
+def test_a_file_that_cannot_be_read_is_reported(world):
     world.settings("project", "{}").chmod(0)
 
     assert [d.code for d in world.load().diagnostics] == ["settings-unreadable"]
 
 
-def test_a_settings_file_that_is_a_directory_is_told(world):
+def test_a_settings_file_that_is_a_directory_is_reported(world):
     world.files["project"].mkdir(parents=True)
 
     assert [d.code for d in world.load().diagnostics] == ["settings-unreadable"]
@@ -1004,7 +1004,7 @@ def test_no_depth_of_nesting_keeps_the_other_files_from_loading(world):
         assert engine.diagnostics
 
 
-def test_a_settings_file_that_is_no_utf8_is_told(world):
+def test_a_settings_file_that_is_no_utf8_is_reported(world):
     world.write(world.files["project"], "")
     world.files["project"].write_bytes(b'{"a": "\xff"}')
 

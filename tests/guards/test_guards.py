@@ -349,7 +349,7 @@ def change_of_guards(project):
     return run.stdout
 
 
-def test_a_change_of_guards_that_no_hook_saw_is_told_to_the_user(project):
+def test_a_change_of_guards_that_no_hook_saw_is_reported_to_the_user(project):
     settings = project / ".claude" / "settings.json"
     settings.parent.mkdir()
     settings.write_text("{}")

@@ -365,7 +365,7 @@ async def test_a_hook_cannot_change_what_makes_the_request(world, site):
     assert json.loads(body)
 
 
-async def test_nothing_that_is_told_holds_a_secret(world, site, caplog):
+async def test_no_message_holds_a_secret(world, site, caplog):
     caplog.set_level(logging.DEBUG)
     world.environ["TOKEN"] = "hunter2"
     url = f"http://me:hunter2@localhost:{site.port}/hook?key=hunter2#hunter2"
@@ -1199,7 +1199,7 @@ async def test_a_server_gets_its_own_variables_and_none_of_the_hosts(server, mon
         ({"command": sys.executable, "args": ["-c", "open(0).read()"]}, "is not there after 0.5 s"),
     ],
 )
-async def test_a_server_that_does_not_come_up_is_told_with_its_reason(server, told):
+async def test_a_server_that_does_not_come_up_is_reported_with_its_reason(server, told):
     patience = 0.5 if "0.5" in told else 30
     async with SdkClient({"bad": server}, timeout=patience) as client:
         for _ in range(2):
@@ -1289,7 +1289,7 @@ async def test_a_server_at_an_address_is_asked_with_its_headers(server, kind):
     assert set(seen) == {"k3y"}
 
 
-async def test_an_address_without_a_server_is_told_without_its_secrets(site):
+async def test_an_address_without_a_server_is_reported_without_its_secrets(site):
     site.says(b"", 401)
     servers = {"memory": {"type": "http", "url": f"{site.url}?key=hunter2"}}
 

@@ -549,7 +549,7 @@ def test_a_stop_ends_the_run_with_its_reason_in_every_way_of_running(tmp_path):
 # -- continued turns
 
 
-def test_the_history_of_a_second_round_tells_what_happened(tmp_path):
+def test_the_history_of_a_second_round_shows_what_happened(tmp_path):
     life = live(
         tmp_path,
         {"after_agent": once(deny("run the tests"))},

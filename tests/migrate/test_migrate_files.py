@@ -237,7 +237,7 @@ def test_hooks_of_the_wrong_kind_are_in_the_way_of_a_target(world, run, source, 
 
 
 @pytest.mark.parametrize("hooks", [[], "x", 3, {"PreToolUse": 3}, {"PreToolUse": [3]}])
-def test_hooks_of_the_wrong_kind_in_a_source_are_told(world, run, source, target, hooks):
+def test_hooks_of_the_wrong_kind_in_a_source_are_reported(world, run, source, target, hooks):
     world.write(source, json.dumps({"hooks": hooks}))
     before = everything(world)
 

@@ -154,7 +154,7 @@ def test_an_event_of_the_commands_own_agent_arrives_to_the_byte(host):
 
 
 @pytest.mark.parametrize("event", [GEMINI, CLAUDE], ids=["translated", "relayed"])
-def test_a_flood_of_output_is_cut_and_told(host, program, event):
+def test_a_flood_of_output_is_cut_and_reported(host, program, event):
     ran = host("--", FLOOD, event=event, program=program)
 
     assert ran.code == 0
@@ -234,7 +234,7 @@ def test_a_value_of_a_variable_may_name_another_one(host):
 @pytest.mark.parametrize(
     ("option", "value"), [("--event", "BeforeTool"), ("--matcher", "Ba["), ("--shell", "zsh")]
 )
-def test_a_slip_in_an_option_is_told(host, option, value):
+def test_a_slip_in_an_option_is_reported(host, option, value):
     ran = host(option, value, "--", "exit 2")
 
     assert ran.code == 1
@@ -451,7 +451,7 @@ def test_a_host_that_ignores_hangups_protects_its_hooks(host):
 
 
 @pytest.mark.parametrize("number", ["KILL", "SEGV"])
-def test_a_death_by_signal_is_told(host, number):
+def test_a_death_by_signal_is_reported(host, number):
     lenient = host("--", f"kill -{number} $$", event=CLAUDE)
     strict = host("--on-failure", "block", "--", f"kill -{number} $$")
 
@@ -609,7 +609,7 @@ def test_when_nobody_reads_the_errors_a_denial_still_arrives(host):
         (["./broken", "argument"], "No such file or directory"),
     ],
 )
-def test_what_cannot_be_run_is_told_and_denies_only_if_it_must(host, words, told):
+def test_what_cannot_be_run_is_reported_and_denies_only_if_it_must(host, words, told):
     host.path("directory").mkdir()
     host.path("plain").write_text("exit 2")
     host.path("broken").write_text("#!/no/such/interpreter\n")
@@ -757,7 +757,7 @@ def test_a_host_of_another_kind_is_answered_in_its_own_form(host):
     assert (said["permissionDecision"], said["permissionDecisionReason"]) == ("deny", "no")
 
 
-def test_an_event_of_nobody_is_told(host):
+def test_an_event_of_no_agent_is_reported(host):
     ran = host("--", DENY, event={"hook_event_name": "Lunch"})
 
     assert ran.code == 1
@@ -780,7 +780,7 @@ def test_an_event_of_nobody_is_told(host):
         (["--"], "there is no command"),
     ],
 )
-def test_a_wrong_command_line_is_told_and_denies_only_if_it_must(host, words, told):
+def test_a_wrong_command_line_is_reported_and_denies_only_if_it_must(host, words, told):
     lenient = host(*words)
     strict = host("--on-failure", "block", *words)
 

@@ -105,7 +105,7 @@ def test_every_style_has_its_expectations():
 
 
 @moves
-def test_it_migrates_and_tells_exactly_what_is_lost(wild, name, target):
+def test_it_migrates_and_reports_exactly_what_is_lost(wild, name, target):
     here = wild(name)
     told = here.migrate(target)
     assert told["written"] is bool(told["hooks"])

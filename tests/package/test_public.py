@@ -195,7 +195,7 @@ def test_the_number_of_commands_follows_the_limit_of_open_files():
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_on_windows_commands_are_told_to_be_missing(monkeypatch):
+def test_on_windows_commands_are_reported_as_missing(monkeypatch):
     from anyhook import PlatformError
     from anyhook.processes import result, run
 

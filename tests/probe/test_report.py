@@ -91,7 +91,7 @@ def test_what_goes_wrong_is_the_reason(report, observation, text):
     assert text in "\n".join(result.reasons)
 
 
-def test_a_hook_that_runs_in_the_session_only_is_told_from_one_that_never_runs(report):
+def test_a_hook_that_runs_in_the_session_only_differs_from_one_that_never_runs(report):
     result = report(GUARD, RAN, TrialObservation("PreToolUse", "Bash ls", True))
     assert "it does not run for calls of a subagent (Bash ls)" in result.reasons
     assert result.fired_in_subagent is False

@@ -267,7 +267,7 @@ def test_who_goes_away_ends_the_hooks_that_ran_for_it(world, hook_file, tmp_path
         assert server.client.get(f"{server.url}health").status_code == 200
 
 
-def test_a_dialect_that_is_named_is_not_guessed(world, hook_file):
+def test_an_agent_that_is_named_is_not_guessed(world, hook_file):
     payload = make_payload("before_tool", agent="gemini", tool="shell", input={"command": "AKIA"})
     with serving(hook_file(), "--agent", "terminai") as server:
         assert server.ready["agent"] == "terminai"
@@ -301,7 +301,7 @@ CRASHES = """
 """
 
 
-def test_a_function_that_crashes_has_no_say_and_the_user_is_told(world, hook_file):
+def test_a_function_that_crashes_has_no_opinion_and_the_user_gets_a_message(world, hook_file):
     with serving(hook_file(CRASHES.replace("OPTIONS", ""))) as server:
         said = server.shell(SECRET)
         later = server.fire("after_tool", tool="shell", input={"command": SECRET})
@@ -442,7 +442,7 @@ def test_without_a_file_the_settings_of_the_project_decide(world):
         assert server.shell("ls", "gemini") == {"decision": "deny", "reason": "edited settings"}
 
 
-def test_hooks_of_a_project_that_nobody_trusts_do_not_run_and_that_is_told(world):
+def test_hooks_of_an_untrusted_project_do_not_run_and_that_is_reported(world):
     world.settings("project", gemini_settings(denying("a", "settings")))
     with serving("--agent", "gemini") as server:
         assert server.shell("ls", "gemini") == {}
@@ -464,7 +464,7 @@ def test_files_and_settings_decide_together(world, hook_file):
     assert alone.get("decision") != "deny", "settings count only where they are asked for"
 
 
-def test_a_hook_that_leads_to_the_server_itself_is_left_out_and_told(world, tmp_path):
+def test_a_hook_that_leads_to_the_server_itself_is_left_out_and_reported(world, tmp_path):
     claude = World(tmp_path, agent="claude")
     other = json.dumps({"systemMessage": "still asked"})
     with serving("--agent", "claude", "--trust-once") as server:
@@ -918,7 +918,7 @@ def test_it_says_which_events_no_service_is_asked_on(world, hook_file):
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_who_ends_it_is_told_that_it_has_ended(world, hook_file, how):
+def test_the_user_who_ends_it_sees_that_it_has_ended(world, hook_file, how):
     file = hook_file("""
         import subprocess
         from anyhook.authoring import Hooks
@@ -941,7 +941,7 @@ def test_who_ends_it_is_told_that_it_has_ended(world, hook_file, how):
     assert json.loads(server.out)["pid"] == server.process.pid
 
 
-def test_a_port_that_is_taken_is_told(world, hook_file):
+def test_a_port_that_is_taken_is_reported(world, hook_file):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         said = refused(hook_file(), "--port", taken.getsockname()[1])
 
@@ -1086,7 +1086,7 @@ def test_the_application_can_stand_in_another_program(world, hook_file):
     assert asked(app, payload).status_code == 503
 
 
-def test_a_bug_is_told_without_the_event(world, hook_file):
+def test_a_bug_is_reported_without_the_event(world, hook_file):
     class Broken(Responder):
         async def reply(self, payload):
             raise KeyError(SECRET)
@@ -1103,7 +1103,7 @@ def test_the_same_file_given_twice_runs_once(world, hook_file):
     assert Responder([file, file.parent / "." / file.name]).hooks == 3
 
 
-def test_a_wrong_field_of_an_event_is_told_without_its_value(world, hook_file):
+def test_a_wrong_field_of_an_event_is_reported_without_its_value(world, hook_file):
     lines = []
     responder = Responder([hook_file()], on_message=lines.append)
     payload = make_payload("before_tool", agent="claude", tool="shell", input={})

@@ -570,7 +570,7 @@ def test_trust_that_is_given_begins_in_a_loaded_engine(world, store):
     assert decide(engine).denied
 
 
-def test_words_that_only_the_shell_can_resolve_are_told(world, store):
+def test_words_that_only_the_shell_can_resolve_are_reported(world, store):
     world.configure(command='bash "$HOOKS/g.sh" $(find . -name x/y) ./guard.sh')
 
     (subject,) = load(world, store).guard.subjects()

@@ -125,7 +125,7 @@ SAME = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SAME)
-def test_a_hook_cannot_tell_the_difference(warm, name):
+def test_a_hook_sees_no_difference(warm, name):
     path = warm.hook(SAME[name])
     options = {"env": {"OF_THE_CALL": "7"}}
 

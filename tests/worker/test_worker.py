@@ -317,7 +317,7 @@ def test_a_full_disk_runs_hooks_cold(warm):
     assert not warm.processes
 
 
-def test_an_interpreter_that_is_not_there_is_told(warm):
+def test_an_interpreter_that_is_not_there_is_reported(warm):
     path = warm.hook(DENIES)
     warm.client = [*warm.client[:-1], "/no/such/python"]
 
@@ -628,7 +628,7 @@ def test_two_servers_of_one_address_are_one(warm):
     assert len(warm.servers) == 1
 
 
-def test_a_worker_that_is_told_to_stop_ends_what_it_has_begun(warm):
+def test_a_worker_that_is_asked_to_stop_ends_what_it_has_begun(warm):
     path = warm.hook(WAITS)
     warm.wake(path)
     process = warm.start(path)

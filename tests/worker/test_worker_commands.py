@@ -164,7 +164,7 @@ def test_the_status_shows_what_a_worker_has_loaded(world, runtime, run, hook_fil
         assert words in out
 
 
-def test_the_status_for_programs_is_what_the_worker_tells(world, runtime, run, hook_file):
+def test_the_status_for_programs_is_what_the_worker_reports(world, runtime, run, hook_file):
     file = hook_file()
     told = serve(runtime, file)
 
@@ -338,7 +338,7 @@ def test_the_doctor_finds_nothing_wrong(world, runtime, run):
         assert words in out
 
 
-def test_the_doctor_tells_of_the_worker(world, runtime, run, hook_file):
+def test_the_doctor_describes_the_worker(world, runtime, run, hook_file):
     status = serve(runtime, hook_file())
 
     told, checks = doctor(run)
@@ -387,7 +387,7 @@ def test_a_directory_that_cannot_be_made_is_wrong(world, runtime, run, monkeypat
 
 
 @pytest.mark.parametrize(("value", "words"), [("off", "every hook runs cold"), ("0", "'0' means")])
-def test_the_switch_is_told(world, runtime, run, monkeypatch, value, words):
+def test_the_switch_is_reported(world, runtime, run, monkeypatch, value, words):
     monkeypatch.setenv("ANYHOOK_WORKER", value)
 
     told, checks = doctor(run)
@@ -396,7 +396,7 @@ def test_the_switch_is_told(world, runtime, run, monkeypatch, value, words):
     assert words in checks["ANYHOOK_WORKER"]["says"]
 
 
-def test_what_a_bug_left_is_told(world, runtime, run):
+def test_what_a_bug_left_is_reported(world, runtime, run):
     (runtime / "0123456789abcdef.log").write_text("Traceback\nKeyError: 'x'\n")
 
     _, checks = doctor(run)
@@ -405,7 +405,7 @@ def test_what_a_bug_left_is_told(world, runtime, run):
     assert "0123456789abcdef.log" in checks["bug"]["says"]
 
 
-def test_every_hook_file_of_the_settings_is_told(world, runtime, run, hook_file):
+def test_every_hook_file_of_the_settings_is_reported(world, runtime, run, hook_file):
     hook_file()
     file = '"${GEMINI_PROJECT_DIR}/guard.py"'
     written = {
