@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.settings.layout import WrittenDefinition, WrittenHandler
 
-_NOT_UNICODE = expression(r"[^\s'\"]*[\ud800-\udfff][^\s'\"]*")
+_NOT_UNICODE = expression(r"[\ud800-\udfff]")
+_WORD = expression(r"[^\s'\"]+")
 
 
 def add_definitions(
@@ -61,10 +62,12 @@ def _check_unicode(entries: Sequence[Mapping[str, Any]], file: str) -> None:
     Raises:
         SettingsError: If one names a path that is not UTF-8.
     """
-    match = _NOT_UNICODE.search(json.dumps(entries, ensure_ascii=False))
-    if match is not None:
+    text = json.dumps(entries, ensure_ascii=False)
+    # A command may be one long word, which an expression for the whole word reads again and again.
+    if _NOT_UNICODE.search(text):
+        path = next(word for word in _WORD.findall(text) if _NOT_UNICODE.search(word))
         raise SettingsError(
-            f"no settings file can name {match[0]!a}, which is not UTF-8; choose another "
+            f"no settings file can name {path!a}, which is not UTF-8; choose another "
             "directory, for copies of guards with ANYHOOK_DATA_DIR",
             path=file,
         )
