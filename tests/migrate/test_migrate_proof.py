@@ -172,6 +172,35 @@ def test_the_proof_runs_the_shim_though_anyhook_is_not_on_the_path(here, run, mo
     assert "anyhook is not on the PATH" in " ".join(err.split())
 
 
+ASKS = """
+from anyhook.authoring import Hooks, ask
+
+hooks = Hooks()
+
+@hooks.before_tool("shell")
+def guard(event):
+    return ask("push?") if event.runs("git", "push") else None
+
+if __name__ == "__main__":
+    hooks.run()
+"""
+
+
+def test_a_hook_file_asks_again_under_an_agent_that_can_ask(here, run):
+    file = here.write(here.project / "guard.py", ASKS)
+    run("add", str(file), "--agent", "opencode", "--scope", "project", "--yes")
+
+    code, out, _ = run(
+        *("migrate", "--from", "opencode", "--to", "gemini", "--dry-run", "--prove"),
+        *("--trust-once", "--json"),
+    )
+
+    report = json.loads(out)
+    assert (code, report["proof"]["holds"]) == (0, True)
+    (loss,) = report["losses"]
+    assert loss["why"] == "Gemini CLI asks its user where OpenCode denies the call"
+
+
 def test_credentials_and_large_files_are_not_copied(here):
     here.write(here.home / ".claude" / "words.txt", "not today")
     here.write(here.home / ".claude" / ".credentials.json", "secret")

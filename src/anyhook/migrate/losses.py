@@ -23,6 +23,7 @@ KINDS = {
 """Kind of a loss to its meaning."""
 ANYTHING = "*"
 MORE = "more"
+ASKS = "asks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class Loss:
     remedy: str
     explains: frozenset[str] = frozenset()
     """What may differ in an answer because of it: fields in canonical form, verdicts (`deny`,
-    `ask`, …), `MORE` (the target answers where the source does not), or `ANYTHING`."""
+    `ask`, …), `MORE` (the target answers where the source does not), `ASKS` (the target asks where
+    the source denies), or `ANYTHING`."""
 
     @property
     def counts(self) -> bool:
@@ -51,6 +53,9 @@ class Loss:
         if ANYTHING in self.explains:
             return True
         if MORE in self.explains and target_answer and not source_answer:
+            return True
+        verdicts = source_answer.get("outcome"), target_answer.get("outcome")
+        if ASKS in self.explains and verdicts == ("deny", "ask"):
             return True
         parts = set(source_answer)
         if "outcome" in source_answer:

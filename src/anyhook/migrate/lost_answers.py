@@ -14,7 +14,7 @@ from anyhook.agents.samples import samples_of
 from anyhook.agents.spec import Denial, PlainText
 from anyhook.authoring.degrade import NAMES, fit
 from anyhook.authoring.inspect import CALLS, MARK
-from anyhook.migrate.losses import ANYTHING
+from anyhook.migrate.losses import ANYTHING, ASKS
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 
@@ -103,6 +103,8 @@ def record_lost_abilities(move: HandlerMigration, text: str, *, is_whole: bool) 
         _record_changed_denial(move)
     if "stop" in abilities:
         _record_stop_that_denies(move)
+    if _calls_function("ask", text):
+        _record_denial_that_asks(move)
 
 
 def _target_has(move: HandlerMigration, ability: str) -> bool:
@@ -139,6 +141,15 @@ def _record_stop_that_denies(move: HandlerMigration) -> None:
         f"{names} of all hooks"
     )
     _record(move, "changed", "stop", reason, *dropped)
+
+
+def _record_denial_that_asks(move: HandlerMigration) -> None:
+    """Record that a hook file asks the user under the target, where the source cannot ask."""
+    source_asks = support(move.source, move.source_event.canonical, "ask") in SUPPORTED
+    if source_asks or not _target_has(move, "ask"):
+        return
+    reason = f"{move.target.title} asks its user where {move.source.title} denies the call"
+    _record(move, "changed", "ask", reason, ASKS)
 
 
 def _record(move: HandlerMigration, kind: str, ability: str, reason: str, *explains: str) -> None:
