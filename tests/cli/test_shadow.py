@@ -73,6 +73,21 @@ def journal(here):  # noqa: F811
     return [line for file in files for line in file.read_text().splitlines() if line]
 
 
+def test_fire_shows_what_a_shadow_would_have_answered(here, script, capfd):  # noqa: F811
+    path = settings(here, str(script))
+    path.write_text(path.read_text().replace("  // mine\n", ""))
+    main(["shadow", "guard.sh", "--agent", "claude", "--yes"])
+    capfd.readouterr()
+
+    call = ["--tool", "Bash", "--input", '{"command": "rm x"}', "--trust-once"]
+    assert main(["fire", "PreToolUse", "--agent", "claude", *call]) == OK
+
+    out = capfd.readouterr().out
+    (row,) = [line for line in out.splitlines() if "as a shadow" in line]
+    assert "deny" in row
+    assert "DENY" not in out
+
+
 def test_a_script_runs_does_not_decide_and_is_promoted(here, script, capfd):  # noqa: F811
     path = settings(here, str(script))
     before = path.read_bytes()

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anyhook.authoring.inspect import scan
-from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, STATUSES
+from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, SHADOW, STATUSES
 from anyhook.cli.render import (
     RunRow,
     answer_text,
@@ -152,6 +152,9 @@ def _run_row(
 def _result_text(result: HandlerResult) -> Text:
     """Return what a hook answered, or how it ended without an answer."""
     if result.status is Status.RAN:
+        if result.handler.shadow:
+            text = answer_text(answer_record(result.shadow_answer))
+            return text.append("  as a shadow", style=SHADOW)
         # The whole reason stands below, among the fields of the decision.
         return answer_text(answer_record(result.answer))
     detail = ""
