@@ -153,6 +153,13 @@ def test_other_tools_answer_too(event, kind, expected):
     assert answer(getattr(event, kind)("src/**")) == expected
 
 
+def test_a_call_without_its_command_line_shows_what_it_was_given():
+    match = tool("Monitor", "claude", ws="wss://example.com").deletes("src/**")
+
+    assert (bool(match), match.certain) == (True, False)
+    assert "wss://example.com" in match.why
+
+
 PATCH = """*** Begin Patch
 *** Update File: src/a
 *** Move to: lib/a

@@ -152,7 +152,8 @@ class ToolEvent(Event, OfTool[CallT_co]):
             text = join(text)
         shell = "powershell" if self.tool_name.lower() == "powershell" else None
         if not isinstance(text, str):
-            text, shell = str(text), "unknown"
+            # A tool that may do without a command shows what it was given.
+            text, shell = str(call.arguments if text is None else text), "unknown"
         directory = call.arguments.get("directory")
         cwd = self.cwd
         if isinstance(directory, str) and directory:
