@@ -147,6 +147,16 @@ def test_patterns_start_where_they_say(pattern, command):
         (tool("Delete", "cursor", path="src/a"), "writes", "no"),
         (tool("move_file", source="src/a", destination="b"), "deletes", "yes"),
         (tool("delete_issue", path="src/a"), "deletes", "no"),
+        (tool("file_operations", operation="delete", path="src/a"), "deletes", "yes"),
+        (tool("file_operations", operation="move", **{"from": "src/a"}, to="b"), "deletes", "yes"),
+        (tool("file_operations", operation="copy", **{"from": "a"}, to="src/b"), "writes", "yes"),
+        (tool("file_operations", operation="list_tree", path="src"), "deletes", "no"),
+        (
+            tool("manage_processes", "terminai", operation="start", command="rm src/a"),
+            "deletes",
+            "yes",
+        ),
+        (tool("manage_processes", "terminai", operation="list"), "deletes", "no"),
     ],
 )
 def test_other_tools_answer_too(event, kind, expected):

@@ -87,8 +87,9 @@ _MCP_PATHS = frozenset(
     "path paths file files filename file_path filepath file_name source destination src dst target"
     " target_file old_path new_path relative_path notebook_path directory uri from to".split()
 )
-_FILE_WORDS = frozenset({"file", "files"}).union(*_MCP_WORDS.values())
-"""Words that alone say what a tool outside of the vocabulary does: `Delete`, `move_file`."""
+_FILE_WORDS = frozenset({"file", "files", "operations"}).union(*_MCP_WORDS.values())
+"""Words that alone say what a tool outside of the vocabulary does: `Delete`, `move_file`,
+`file_operations` with `{"operation": "delete"}`."""
 _ANY_PATCH = (("writes", None), ("deletes", None))
 """What a patch that is not a text may do."""
 
@@ -248,7 +249,7 @@ class CallEffects:
             return
         row = _FILE_TOOLS.get(tool)
         if not row:
-            if not self._call.is_known and _FILE_WORDS.issuperset(_words(tool)):
+            if not self._call.is_known and _FILE_WORDS.issuperset(_words(tool, arguments)):
                 yield from _mcp_paths(tool, arguments)
             return
         kind, names = row
@@ -258,19 +259,21 @@ class CallEffects:
                 yield kind, path, tool in {"grep", "read_many_files"}
 
 
-def _words(tool: str) -> list[str]:
-    return tool.rpartition("__")[2].lower().replace("-", "_").split("_")
+def _words(tool: str, arguments: Mapping[str, Any]) -> list[str]:
+    name = f"{tool.rpartition('__')[2]}_{arguments.get('operation', '')}".strip("_")
+    return name.lower().replace("-", "_").split("_")
 
 
 def _mcp_paths(tool: str, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool]]:
-    """Yield the paths that a tool's call names, by the words in the name of the tool."""
-    words = _words(tool)
+    """Yield the paths that a call names, by the words in the name of its tool or operation."""
+    words = _words(tool, arguments)
+    is_recursive = tool.startswith("mcp__") or arguments.get("recursive") is True
     kinds = [kind for kind, verbs in _MCP_WORDS.items() if not set(verbs).isdisjoint(words)]
     for name, value in arguments.items():
         if name.lower() in _MCP_PATHS:
             for path in value if isinstance(value, list) else [value]:
                 for kind in kinds:
-                    yield kind, path, kind == "deletes" and tool.startswith("mcp__")
+                    yield kind, path, kind == "deletes" and is_recursive
 
 
 def _runs(

@@ -145,6 +145,8 @@ class ToolEvent(Event, OfTool[CallT_co]):
         from anyhook.shell.commands import read_commands
 
         text = call.arguments.get("command")
+        if text is None and call.arguments.get("operation"):
+            return ()  # a tool that also lists and stops programs starts none
         # Some agents take a list of words; any other type is a text that nobody can read.
         if isinstance(text, list) and all(isinstance(word, str) for word in text):
             from shlex import join
