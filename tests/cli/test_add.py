@@ -101,7 +101,9 @@ def test_add_writes_each_agents_own_words(world, run, hook_file):
     assert "matcher" not in gemini["BeforeModel"][0]
     assert terminai["tools"] == {"enableHooks": True}
     guarded = terminai["hooks"]["BeforeTool"][0]["matcher"]
-    assert guarded == ("^(?:run_terminal_command|run_shell_command|manage_processes|git__.*|edit_file|replace)$")
+    assert guarded == (
+        "^(?:run_terminal_command|run_shell_command|manage_processes|git__.*|edit_file|replace)$"
+    )
     assert "Claude Code has no event before_model" in out
     assert "TerminaI ignores asking the user on BeforeTool" in out
 
