@@ -71,8 +71,11 @@ def write_atomically(
             if text is None:
                 path.unlink(missing_ok=True)
                 return None
-            copy = _back_up(real, before) if backup and before is not None else None
-            replace_file(real, text.encode(), mode=0o600 if is_private else None)
+            if before is None or not backup:
+                replace_file(real, text.encode(), mode=0o600 if is_private else None)
+                return None
+            with _backed_up(real, before) as copy:
+                replace_file(real, text.encode(), mode=0o600 if is_private else None)
             return copy
     except OSError as error:
         message = f"it cannot be written ({error.strerror}); it was not changed"
@@ -91,19 +94,28 @@ def _has_content(path: Path, content: bytes | None) -> bool:
         raise
 
 
-def _back_up(path: Path, content: bytes) -> Path:
-    """Copy a file to an unused name next to it; an older copy with its content is used again."""
+@contextmanager
+def _backed_up(path: Path, content: bytes) -> Iterator[Path]:
+    """Copy a file to an unused name next to it while it is changed; the copy stays if it was.
+
+    An older copy with the same content is used again.
+    """
     for number in count():
         copy = path.with_name(f"{path.name}.bak{number or ''}")
         if _is_copy(copy, content):
-            return copy
+            yield copy
+            return
         if not os.path.lexists(copy):
             break
     status = path.stat()
-    replace_file(copy, content, mode=stat.S_IMODE(status.st_mode))
-    with suppress(OSError):  # only an administrator may change the owner
-        os.chown(copy, status.st_uid, status.st_gid)
-    return copy
+    try:
+        replace_file(copy, content, mode=stat.S_IMODE(status.st_mode))
+        with suppress(OSError):  # only an administrator may change the owner
+            os.chown(copy, status.st_uid, status.st_gid)
+        yield copy
+    except BaseException:
+        copy.unlink(missing_ok=True)
+        raise
 
 
 def _is_copy(path: Path, content: bytes) -> bool:

@@ -763,12 +763,13 @@ def test_the_view_of_problems_counts_as_the_list_does(trusted, run):
     @in_loop
     async def check():
         async with panel() as driver:
-            await driver.shows("4 hooks, 1 problem")
+            await driver.shows("4 hooks, 2 problems")
             await driver.press("p")
-            await driver.shows("1 problem, 1 note")
-            first, second = driver.lines[1:3]
+            await driver.shows("2 problems, 1 note")
+            first, second, third = driver.lines[1:4]
             assert first.split()[:3] == ["error", "not-executable", "Gemini"]
-            assert second.split()[:2] == ["info", "shadow-hook"]
+            assert second.split()[:2] == ["warning", "project-script"]
+            assert third.split()[:2] == ["info", "shadow-hook"]
 
     check()
 
