@@ -100,6 +100,7 @@ def test_a_served_hook_denies(hook_file, payload):
     assert response.json() == {"decision": "deny", "reason": "no"}
 
 
+@pytest.mark.slow
 def test_fire_reads_the_event(world, run, payload, tmp_path):
     deny = {"type": "command", "name": "guard", "command": command({"exit": 2, "stderr": "no"})}
     world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [deny]}]}})

@@ -544,6 +544,7 @@ def test_what_degrades_is_reported_and_still_an_answer(agent):
     assert answer.clear_context is (agent == "nobody")
 
 
+@pytest.mark.slow
 def test_a_thread_that_is_left_running_does_not_hold_the_answer(hook_file):
     path = hook_file(
         """

@@ -66,6 +66,7 @@ def test_a_changed_hook_file_differs_from_its_own_answers(recorded):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["place", "moved"])
 def test_a_hook_file_is_known_by_its_place_and_by_its_name_if_it_was_moved(recorded, where):
     guard = recorded.hook(GUARD)

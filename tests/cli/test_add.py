@@ -164,6 +164,7 @@ def test_a_command_for_codex_works_in_every_directory_of_the_repository(
     assert not (world.root / ".codex").exists()
 
 
+@pytest.mark.slow
 def test_shared_settings_get_a_portable_interpreter_for_cold_hooks(world, run, hook_file):
     run("add", str(hook_file), "--agent", "gemini", "--cold", "--yes")
 
@@ -385,6 +386,7 @@ def test_without_a_terminal_it_asks_for_yes(world, run, hook_file):
     assert not (world.project / ".claude").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "written"), [(b"y", True), (b"n", False), (b"\r", False)])
 def test_it_asks_on_a_terminal(world, hook_file, key, written):
     words = ["add", str(hook_file), "--agent", "claude"]
@@ -682,6 +684,7 @@ def test_a_failing_example_fails_with_its_place(world, run):
     assert "does not say 'nope'" in " ".join(out.split())
 
 
+@pytest.mark.slow
 def test_a_crash_in_an_example_is_a_failure(world, run):
     path = world.write(world.project / "bad.py", HOOK.replace('"rm" in', "rm in"))
     code, out, _ = run("test", str(path), "--json")

@@ -113,6 +113,7 @@ def test_a_tool_that_no_agent_and_no_event_has_is_noted(here, capsys, tool, note
     assert note in error if note else "note:" not in error
 
 
+@pytest.mark.slow
 def test_a_tool_may_be_named_as_an_agent_does(here, capsys):
     (here / "guard.py").write_text(GUARD)
     add(shell(1, "rm -rf /"))

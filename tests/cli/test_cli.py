@@ -363,6 +363,7 @@ def test_event_files_without_events_are_refused(world, run, text, message):
     assert message in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_progress_is_shown_to_people_only(world):
     line = '{"hook_event_name": "SessionEnd", "reason": "exit"}\n'
     (world.project / "events").write_text(line * 25)
@@ -790,6 +791,7 @@ def test_trust_without_hooks_reports_it(world, run):
     assert (code, "nothing to trust" in out) == (0, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "code"), [(b"y", 0), (b"n", 1), (b"\x04", 1)])
 def test_trust_asks_on_a_terminal(world, key, code):
     world.settings("project", settings(hook("p")))
@@ -937,6 +939,7 @@ LIBRARIES = {"asyncio", "filelock", "httpx", "uvicorn", "starlette", "mcp", "ric
 """What these commands do not use."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "own"), [("list", {"listing"}), ("check", {"check", "ci_formats"})]
 )
@@ -1124,6 +1127,7 @@ def test_an_interruption_while_it_starts_ends_quietly(world, tmp_path, arguments
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_failure(world):
     done = subprocess.run(
         [
@@ -1169,6 +1173,7 @@ def test_closed_and_full_streams_end_without_a_traceback(world, closed):
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_terminal_without_the_characters_is_no_failure(world):
     world.settings("user", settings(hook("gu\u00e4rd", "echo \u2714; exit 0")))
     done = subprocess.run(

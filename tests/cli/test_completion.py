@@ -163,6 +163,7 @@ def test_a_mistake_is_no_error(arguments):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_quotes_of_bash_are_read(hooks):
     assert call("bash", 'anyhook disable "guard t').stdout == "guard two\n"
     assert call("bash", "anyhook disable guard\\ t").stdout == "guard two\n"

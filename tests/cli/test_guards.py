@@ -522,6 +522,7 @@ def test_init_guards_the_agents_that_are_here(world, run, agents_here):
     assert "works" in out
 
 
+@pytest.mark.slow
 def test_init_adds_the_guards_that_are_named(world, run, agents_here):
     assert run("init", "--guards", f"{OTHER},{NAME}", "--yes")[0] == 0
 

@@ -480,6 +480,7 @@ def test_a_backtest_takes_events_from_files_and_by_words(home, capsys):
     assert (chosen["events"], chosen["outcomes"]) == (1, {})
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_of_a_file_is_reported(home, capsys):
     (home / "guard.py").write_text(GUARD)
     run(capsys, "history", "export", "events.jsonl")
@@ -531,6 +532,7 @@ def test_a_backtest_compares_with_a_revision(home, capsys):
     assert main(["backtest", str(hook), "--against", "git:--help"]) == USAGE
 
 
+@pytest.mark.slow
 def test_a_backtest_compares_with_what_was_recorded(home, capsys):
     (home / "guard.py").write_text(GUARD.replace("WORD", "push"))
 
@@ -572,6 +574,7 @@ def test_untrusted_hooks_of_a_project_do_not_run(home, capsys, option):
     assert not (home / "ran").exists()
 
 
+@pytest.mark.slow
 def test_a_session_is_replayed_with_another_hook(home, capsys):
     (home / "guard.py").write_text(GUARD.replace("WORD", "ls"))
 

@@ -84,6 +84,7 @@ def test_a_recorder_for_every_event_is_added_and_removed(here, agent):
     assert not (here / "data" / "history" / SWITCH).exists()
 
 
+@pytest.mark.slow
 def test_the_settings_are_valid_with_the_recorder(here):
     for agent in CODING_AGENTS:
         assert record("on", "--agent", agent, "--yes") == OK
@@ -91,6 +92,7 @@ def test_the_settings_are_valid_with_the_recorder(here):
         assert problems == [], agent
 
 
+@pytest.mark.slow
 def test_the_recorder_records_an_event_and_answers_nothing(here, capfd):
     record("on", "--agent", "claude", "--yes")
     handler = next(iter(hooks_of("claude", here).definitions)).handlers[0]
@@ -238,6 +240,7 @@ def test_recorders_and_taps_are_found_by_their_commands(here, capfd, lose_state)
     assert "Recording is off already" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 def test_one_agent_is_switched_off_with_a_damaged_state(here):
     for agent in ("claude", "gemini"):
         record("on", "--agent", agent, "--yes")
@@ -279,6 +282,7 @@ def test_settings_that_cannot_be_read_are_a_problem_of_the_status(here, capfd):
     assert f"its hooks are not counted: {path}:5: " in out
 
 
+@pytest.mark.slow
 def test_taps_behind_a_link_out_of_the_project_are_left_alone(here):
     path = write(here / "project/.claude/settings.json", SETTINGS)
     record("on", "--agent", "claude", "--tap", "--yes")
@@ -460,6 +464,7 @@ def test_an_edit_of_a_file_that_its_agent_ignores_is_reported(here, capfd):
     assert "does not accept a comment here and runs no hook" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_list_of_hooks_has_one_line_for_the_recorder(here, capfd):
     write(here / "home/.claude/settings.json", SETTINGS)
     record("on", "--agent", "claude", "--yes")

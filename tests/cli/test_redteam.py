@@ -71,6 +71,7 @@ def test_an_accepted_escape_needs_a_reason_and_a_mark(run, guard, project, entry
     assert "[[accepted]]" in errors
 
 
+@pytest.mark.slow
 def test_a_hook_that_denies_nothing_known_is_a_problem(run, guard):
     guard.write_text(TUTORIAL.replace("rm\\s+-rf|git push --force", "never-heard-of"))
     code, output, _ = run("redteam", "guard.py")

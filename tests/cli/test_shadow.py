@@ -271,6 +271,7 @@ CONTEXT = '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalCon
 CONTEXT_SCRIPT = f"#!/bin/sh\ncat >/dev/null\ntest -e deny && exit 2\necho '{CONTEXT}'\n"
 
 
+@pytest.mark.slow
 def test_what_it_would_have_decided_is_counted_without_examples(here, capfd):  # noqa: F811
     hook = write(here / "project/kein rm.sh", CONTEXT_SCRIPT)
     hook.chmod(0o755)

@@ -188,6 +188,7 @@ os._exit(said.get("exit", 0))
 """
 
 
+@pytest.mark.slow
 @rows.parametrize("shim")
 def test_shim(row, tmp_path, monkeypatch, capfd):
     """One event through a real `anyhook shim`, or only what it would show the command."""

@@ -428,6 +428,7 @@ class TestRequiredHooksThatDoNotRunLater:
         for engine in engines:
             engine.close()
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("trusted")
     @pytest.mark.parametrize("require", [True, {"before_tool"}])
     def test_one_that_loses_its_trust(self, project, load, require):

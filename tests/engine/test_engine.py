@@ -388,6 +388,7 @@ async def test_a_bug_in_a_handler_kind_costs_only_that_handler(world, monkeypatc
     assert decision.results[1].error == "RuntimeError: a bug"
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_limit_of_open_files_limits_the_commands(world):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -426,6 +427,7 @@ def test_one_engine_serves_several_event_loops(world):
         assert anyio.run(engine.dispatch, WRITE, backend=backend).denied
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_reload_does_not_change_a_dispatch_that_runs(world):
     world.settings("user", hooks("sleep 0.4", "exit 2 # after"))
@@ -499,6 +501,7 @@ async def test_loading_twice_parses_once(world, monkeypatch):
     assert world.load().definitions == first.definitions
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_only_so_many_commands_run_at_once(world):
     line = "mkdir running.$$; ls -d running.* | wc -l; sleep 0.1; rmdir running.$$"
@@ -1012,6 +1015,7 @@ def test_a_settings_file_that_is_no_utf8_is_reported(world):
     assert (found.code, found.message) == ("settings-unreadable", "not UTF-8 at byte 7")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_the_program_of_the_sync_engine_leaves_nothing(world):
     mark = uuid.uuid4().hex

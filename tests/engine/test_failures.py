@@ -168,6 +168,7 @@ def server(status, body):
         listener.server_close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", [frozenset(), frozenset({"http"})])
 def test_a_request_that_is_refused_can_deny(tmp_path, kinds):
     with server(500, b"{}") as url:
@@ -177,6 +178,7 @@ def test_a_request_that_is_refused_can_deny(tmp_path, kinds):
     assert decision.outcome is (Outcome.DENY if kinds else Outcome.NONE)
 
 
+@pytest.mark.slow
 def test_a_body_that_is_not_json_can_be_no_output(tmp_path):
     closed = {"denying_failures": frozenset({"http"})}
     with server(200, b"hello") as url:

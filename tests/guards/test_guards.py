@@ -38,6 +38,7 @@ def decide(name, event="before_tool", agent="claude", **fields):
     return run_hook(guard_file(name), event, agent=agent, **fields)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", CODING_AGENTS)
 @pytest.mark.parametrize("name", GUARDS)
 def test_every_example_holds_in_every_agent(name, agent, home):

@@ -148,6 +148,7 @@ def shim(world, *options, line, environ=None):
     return reply.get("permissionDecision"), reply.get("permissionDecisionReason")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", HOSTILE)
 def test_the_shim_keeps_them_from_the_shell_too(world, which):
     environ = hostile(world, which)

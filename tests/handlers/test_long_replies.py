@@ -85,6 +85,7 @@ async def test_a_low_limit_of_output_does_not_cut_replies(world):
     assert decision.denied
 
 
+@pytest.mark.slow
 async def test_a_reply_that_is_too_long_to_be_read_is_an_error(world):
     decision = await decide(world, command(json.dumps(TOO_MUCH | VERDICT), world))
 
@@ -102,6 +103,7 @@ async def test_a_reply_that_is_too_long_to_be_read_denies_where_failures_do(worl
     assert "failed-closed" in {d.code for d in decision.diagnostics}
 
 
+@pytest.mark.slow
 async def test_exit_code_2_denies_however_long_the_reply_is(world):
     handler = command(json.dumps(TOO_MUCH | VERDICT), world)
     handler["command"] += "; exit 2"

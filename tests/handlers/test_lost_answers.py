@@ -90,6 +90,7 @@ def test_a_text_for_the_agent_or_the_user_leaves_the_choice_of_tools_and_is_repo
         assert "on BeforeToolSelection; " in text
 
 
+@pytest.mark.slow
 def test_a_worker_reports_the_same(tmp_path):
     warm = Warm(tmp_path)
     try:
@@ -139,6 +140,7 @@ def test_a_message_at_the_end_of_a_session_reaches_the_user_on_standard_error(ho
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 def test_a_message_at_the_end_of_a_session_is_the_same_from_a_worker(tmp_path):
     warm = Warm(tmp_path)
     try:

@@ -221,6 +221,7 @@ def test_a_journal_that_is_full_says_that_events_are_missing(tmp_path, monkeypat
     assert "is full: events are missing" in done.problems[0]
 
 
+@pytest.mark.slow
 def test_two_processes_that_read_the_journal_store_each_event_once(tmp_path):
     for number in range(200):
         journal.append(str(tmp_path), record(str(number)))

@@ -117,6 +117,7 @@ def test_an_event_without_an_opinion_is_recorded(recorded):
     assert (event["events.verdict"], event["answer"]) == ("none", None)
 
 
+@pytest.mark.slow
 def test_the_project_of_the_agent_is_recorded(recorded):
     hook = recorded.warm.hook(GUARD)
     recorded.switch_on()
@@ -126,6 +127,7 @@ def test_the_project_of_the_agent_is_recorded(recorded):
     assert recorded.events()[0]["project"] == "/srv/project"
 
 
+@pytest.mark.slow
 def test_a_crash_is_recorded(recorded):
     hook = recorded.warm.hook(
         """
@@ -143,6 +145,7 @@ def test_a_crash_is_recorded(recorded):
     assert event["error"] == "hook guard (hook.py:4) failed (ValueError)"
 
 
+@pytest.mark.slow
 def test_a_hook_that_runs_out_of_time_is_recorded(recorded):
     hook = recorded.warm.hook(
         """
@@ -233,6 +236,7 @@ def test_a_history_that_cannot_be_written_costs_no_answer(recorded, obstacle, tm
     until(lambda: log.exists() and "is not recorded" in log.read_text(), "not reported")
 
 
+@pytest.mark.slow
 def test_a_warm_hook_records_after_its_answer(tmp_path):
     recorded = Recorded(tmp_path, "warm")
     hook = recorded.warm.hook(GUARD)

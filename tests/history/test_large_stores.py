@@ -101,6 +101,7 @@ def test_failures_are_found_without_reading_the_other_results(directory):
             assert "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)" in plan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", FILTERS)
 def test_a_search_finds_what_reading_everything_finds(directory, wanted):
     with History.open(directory) as history:

@@ -177,6 +177,7 @@ async def test_load_records_in_the_history_of_the_user(world, tmp_path, monkeypa
     assert len(recorded(tmp_path / "data" / "history")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 async def test_an_event_of_50_megabytes_is_recorded_in_part(world, directory):
     engine = world.load()

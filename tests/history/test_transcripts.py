@@ -499,6 +499,7 @@ def test_the_end_of_a_background_command_is_a_prompt():
     assert prompts[1].startswith("<task-notification>\n<task-id>")
 
 
+@pytest.mark.slow
 def test_many_calls_without_a_result_are_all_read(tmp_path):
     count = MAX_HELD_EVENTS + 10
     path = write_claude(tmp_path, prompt("go"), *(bash(str(n)) for n in range(count)))

@@ -55,6 +55,7 @@ def session_of(world, seen, **options):
     )
 
 
+@pytest.mark.slow
 def test_a_hundred_sessions_at_once_end_once_each(tmp_path):
     world = World(tmp_path)
     seen = []

@@ -104,6 +104,7 @@ def only(project, name, **options):
 # -- works
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CODING_AGENTS if name != "codex"])
 def test_a_hook_file_whose_examples_pass_works(here, run, name):
     (here / "guard.py").write_text(HOOK_FILE)

@@ -153,6 +153,7 @@ def test_the_report_of_a_session_says_the_same(here, run, agent, tmp_path):
     assert all(cause in text for _command, cause in COMMANDS.values())
 
 
+@pytest.mark.slow
 def test_engine_integration_and_fire_name_the_causes(here, run, agent):
     said = []
     engine = Engine.load(here, agent=agent.name, trust_once=True, on_message=said.append)

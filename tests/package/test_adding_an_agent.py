@@ -77,6 +77,7 @@ FILES = [file.relative_to(SRC).as_posix() for file in sorted(SRC.rglob("*.py"))]
 SHARED = [file for file in FILES if owner_of(file) is None and file != REGISTRY]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", [name for name in NAMES if name not in SHARED_NAMES])
 def test_nothing_outside_of_its_folder_names_an_agent(agent):
     files = [file for file in SHARED if names_an_agent(file, agent)]

@@ -176,6 +176,7 @@ EDITORS = {
 """Modules that edit the texts of settings files to what other packages may use of them."""
 
 
+@pytest.mark.slow
 def test_only_the_package_settings_edits_settings_files():
     offenders = set()
     for name, tree in modules().items():

@@ -102,6 +102,7 @@ def test_the_hooks_of_a_project_that_is_not_trusted_do_not_run(page, world, even
     assert not mark.exists()
 
 
+@pytest.mark.slow
 def test_a_hook_file_that_cannot_be_loaded_is_reported(page, world, events):
     broken = world.write(world.project / "broken.py", "import no_such_module\n" + GUARD)
 
@@ -198,6 +199,7 @@ def test_hostile_content_of_a_report_is_text(run, tmp_path):
     assert text.count("</style>") == 1
 
 
+@pytest.mark.slow
 def test_a_backtest_is_one_file(run, guard, events, tmp_path):
     file = tmp_path / "report.html"
 
@@ -208,6 +210,7 @@ def test_a_backtest_is_one_file(run, guard, events, tmp_path):
     assert "New denials 1" in text_of(file.read_text())
 
 
+@pytest.mark.slow
 def test_the_backtest_command_writes_the_same_file(run, guard, events, tmp_path):
     file = tmp_path / "report.html"
 

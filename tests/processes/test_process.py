@@ -84,6 +84,7 @@ async def test_output_exit_code_and_input_arrive(shell, exit_watch):
     assert (end.stdout, end.stderr, end.exit_code, end.signal) == ("in", "err\n", 3, None)
 
 
+@pytest.mark.slow
 async def test_a_command_that_ignores_sigterm_is_killed(shell, exit_watch):
     end = await shell("trap '' TERM; echo started; while :; do sleep 60; done", timeout=0.3)
 

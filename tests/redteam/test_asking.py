@@ -73,6 +73,7 @@ def test_each_question_has_its_answer(hook, project):
     assert answers[1].is_stopped
 
 
+@pytest.mark.slow
 def test_a_hook_remembers_what_happened_in_the_session_and_no_other(hook, project):
     note = shell(project, "note 1")
     answers = hook.ask([(note,), (note,), (note, note), (note,)])

@@ -259,6 +259,7 @@ def test_a_malformed_row_is_an_error_with_its_line(files, run, line, message):
     assert message in err
 
 
+@pytest.mark.slow
 def test_a_family_without_rows_is_an_error_with_those_that_there_are(files, run):
     code, err = score(run, "--family", "gti")
 

@@ -64,6 +64,7 @@ def test_what_the_user_changes_is_there_in_the_next_run(places):
         assert sandbox.run(tasks.read, str(places[0] / "b.txt")) == "later"
 
 
+@pytest.mark.slow
 def test_other_files_cannot_be_written(sandbox):
     with pytest.raises(SandboxError, match=r"Permission denied|Read-only file system"):
         sandbox.run(tasks.write, "/etc/anyhook-made")

@@ -267,6 +267,7 @@ def test_secrets_that_overlap_become_one_of_the_kind_that_says_more():
     )
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_redacted_json_is_json_of_the_same_shape(value):
     redactor = Redactor({"MY_TOKEN": 'per"sonal-1'})

@@ -71,6 +71,7 @@ def test_a_request_is_accepted_with_the_time_that_its_hooks_may_take(world):
     ]
 
 
+@pytest.mark.slow
 def test_an_event_without_hooks_is_answered_at_once(world):
     configure(world, {}, event="session.idle")
 

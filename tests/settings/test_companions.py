@@ -139,6 +139,7 @@ def test_a_file_of_another_release_is_a_warning(world, run, hook_file):
     assert "companion-changed" not in out
 
 
+@pytest.mark.slow
 def test_migrated_hooks_get_it_too(world, run):
     hooks = {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}]}
     world.write(world.project / ".claude" / "settings.json", json.dumps({"hooks": hooks}))
@@ -169,6 +170,7 @@ def test_a_link_out_of_the_project_is_not_followed(world, run, hook_file):
     assert list(outside.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 def test_the_file_is_a_module_that_exports_one_function(world):
     plugin = world.write(plugin_of(world), render(PLUGIN, ('any"hook', "di\\spatch")))

@@ -78,6 +78,7 @@ def test_a_member_of_toml_stays_in_its_place(literal):
     assert replace_values(parse_toml(wrapped), {path: value}) == text
 
 
+@pytest.mark.slow
 @given(st.text(), st.text(), st.booleans())
 def test_any_string_can_be_replaced_by_any_other(former, value, is_ascii):
     text = json.dumps({"command": former}, ensure_ascii=is_ascii)

@@ -177,6 +177,7 @@ assert not [name for name in sys.modules if name.startswith("opentelemetry.expor
     subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("missing", "statement"),
     [

@@ -166,6 +166,7 @@ with provider.get_tracer("hook").start_as_current_span("own span", parent):
 """
 
 
+@pytest.mark.slow
 async def test_the_own_spans_of_a_command_are_children_of_its_event(world, receiver, telemetry):
     script = world.write(world.project / "hook.py", OWN_SPANS)
     endpoint = f"OTEL_EXPORTER_OTLP_ENDPOINT={receiver.url}"  # Claude Code hands none on
@@ -194,6 +195,7 @@ def warm(tmp_path):
     world.close()
 
 
+@pytest.mark.slow
 def test_a_hook_file_that_an_agent_starts_inherits_its_parent_cold_and_warm(warm):
     path = warm.hook(SAY_PARENT)
     other = f"00-{TRACE}-{SPAN[::-1]}-01"

@@ -301,6 +301,7 @@ def test_a_file_that_is_missing_is_a_usage_error(world, run, arguments):
     assert run("test", *arguments)[0] == 64
 
 
+@pytest.mark.slow
 def test_a_file_without_configured_hooks_is_a_usage_error(world, run, write):
     code, _, err = run("test", write(CASES))
 

@@ -69,6 +69,7 @@ def hook_file(world):
 # -- files that are no hook files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

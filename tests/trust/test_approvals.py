@@ -373,6 +373,7 @@ def denied_call(call_id, digest="0"):
     return DeniedCall(id=call_id, digest=digest, agent="claude", time=time.time(), **texts)
 
 
+@pytest.mark.slow
 def test_of_many_denials_the_oldest_are_dropped_and_each_call_is_listed_once(tmp_path):
     approvals = Approvals({"ANYHOOK_DATA_DIR": str(tmp_path)})
 

@@ -540,6 +540,7 @@ def test_a_script_in_the_environment_is_bound(world, store):
     assert not runs_evil(world, store)
 
 
+@pytest.mark.slow
 def test_a_missing_program_that_appears_does_not_run(world, store):
     retrust(world, store, "./hooks/run")
     engine = load(world, store)
@@ -551,6 +552,7 @@ def test_a_missing_program_that_appears_does_not_run(world, store):
     assert not runs_evil(world, store)
 
 
+@pytest.mark.slow
 def test_trust_that_is_revoked_ends_in_a_loaded_engine(world, store):
     trust(world, store)
     engine = load(world, store)
@@ -561,6 +563,7 @@ def test_trust_that_is_revoked_ends_in_a_loaded_engine(world, store):
     assert decide(engine).results[0].status == "withheld"
 
 
+@pytest.mark.slow
 def test_trust_that_is_given_begins_in_a_loaded_engine(world, store):
     engine = load(world, store)
     assert not decide(engine).denied

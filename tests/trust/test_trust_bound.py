@@ -189,6 +189,7 @@ def test_packages_caches_and_logs_are_listed_as_not_bound(world, run, store):
     assert "node_modules" in out
 
 
+@pytest.mark.slow
 def test_compiled_python_of_a_repository_is_bound(world, store):
     hooks = world.project / HOOKS
     world.write(hooks / "guard.py", "import helper\n")
@@ -208,6 +209,7 @@ def test_compiled_python_of_a_repository_is_bound(world, store):
     assert not ran_evil(world)
 
 
+@pytest.mark.slow
 def test_a_directory_with_too_many_files_says_so(world, run, store):
     for number in range(600):
         world.write(world.project / HOOKS / f"{number}.txt", "")
@@ -482,6 +484,7 @@ def test_only_paths_are_shown_as_scripts_that_are_not_found(world, run):
     assert ".ts$  (" not in out
 
 
+@pytest.mark.slow
 def test_a_file_that_two_hooks_share_is_shown_once(world, run):
     world.write(world.project / "tools" / "guard.sh", "echo once\n")
     hooks = [{"type": "command", "command": f"sh tools/guard.sh {n}"} for n in range(3)]

@@ -192,6 +192,7 @@ def test_a_denial_survives(world, guard, way, agent, place, harm):
         assert "not here" in (end[2] if is_exit_code else decided.reason)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["cold", "warm"])
 @pytest.mark.parametrize(
     "harm",

@@ -136,6 +136,7 @@ def test_a_hook_sees_no_difference(warm, name):
     assert warm.run(path, "--timeout", "9", **options) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("payload", [b"", b"{", b"[1]", b'{"hook_event_name": "What"}', b"\xff"])
 def test_a_hook_without_a_proper_event_ends_in_the_same_way(warm, payload):
     path = warm.hook(SAYS + "    return deny('x')")
@@ -205,6 +206,7 @@ def test_a_file_that_could_not_be_warm_is_loaded_again_when_it_changes(warm):
     assert reason_of(warm.warm(path)) == "no"
 
 
+@pytest.mark.slow
 def test_a_missing_file_is_reported_in_the_same_way(warm):
     path = warm.root / "missing.py"
     for _ in range(3):
@@ -212,6 +214,7 @@ def test_a_missing_file_is_reported_in_the_same_way(warm):
         assert warm.run(path) == (1, "", f"anyhook run: hook file not found: {path}\n")
 
 
+@pytest.mark.slow
 def test_what_a_hook_wrote_to_a_file_that_it_keeps_open_is_there_with_the_answer(warm):
     path = warm.hook(
         "LOG = None\n" + SAYS + "    global LOG\n    LOG = LOG or open('log.txt', 'a')\n"
@@ -282,6 +285,7 @@ def reason_of(end) -> str:
     return json.loads(end[1])["reason"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -337,6 +341,7 @@ def test_two_servers_of_one_file_serve_two_projects(warm):
     assert len(warm.servers) == 2
 
 
+@pytest.mark.slow
 def test_a_server_answers_for_every_directory_and_all_arguments(warm):
     path = warm.hook(SAYS + "    import os, sys; return deny(f'{os.getcwd()} {sys.argv[1:]}')")
     other = warm.root / "other"
@@ -545,6 +550,7 @@ def test_a_hook_that_is_too_slow_ends_as_its_author_chose(warm):
     assert warm.run(path) == expected
 
 
+@pytest.mark.slow
 def test_a_client_that_is_ended_takes_its_hook_with_it(warm):
     path = warm.hook(
         SAYS + "    import os\n    open(f'begun-{os.getpid()}', 'w').close()\n    while True: pass"
@@ -585,6 +591,7 @@ def test_hooks_of_one_file_run_side_by_side(warm):
     assert [json.loads(out)["reason"] for out, _ in ends] == ["all here"] * 5
 
 
+@pytest.mark.slow
 def test_an_answer_that_nobody_reads_still_denies(warm):
     path = warm.hook(SAYS + "    return deny('x')")
     warm.wake(path)
@@ -598,6 +605,7 @@ def test_an_answer_that_nobody_reads_still_denies(warm):
         process.stderr.close()
 
 
+@pytest.mark.slow
 def test_the_command_of_the_package_reaches_the_same_server(warm):
     path = warm.hook(COUNT)
     assert reason_of(warm.warm(path)) == "1"

@@ -256,6 +256,7 @@ async def test_a_hook_that_never_ran_is_not_shown_with_the_runs_of_another(world
         await driver.shows("no run is recorded")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_hook_that_ends_with_an_error_stands_out(hooks):
     result = RecordedResult(
@@ -274,6 +275,7 @@ async def test_a_hook_that_ends_with_an_error_stands_out(hooks):
         await driver.shows("warning  12 ms  write_file a.txt  exit code 1: no disk")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_history_is_neither_created_nor_changed(hooks, home):
     async with panel() as driver:
@@ -521,6 +523,7 @@ def test_of_many_decisions_of_a_shadow_the_newest_are_shown(trusted, run):
     assert "anyhook history search --hook log.sh" in out
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_hook_that_cannot_be_a_shadow_says_why(world):
     world.settings(
@@ -553,6 +556,7 @@ async def test_t_shows_what_is_not_trusted_and_y_trusts_it(hooks):
         await driver.shows("? guard.sh", "4 hooks, 1 not trusted")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_without_a_terminal_the_panel_allows_no_denied_call(hooks):
     members = dict.fromkeys(("hook", "tool", "arguments", "cwd", "project", "reason"), "x")
@@ -567,6 +571,7 @@ async def test_without_a_terminal_the_panel_allows_no_denied_call(hooks):
     assert Approvals().granted() == []
 
 
+@pytest.mark.slow
 @in_loop
 async def test_escape_trusts_nothing(hooks):
     async with panel() as driver:
@@ -741,6 +746,7 @@ async def test_the_end_of_the_panel_ends_hooks_that_run(hanging):
 # -- problems
 
 
+@pytest.mark.slow
 @in_loop
 async def test_p_shows_problems_and_x_applies_a_remedy(trusted):
     (trusted.project / "guard.sh").chmod(0o644)
@@ -774,6 +780,7 @@ def test_the_view_of_problems_counts_as_the_list_does(trusted, run):
     check()
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_problem_of_trust_leads_to_the_review(hooks):
     async with panel() as driver:
@@ -788,6 +795,7 @@ async def test_a_problem_of_trust_leads_to_the_review(hooks):
         await driver.shows("y trusts")
 
 
+@pytest.mark.slow
 @in_loop
 async def test_without_problems_there_is_nothing_to_fix(world):
     world.settings(
