@@ -130,6 +130,7 @@ def test_a_spelling_is_proved_for_one_shell(oracle):
     assert not prove(oracle, [pair], "dash")[pair]
 
 
+@pytest.mark.timeout(200)  # on a busy machine a line runs until its limit of 60 seconds
 @pytest.mark.slow
 @pytest.mark.parametrize("line", LEAVING)
 def test_a_line_that_tries_to_leave_changes_nothing(oracle, line, tmp_path):
