@@ -478,6 +478,28 @@ class TestRequiredHooksThatDoNotRunLater:
 
         assert not engine.dispatch(RUN_SHELL).denied
 
+    def test_one_that_cannot_be_judged(self, settings_file, load, trusted, monkeypatch):
+        engine = load(require=True)
+        guard = engine.engine.guard
+
+        def fail(*_arguments):
+            raise OSError("the disk is gone")
+
+        monkeypatch.setattr(guard, "withhold", fail)
+
+        with pytest.raises(RequiredHooksError, match="the disk is gone"):
+            engine.dispatch(RUN_SHELL)
+
+    def test_settings_that_are_read_again_do_not_make_every_event_one_with_hooks(
+        self, settings_file, load
+    ):
+        engine = load(trust_once=True).engine
+
+        settings_file.write_text("{}")
+
+        assert engine.reload()
+        assert not engine.listens()
+
     def test_other_events_are_decided(self, settings_file, load):
         engine = load(require={"before_tool"}, trust_once=True, watch=True)
 

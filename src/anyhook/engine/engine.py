@@ -357,7 +357,7 @@ class Engine:
         if not files_changed and self.hooks.diagnostics == before.diagnostics:
             return False
         self._apply_settings()
-        self._has_checked_required = False
+        self._has_checked_required = self.required is False
         return True
 
     def _apply_settings(self) -> None:

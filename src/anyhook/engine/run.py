@@ -133,7 +133,10 @@ def withhold_safely(
     try:
         return withhold(handler, cwd)
     except Exception as error:  # noqa: BLE001 - a handler that cannot be judged does not run
-        return HandlerResult(handler, Status.WITHHELD, error=f"{type(error).__name__}: {error}")
+        problem = f"{type(error).__name__}: {error}"
+        text = f"{handler.label!r} cannot be judged, so it does not run: {problem}"
+        diagnostic = diagnose("project-untrusted", text, handler.place, handler=handler.label)
+        return HandlerResult(handler, Status.WITHHELD, error=problem, diagnostics=(diagnostic,))
 
 
 def _condition_covers(context: HookContext, text: str) -> bool:
