@@ -157,6 +157,8 @@ def test_patterns_start_where_they_say(pattern, command):
             "yes",
         ),
         (tool("manage_processes", "terminai", operation="list"), "deletes", "no"),
+        (tool("manage_processes", "terminai", operation="send", text="rm src/a"), "deletes", "may"),
+        (tool("Bash", operation="run", cmd="rm src/a"), "deletes", "may"),
     ],
 )
 def test_other_tools_answer_too(event, kind, expected):

@@ -32,6 +32,10 @@ else:
             return cls
 
 
+STARTS_NOTHING = ("list", "status", "read", "stop", "signal", "summarize")
+"""Operations of a tool that also starts programs, like `manage_processes` of TerminaI."""
+
+
 class Event(Record):
     """The fields of every event.
 
@@ -145,8 +149,8 @@ class ToolEvent(Event, OfTool[CallT_co]):
         from anyhook.shell.commands import read_commands
 
         text = call.arguments.get("command")
-        if text is None and call.arguments.get("operation"):
-            return ()  # a tool that also lists and stops programs starts none
+        if text is None and call.arguments.get("operation") in STARTS_NOTHING:
+            return ()
         # Some agents take a list of words; any other type is a text that nobody can read.
         if isinstance(text, list) and all(isinstance(word, str) for word in text):
             from shlex import join
