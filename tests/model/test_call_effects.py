@@ -112,6 +112,21 @@ def test_a_pattern_of_the_shell_deletes_the_file_that_it_names(command, expected
     assert answer(shell(command).deletes(".git/HEAD")) == expected
 
 
+@each(
+    "command, pattern, expected",
+    [
+        ("cat src/*.py", ".env.*", "no"),
+        ("cat src/.*.py", ".env.*", "may"),
+        ("find . -name '*.local' -exec cat {} +", ".env.*", "may"),
+        ("cat *.md", "*.key", "no"),
+        ("cat *.key", "*.key", "may"),
+        ("cat a*.key", "*.key", "may"),
+    ],
+)
+def test_two_patterns_have_a_file_in_common_if_their_ends_agree(command, pattern, expected):
+    assert answer(shell(command).reads(pattern)) == expected
+
+
 @pytest.mark.parametrize(
     ("pattern", "command"),
     [

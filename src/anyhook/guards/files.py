@@ -186,6 +186,7 @@ rm -rf .nuxt .parcel-cache .pytest_cache .ruff_cache .terraform .tox .turbo .ven
 rm -rf __pycache__ _build bin build coverage dist htmlcov node_modules obj out site-packages
 rm -rf ./target/debug temp tmp venv
 rm -f notes.txt
+D=$(mktemp -d) && cp src/a.py $D && rm -rf $D
 find . -name '*.pyc' -delete
 find . -name __pycache__ -type d -exec rm -rf {} +
 rm -rf /tmp/session-4121 /var/tmp/x /private/tmp/x

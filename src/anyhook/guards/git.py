@@ -185,6 +185,7 @@ git -c clean.requireForce=false -c clean.requireForce=true clean
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
 for harmless_command in """
 git push --force-with-lease origin feature
+git push origin $(git branch --show-current)
 git reset HEAD src/main.py
 git checkout -b feature
 git checkout main

@@ -11,6 +11,7 @@ Source: https://github.com/anthropics/claude-code/issues/7921
 Version: 1
 """
 
+import fnmatch
 import re
 
 from anyhook.authoring import Hooks, ask, deny, find_secrets, hide_secrets, replace_result
@@ -146,8 +147,15 @@ def is_unknown(command):
     """
     if command is None:
         return False
-    has_patterns = any("*" in path for path in command.read_paths)
-    return not command.program or has_patterns or bool(command.uncertain_arguments)
+    patterns = [path for path in command.read_paths if "*" in path and not is_harmless(path)]
+    return not command.program or bool(patterns) or bool(command.uncertain_arguments)
+
+
+def is_harmless(pattern):
+    """Return whether a pattern is `*.py` or the like, an ending that no secret file has."""
+    name = pattern.rpartition("/")[2]
+    is_ending = name[:2] == "*." and name.count(".") == 1 and "/." not in pattern
+    return is_ending and not fnmatch.filter(SECRET_FILES, name)
 
 
 def lists(command):
@@ -258,12 +266,14 @@ for path in (".env.example", "README.md"):
 for asked in """
 grep KEY= .env*
 cat $FILE; echo done
+find . -name '*.p??' -exec cat {} +
 eval "$X"
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
 for harmless in """
 cp .env.example .env
-cat .env.sample .env.template .env.dist
+cat .env.sample .env.template .env.dist src/*.py *.md
+find . -name '*.py' -exec cat {} +
 grep -rn password src
 ls -la ~/.ssh
 cat ~/.ssh/id_ed25519.pub
