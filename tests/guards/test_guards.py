@@ -96,10 +96,12 @@ def test_a_project_behind_a_link_has_two_names(tmp_path, home, directory, place)
         fields = {"tool": "shell", "input": {"command": command}}
         return run_hook(file, "before_tool", cwd=str(cwd), **fields).outcome
 
-    for project in (named, named.resolve()):
+    link = tmp_path / "link"
+    for project in (named, named.resolve(), *([link] if place.startswith(".") else ())):
         assert run(f"rm -f {project}/a.txt") == "none"
         assert run(f"rm -rf {project}/dist") == "none"
         assert run(f"rm -rf {project}") == "deny"
+        assert run(f"rm -f {project}/.git/HEAD") == "deny"
     assert run(f"rm -f {tmp_path}/a.txt") == "deny"
 
 

@@ -11,6 +11,8 @@ Source: https://github.com/anthropics/claude-code/issues/70363
 Version: 1
 """
 
+from pathlib import Path
+
 from anyhook.authoring import Hooks, ask, deny
 
 UNCOMMITTED = "throws away changes that are not committed"
@@ -89,7 +91,10 @@ def guard_git(event):
             return deny(f"`{command.source}` {UNCOMMITTED}. {COMMIT_FIRST}")
         if command.program == "git" and overwrites_branch(command):
             return deny(f"`{command.source}` overwrites or deletes a branch. {ASK_USER}")
-    match = event.deletes("./.git", "./.git/objects", "./.git/refs", "./.git/HEAD")
+    # The agent may be in a directory of the repository.
+    above = [str(path) for path in Path(event.cwd).parents]
+    parts = ("/.git", "/.git/objects", "/.git/refs", "/.git/HEAD")
+    match = event.deletes(*(directory + part for directory in (".", *above) for part in parts))
     if match:
         return answer(match, "deletes the repository with its history", ASK_USER)
     return None
@@ -175,6 +180,8 @@ git push -f --dry-run; git push -f
 git clean -fdx --dry-run --no-dry-run
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
+in_directory = {"command": "rm -rf ../.git"}
+hooks.example(tool="shell", cwd="/project/src", input=in_directory, expect="deny")
 for asked in """
 git $ACTION --hard
 git restore --staged -$X src
