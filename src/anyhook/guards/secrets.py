@@ -111,7 +111,7 @@ def guard_secrets(event):
         if prints_variables(command):
             return deny(f"`{command.source}` shows secrets to the model. {ENV_INSTEAD}")
     for match in shown:
-        if event.tool.startswith("mcp__") or is_unknown(match.command):
+        if event.tool.startswith("mcp__") or is_unknown(match):
             return ask(f"{match.why}; that may show secrets to the model.")
     return None
 
@@ -140,15 +140,16 @@ def added_text(event):
     )
 
 
-def is_unknown(command):
-    """Return whether only the shell knows which files a command reads.
+def is_unknown(match):
+    """Return whether it is not known which files a command or a tool reads.
 
     A whole directory does not count: secrets in what `grep -r` finds are hidden in the result.
     """
-    if command is None:
-        return False
-    patterns = [path for path in command.read_paths if "*" in path and not is_harmless(path)]
-    return not command.program or bool(patterns) or bool(command.uncertain_arguments)
+    command = match.command
+    paths = command.read_paths if command else [match.path]
+    if any("*" in path and not is_harmless(path) for path in paths):
+        return True
+    return command is not None and bool(not command.program or command.uncertain_arguments)
 
 
 def is_harmless(pattern):
@@ -260,7 +261,9 @@ for lines in (f"-KEY = ''\n+KEY = '{KEY}'", f" KEY = '{KEY}'\n+A = ''"):
     hooks.example(tool="edit_file", input={"command": patch}, expect="deny", agents=["codex"])
 env = {"path": ".env"}
 hooks.example(tool="mcp__files__read_file", input=env, expect="ask", agents=["claude"])
-hooks.example(tool="grep", input={"pattern": "x", "path": "."}, expect="none")
+for glob, answer in (("*.py", "none"), (".env*", "ask")):
+    search = {"pattern": "x", "path": ".", "glob": glob}
+    hooks.example(tool="grep", input=search, expect=answer, agents=["claude"])
 for path in (".env.example", "README.md"):
     hooks.example(tool="read_file", input={"file_path": path}, expect="none")
 for asked in """
