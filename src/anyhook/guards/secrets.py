@@ -261,9 +261,9 @@ for lines in (f"-KEY = ''\n+KEY = '{KEY}'", f" KEY = '{KEY}'\n+A = ''"):
     hooks.example(tool="edit_file", input={"command": patch}, expect="deny", agents=["codex"])
 env = {"path": ".env"}
 hooks.example(tool="mcp__files__read_file", input=env, expect="ask", agents=["claude"])
-for glob, answer in (("*.py", "none"), (".env*", "ask")):
-    search = {"pattern": "x", "path": ".", "glob": glob}
-    hooks.example(tool="grep", input=search, expect=answer, agents=["claude"])
+sources, env = ({"pattern": "x", "path": ".", "glob": glob} for glob in ("*.py", ".env*"))
+hooks.example(tool="grep", input=sources, expect="none", agents=["claude"])
+hooks.example(tool="grep", input=env, expect="ask", agents=["claude"])
 for path in (".env.example", "README.md"):
     hooks.example(tool="read_file", input={"file_path": path}, expect="none")
 for asked in """
