@@ -105,6 +105,18 @@ def test_a_project_behind_a_link_has_two_names(tmp_path, home, directory, place)
     assert run(f"rm -f {tmp_path}/a.txt") == "deny"
 
 
+def test_git_takes_a_name_that_is_there_for_a_file(tmp_path):
+    (tmp_path / "src").mkdir()
+
+    def checkout(command):
+        fields = {"tool": "shell", "cwd": str(tmp_path), "input": {"command": command}}
+        return decide("git", **fields).outcome
+
+    assert checkout("git checkout src") == "deny"
+    assert checkout("cd src && git checkout src") == "none"
+    assert checkout("git checkout main") == "none"
+
+
 def test_a_patch_that_the_shell_applies_is_guarded():
     lines = ["*** Begin Patch", "*** Delete File: .anyhook/guard-git.py", "*** End Patch"]
     command = "\n".join(["apply_patch <<'EOF'", *lines, "EOF", ""])

@@ -30,6 +30,8 @@ RULES = [
     ("switch", {"--force"}, [], UNCOMMITTED, COMMIT_FIRST),
     ("switch", {"--discard-changes"}, [], UNCOMMITTED, COMMIT_FIRST),
     ("restore", {"--worktree"}, [], UNCOMMITTED, COMMIT_FIRST),
+    ("checkout-index", {"--force"}, [], UNCOMMITTED, COMMIT_FIRST),
+    ("read-tree", {"--reset"}, [], UNCOMMITTED, COMMIT_FIRST),
     (
         "clean",
         {"--force"},
@@ -87,7 +89,7 @@ def guard_git(event):
             if not any(has_option(match.command, option) for option in harmless):
                 return answer(match, loss, instead)
     for command in event.commands:
-        if command.program == "git" and loses_changes(command):
+        if command.program == "git" and loses_changes(command, event.cwd):
             return deny(f"`{command.source}` {UNCOMMITTED}. {COMMIT_FIRST}")
         if command.program == "git" and overwrites_branch(command):
             return deny(f"`{command.source}` overwrites or deletes a branch. {ASK_USER}")
@@ -115,7 +117,7 @@ def answer(match, loss, instead):
     return ask(f"{match.why}; that may be a command that {loss}.")
 
 
-def loses_changes(command):
+def loses_changes(command, directory):
     """Return whether `git checkout` or `git restore` overwrites files that are not committed."""
     subcommand, *operands = command.operands or ("",)
     if subcommand == "restore":
@@ -123,9 +125,17 @@ def loses_changes(command):
     if subcommand != "checkout":
         return False
     names_paths = "--" in command.arguments and command.arguments[-1] != "--"
-    # No branch has such a name.
-    are_paths = [it.startswith((".", "/", "*", ":")) or "/." in it for it in operands]
-    return names_paths or any(are_paths)
+    chooses = command.has_options(["--ours"]) or command.has_options(["--theirs"])
+    if names_paths or (len(operands) > 1 and not chooses):  # `git checkout main src`
+        return True
+    # No branch has such a name, and git refuses a name that is a branch and a file.
+    places = [Path(directory, place) for place in command.directories if place is not None]
+    return any(
+        name.startswith((".", "/", "*", ":")) or "/." in name or (place / name).exists()
+        for name in operands
+        for place in places
+        if not chooses
+    )
 
 
 def overwrites_branch(command):
@@ -146,6 +156,10 @@ git checkout '*'
 git checkout :/
 git checkout /srv/app
 cd src && git checkout ..
+git checkout HEAD src/main.py
+git checkout main src
+git checkout-index -f -a
+git read-tree -u --reset HEAD
 git checkout -f main
 git switch -f main
 git switch --discard-changes main
@@ -195,6 +209,8 @@ git push --force-with-lease origin feature
 git push origin $(git branch --show-current)
 git reset HEAD src/main.py
 git checkout -b feature
+git checkout -b feature origin/main
+git checkout --theirs package-lock.json src/a.py
 git checkout main
 git checkout main --
 git add -- . :/
