@@ -63,7 +63,10 @@ def enable(
     if is_all:
         return switch_all(name, project, agent, is_on=True, dry_run=dry_run, as_json=as_json)
     name = required_name(name)
-    if _shadows(load_engine(project, agent, name), name):
+    # Between the two files that another process writes, a hook would be in neither.
+    with nullcontext() if dry_run else exclusive_edits():
+        is_shadow = bool(_shadows(load_engine(project, agent, name), name))
+    if is_shadow:
         options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
         with exclusive_edits() if yes else nullcontext():
             return _let_decide(load_engine(project, agent, name), name, examples, options)

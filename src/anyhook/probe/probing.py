@@ -212,6 +212,8 @@ def _report(
         if is_error and place is not None and place.file in broken:
             text = f"{place}: {diagnostic.message}; {agent.title} runs no hook of this file"
             problems.append(text)
+    if around.failure and not any(trial.records for trial in trials):
+        problems.append(f"no hook was tried: {around.failure}")
     return AgentReport(
         agent.name,
         agent.title,
