@@ -381,6 +381,12 @@ def test_mistakes_are_reported_with_what_was_meant():
         hooks.on("nope")
     with pytest.raises(UsageError, match="takes names"):
         hooks.on("before_tool", 3)
+    for pattern in ("shell|write_file", "Bash(git *)", "^shell$", "mcp__github__.*", " shell"):
+        with pytest.raises(UsageError, match=r"only \* is special, not"):
+            hooks.before_tool(pattern)
+    with pytest.raises(UsageError, match=r"not 'startup\|resume'"):
+        hooks.session_start("startup|resume")
+    hooks.before_tool("mcp__my-server__*", "server.tool:x/y")
     with pytest.raises(UsageError, match="did you mean 'deny'"):
         Hooks(on_crash="den")
     with pytest.raises(UsageError, match="positive number"):
