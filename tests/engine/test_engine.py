@@ -756,6 +756,23 @@ async def test_a_function_that_raises_costs_only_itself(world, raises):
 
 
 @pytest.mark.anyio
+async def test_the_only_error_of_a_task_group_is_named(world):
+    async def fail():
+        raise ValueError("v")
+
+    async def broken(_event):
+        async with anyio.create_task_group() as group:
+            group.start_soon(fail)
+
+    engine = world.load()
+    engine.register("before_tool", broken)
+
+    (result,) = (await engine.dispatch(WRITE)).results
+
+    assert result.error == "raised ValueError: v"
+
+
+@pytest.mark.anyio
 async def test_functions_that_hang_run_into_their_timeout(world):
     engine = world.load()
     release = threading.Event()

@@ -73,6 +73,8 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
 
 
 def _describe(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]  # of a task group, which says only how many failed
     text = str(error)
     if isinstance(error, HookFailedError):
         return f"raised {text}"
