@@ -31,6 +31,7 @@ from anyhook.engine.absent import (
     required_events,
 )
 from anyhook.engine.combine import combine
+from anyhook.engine.dead_matchers import check_matcher
 from anyhook.engine.guard import SharedGuard, TrustGuard
 from anyhook.engine.host import host_diagnostics
 from anyhook.engine.messages import MessageChannel
@@ -571,6 +572,11 @@ class Engine:
         definition = HookDefinition(
             spec.canonical, Layer.RUNTIME, place, matcher, sequential=False, handlers=(handler,)
         )
+        # A host may have tools of any name: the first call of one shows whether a matcher is dead.
+        if spec.subject != "tool_name":
+            problem = check_matcher(self.agent, spec, definition, lambda _: True)
+            if problem is not None:
+                self.messages.report([problem])
         self.define(definition)
         return handler
 

@@ -30,8 +30,9 @@ class PromptQuestion(Record, kw_only=False):
     agentic: bool = False
 
 
-Ask = Callable[[PromptQuestion], "Awaitable[str]"]
-"""Puts a question to a model; the answer is JSON, `{"ok": …, "reason": …}`."""
+Ask = Callable[[PromptQuestion], "str | Awaitable[str]"]
+"""Puts a question to a model; the answer is JSON, `{"ok": …, "reason": …}`. A plain function is
+called in a thread."""
 
 
 class ToolText(Record, kw_only=False):

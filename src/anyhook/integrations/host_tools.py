@@ -170,14 +170,12 @@ class HostTools:
         host_keys = {canonical: own for own, canonical in tool.arguments.items()}
         return {host_keys.get(key, key): value for key, value in call.arguments.items()}
 
-    def host_name(self, shown: str, known_tools: Collection[str] = ()) -> str:
+    def host_name(self, shown: str) -> str:
         """Return the host's name of a tool that hooks name; the same if the host has none."""
         canonical = self._agent.vocabulary.tool(shown)
         for name, tool in self._tools.items():
             if tool.tool in (canonical, shown):
                 return name
-        if shown not in known_tools and canonical in known_tools:
-            return canonical
         return shown
 
     def to_host_config(
@@ -186,8 +184,12 @@ class HostTools:
         """Return a choice of tools with the host's names."""
         if config is None or not config.get("allowedFunctionNames"):
             return config
-        allowed = config["allowedFunctionNames"]
-        names = [self.host_name(name, known_tools) for name in allowed]
+        names: list[str] = []
+        for shown in config["allowedFunctionNames"]:
+            kinds = (shown, self._agent.vocabulary.tool(shown))
+            own_names = [name for name, tool in self._tools.items() if tool.tool in kinds]
+            own_names += [name for name in kinds if name in known_tools and name not in own_names]
+            names += dict.fromkeys(own_names or [shown])
         return {**config, "allowedFunctionNames": names}
 
     def to_response(self, name: str, arguments: Mapping[str, Any], result: ToolResult) -> Any:

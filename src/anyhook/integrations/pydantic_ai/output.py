@@ -44,6 +44,8 @@ async def call_output_function(
         raise ModelRetry("the function runs when its arguments are complete")
     call = context.tool_call
     name = context.function_name or (call.tool_name if call is not None else TEXT)
+    if call is not None and run.session.tools.is_declared(call.tool_name):
+        name = call.tool_name  # what the program calls it, and names in `tools=`
     shown = {TEXT: output} if call is None else to_json(call.args_as_dict())
     call_id = None if call is None else call.tool_call_id
     decided = await run.session.before_tool(name, shown, call_id=call_id)
