@@ -11,8 +11,7 @@ from anyhook.settings.jsonc import SettingsSyntaxError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from anyhook.settings.formats import SettingsDocument
-    from anyhook.settings.jsonc import JsonPath
+    from anyhook.settings.jsonc import JsonPath, SettingsDocument
 
 
 def copy_value(document: SettingsDocument) -> Any:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.layers import Layer
-    from anyhook.settings.formats import Rejected, SettingsDocument
-    from anyhook.settings.jsonc import JsonPath
+    from anyhook.settings.formats import Rejected
+    from anyhook.settings.jsonc import JsonPath, SettingsDocument
     from anyhook.settings.sources import Source
 
 EXTRA_DEFINITION_FIELDS = frozenset({"sequential"})
