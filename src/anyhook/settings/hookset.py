@@ -12,10 +12,9 @@ from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.suggest import did_you_mean
-from anyhook.settings.file_stamp import FileStamp
 from anyhook.settings.jsonc import list_at, value_at
 from anyhook.settings.limits import MAX_ITEMS
-from anyhook.settings.load import keep_last_good, load_file
+from anyhook.settings.load import FileStamp, keep_last_good, load_file
 from anyhook.settings.plugins import find_plugin_sources
 from anyhook.settings.sources import find_sources
 

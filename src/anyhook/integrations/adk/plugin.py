@@ -35,12 +35,14 @@ from anyhook.integrations.adk.state import (
     RunError,
     SessionState,
     TurnState,
+    is_last_agent,
     model_key,
+    next_prompt,
+    rewind,
     session_key,
     tool_session,
 )
 from anyhook.integrations.adk.tools import ToolCalls, error_of, is_waiting
-from anyhook.integrations.adk.turns import is_last_agent, next_prompt, rewind
 from anyhook.integrations.factory import MODEL_EVENTS, LoadedHooks, SessionFactory
 from anyhook.integrations.framework import Framework
 from anyhook.integrations.results import tag_context

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agents.run import AgentRunner
 
-from anyhook.integrations.factory import LoadedHooks, SessionFactory
-from anyhook.integrations.kept import KeptSession, session_of_run
+from anyhook.integrations.factory import KeptSession, LoadedHooks, SessionFactory, session_of_run
 from anyhook.integrations.openai_agents.copies import restore_agents, restore_event
 from anyhook.integrations.openai_agents.state import WITHOUT_HOSTED_TOOLS, SessionState
 from anyhook.integrations.openai_agents.turn import Turn, has_history, turn_block
