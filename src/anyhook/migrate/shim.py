@@ -81,8 +81,8 @@ def _check_options(options: ShimOptions, source: AgentSpec) -> None:
     if options.event:
         source.event(options.event)
     if options.shell and options.shell not in source.settings.shells:
-        known = ", ".join(source.settings.shells) or "none to choose from"
-        raise UsageError(f"{source.title} has no shell {options.shell!r}; it has {known}")
+        shells = ", ".join(source.settings.shells) or "none to choose from"
+        raise UsageError(f"{source.title} has no shell {options.shell!r}; it has {shells}")
     if options.matcher:
         from anyhook.matching.matchers import compile_matcher
 

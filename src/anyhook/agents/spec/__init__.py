@@ -262,10 +262,10 @@ class AgentSpec(Record):
             counterpart = self.by_canonical.get(owner.event(name).canonical)
             advice = f"use {counterpart.wire}" if counterpart else f"{self.title} has no such event"
             explanation = f"it is an event of {owner.title}; {advice}"
-        known: Mapping[str, EventSpec] = self.by_wire
-        if closest(name, known) is None and closest(name, self.by_canonical) is not None:
-            known = self.by_canonical
-        raise UnknownEventError(self.title, name, known, explanation)
+        candidates: Mapping[str, EventSpec] = self.by_wire
+        if closest(name, candidates) is None and closest(name, self.by_canonical) is not None:
+            candidates = self.by_canonical
+        raise UnknownEventError(self.title, name, candidates, explanation)
 
     # -- forms
 
