@@ -182,11 +182,7 @@ class HookSet:
         return self.agent.settings.authority[file.source.layer]
 
     def _precedence(self, file: LoadedFile) -> int:
-        """Return the rank of a file's layer; -1 if it has none."""
-        layers = self.agent.settings.precedence
-        if file.source.layer not in layers:
-            return -1
-        return layers.index(file.source.layer)
+        return self.agent.settings.precedence_of(file.source.layer)
 
     # -- limits of requests, and redaction
 

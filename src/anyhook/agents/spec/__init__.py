@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLOCKS",
+    "SPECIFIC",
     "WARNS",
     "AgentSpec",
     "Coercions",
@@ -60,8 +61,12 @@ __all__ = [
     "PlainText",
     "RuleSet",
     "member",
+    "specific",
     "usual_exits",
 ]
+
+SPECIFIC = "hookSpecificOutput"
+"""The object in replies of several agents that holds the members of one event."""
 
 
 class OutputField(Record, kw_only=False):
@@ -106,6 +111,11 @@ def member(
     keys = tuple(path.split("."))
     events_or_all = frozenset(events) or None
     return OutputField(keys, field, kind, events_or_all, words, legacy, hidden_by=hidden_by)
+
+
+def specific(name: str, *arguments: str, **options: Any) -> OutputField:
+    """Return a member of the object `SPECIFIC`; see `member`."""
+    return member(f"{SPECIFIC}.{name}", *arguments, **options)
 
 
 class AgentSpec(Record):
