@@ -117,23 +117,25 @@ def _translate_tool_event(
         result = read_tool_result(source, call, event.tool_response)
     elif event.name == FAILED_TOOL:
         result = read_tool_result(source, call, None, getattr(event, "error", ""))
-    shown = _translate_arguments(event, call, source, target)
-    own_name = target.vocabulary.name(shown.tool) if patch_tool is None else patch_tool.names[-1]
+    translated = _translate_arguments(event, call, source, target)
+    own_name = (
+        target.vocabulary.name(translated.tool) if patch_tool is None else patch_tool.names[-1]
+    )
     fields: Fields = {
         "tool_name": own_name or event.tool_name,
-        "tool_input": target.vocabulary.arguments(shown.tool, shown.arguments),
+        "tool_input": target.vocabulary.arguments(translated.tool, translated.arguments),
     }
     spec = target.by_canonical.get(event.name)
-    is_mcp_tool = event.mcp_context is None and shown.tool.startswith(MCP_PREFIX)
+    is_mcp_tool = event.mcp_context is None and translated.tool.startswith(MCP_PREFIX)
     if is_mcp_tool and payload_key(target, spec, "mcp_context"):
-        server, _, bare_name = shown.tool.removeprefix(MCP_PREFIX).partition("__")
+        server, _, bare_name = translated.tool.removeprefix(MCP_PREFIX).partition("__")
         fields["mcp_context"] = {"server_name": server, "tool_name": bare_name}
-    tool = target.vocabulary.tools.get(shown.tool)
+    tool = target.vocabulary.tools.get(translated.tool)
     has_no_directory = tool is not None and DIRECTORY in tool.without
-    if DIRECTORY in shown.arguments and has_no_directory:
+    if DIRECTORY in translated.arguments and has_no_directory:
         # A tool without this argument runs in the working directory of the event.
         fields["tool_input"].pop(DIRECTORY)
-        fields["cwd"] = _make_absolute(shown.arguments[DIRECTORY], event.cwd)
+        fields["cwd"] = _make_absolute(translated.arguments[DIRECTORY], event.cwd)
     if result is None:
         return event.name, fields
     name = event.name
@@ -142,7 +144,7 @@ def _translate_tool_event(
     if name == FAILED_TOOL:
         fields |= {"error": result.error or "", "is_interrupt": result.interrupted}
     elif name != event.name or not have_same_form(source, target):
-        fields["tool_response"] = write_tool_result(target, shown, result)
+        fields["tool_response"] = write_tool_result(target, translated, result)
     return name, fields
 
 
