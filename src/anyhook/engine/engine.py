@@ -48,11 +48,10 @@ from anyhook.engine.unrunnable import start_problems, unrunnable_hooks
 from anyhook.errors import EngineClosedError, EventError, RequiredHooksError, UsageError
 from anyhook.handlers.background import Background
 from anyhook.handlers.context import HookContext
-from anyhook.handlers.env_files import EnvFiles
 from anyhook.handlers.environment import Inheritance, Redaction
 from anyhook.handlers.kinds import get_kind
 from anyhook.handlers.services import Services
-from anyhook.handlers.session_variables import SessionVariables
+from anyhook.handlers.session_variables import EnvFiles, SessionVariables
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.decisions import NO_DECISION, Decision
 from anyhook.model.definitions import HandlerSpec, HookDefinition
@@ -206,7 +205,7 @@ class Engine:
                 (`anyhook run HOOK.py`) to the worker, without starting the command. The result is
                 the same. See `register_file` for hook files in this process.
             ask: Sends the questions of `prompt` hooks to a model.
-            mcp: Calls the tools of `mcp_tool` hooks, like `anyhook.handlers.mcp_client.SdkClient`.
+            mcp: Calls the tools of `mcp_tool` hooks; see `anyhook.handlers.services.McpClient`.
             private_hosts: Hosts in private networks that `http` hooks may send requests to.
             record: Record every event and its decision in the user's history, without secrets
                 (`anyhook history`).

@@ -149,7 +149,7 @@ def _load_engine(scratch: Scratch, version: str) -> Engine:
 
 
 def _trust_copy(scratch: Scratch, version: str) -> None:
-    """Trust the hooks of a copy, where anyhook itself runs the hooks (`AgentSpec.companions`).
+    """Trust the hooks of a copy, where anyhook itself runs the hooks (`SettingsFormat.companions`).
 
     The record is in the data directory that the program of the agent names for a run.
     """
