@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from anyhook.redteam.mutants import OPERATORS, mutants_of
 from anyhook.redteam.patterns import narrowed, widened
-from anyhook.redteam.trials import try_mutants
+from tests.waiting import until
 
 DOCS = Path(__file__).parents[2] / "docs" / "testing.md"
 HEAD = """
@@ -258,27 +262,44 @@ def test_changes_and_results_do_not_depend_on_the_number_of_sandboxes(mutate, ru
     text = text.replace('"force"', '"force push"') + TAIL
 
     _, one, err = mutate(text, "--json", "--jobs", "1")
+    _, again, _ = mutate(text, "--json", "--jobs", "1")
+    Path(json.loads(one)["kept"]).unlink()
     _, several, _ = mutate(text, "--json", "--jobs", "3")
 
-    assert one == several, err
+    assert one == again == several, err
     assert len(results(one)) > 8
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-def test_an_interrupted_run_shows_what_was_tried(monkeypatch, mutate):
-    def interrupted(plan, mutants, **options):
-        try_mutants(plan, mutants[:3], **options)
-        raise KeyboardInterrupt
+def test_an_interrupted_run_is_continued(mutate, run, world):
+    search = " or ".join(f'"{word} force" in text' for word in range(15))
+    text = f"{guard(search)}\n{example('1 force', 'deny')}{example('ls', 'none')}{TAIL}"
+    world.write(world.project / "guard.py", text)
+    command = [sys.executable, "-m", "anyhook", "test", "guard.py", "--mutate", "--json"]
+    process = subprocess.Popen(
+        [*command, "--agent", "claude", "--jobs", "1"], stdout=subprocess.PIPE, text=True
+    )
+    directory = Path(os.environ["ANYHOOK_DATA_DIR"]) / "history" / "mutants"
 
-    monkeypatch.setattr("anyhook.cli.mutants.try_mutants", interrupted)
-    text = guard('"force" in text')
-    code, out, _ = mutate(f"{text}\n{BASIC}{TAIL}", "--json")
+    def kept():
+        files = list(directory.glob("*.jsonl"))
+        return files[0].read_text().splitlines()[1:] if files else []
+
+    until(lambda: len(kept()) > 2)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate()
 
     report = json.loads(out)
-    assert code == 130
+    assert process.returncode == 130
     assert not report["complete"]
-    assert report["tried"] == 3 < report["mutants"]
+    first = kept()
+    assert 2 < len(first) == report["tried"] < report["mutants"]
+    code, out, _ = mutate(text, "--json")
+    assert code == 0
+    assert json.loads(out)["tried"] == report["mutants"]
+    assert kept()[: len(first)] == first
+    assert len(kept()) == report["mutants"]
 
 
 @pytest.mark.slow

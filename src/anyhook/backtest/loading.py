@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anyhook import __version__
 from anyhook.backtest.hook_file import HookFile
+from anyhook.history.digests import DIGEST_SIZE
 from anyhook.trust.following import Follower
 from anyhook.trust.name_search import ProjectFiles
 
@@ -26,6 +30,16 @@ def load_hooks_of(subject: BacktestSubject, limit: float) -> Evaluator:
 
         return ProjectHooks(subject, limit)
     return HookFile(subject.path, limit)
+
+
+def digest_of(file: Path) -> str:
+    """Return a hash of the code of a hook file, the modules next to it, Python and anyhook."""
+    hasher = hashlib.blake2b(f"{__version__} {sys.version}".encode(), digest_size=DIGEST_SIZE)
+    source, *modules = hook_files(file)
+    hasher.update(source.read_bytes())
+    for path in modules:
+        hasher.update(b"\0" + path.name.encode("utf-8", "replace") + b"\0" + path.read_bytes())
+    return hasher.hexdigest()
 
 
 def hook_files(file: Path) -> list[Path]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.syntax import Syntax
 from rich.text import Text
 
+from anyhook.backtest.loading import digest_of
 from anyhook.backtest.run import available_processors
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import BAD, CAUTION, GOOD, QUIET
@@ -16,10 +16,11 @@ from anyhook.cli.output import console, print_json
 from anyhook.cli.render import count_of, make_table, progress
 from anyhook.errors import UsageError
 from anyhook.interrupts import INTERRUPTED
+from anyhook.journal.lines import history_directory
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
 from anyhook.redteam.mutants import OPERATORS, mutants_of
-from anyhook.redteam.trials import plan_trials, try_mutants
+from anyhook.redteam.trials import Kept, key_of, plan_trials, try_mutants
 from anyhook.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.redteam.mutants import Mutant
-    from anyhook.redteam.trials import Noticed, TrialPlan
+    from anyhook.redteam.trials import Noticed
     from anyhook.testing.cases import Case
+
+KEPT = "mutants"
+"""Directory of kept results, next to the history."""
 
 
 def mutate_hook_file(
@@ -55,8 +59,9 @@ def mutate_hook_file(
         UsageError: If it is not a hook file, or its examples fail.
     """
     path = file.resolve()
+    digest = digest_of(path)
     with Sandbox.for_project(Path(), discards_output=True) as sandbox:
-        plan = plan_trials(sandbox, path, agents, cases)
+        plan = plan_trials(sandbox, path, agents, cases, digest)
         if plan.failed:
             place, agent = plan.failed[0]
             raise UsageError(
@@ -66,9 +71,10 @@ def mutate_hook_file(
             raise UsageError(f"{file} has no examples, so nothing notices a change")
         source = path.read_text(encoding="utf-8")
         mutants = mutants_of(source)
-        noticed = _try_all(plan, mutants, sandbox, jobs)
+        kept = Kept(Path(history_directory()) / KEPT, plan)
+        is_complete = _try_all(plan, mutants, kept, sandbox, jobs)
+    noticed = [kept.results.get(key_of(plan, mutant)) for mutant in mutants]
     tried = sum(result is not None for result in noticed)
-    is_complete = tried == len(mutants)
     killed = sum(result is not None and bool(result.by) for result in noticed)
     share = killed / tried if tried else 1.0
     is_ok = min_killed is None or share >= min_killed
@@ -77,6 +83,7 @@ def mutate_hook_file(
             {
                 "ok": is_ok and is_complete,
                 "complete": is_complete,
+                "kept": str(kept.path),
                 "mutants": len(mutants),
                 "tried": tried,
                 "killed": killed,
@@ -95,25 +102,27 @@ def mutate_hook_file(
     return OK if is_ok else PROBLEMS
 
 
-def _try_all(
-    plan: TrialPlan, mutants: Sequence[Mutant], sandbox: Sandbox, jobs: int
-) -> list[Noticed | None]:
-    """Return what came of each changed file; `None` for those that Ctrl-C left."""
-    results: list[Noticed | None] = [None] * len(mutants)
-    with progress("changed files", len(mutants)) as bar, suppress(KeyboardInterrupt):
+def _try_all(plan: Any, mutants: Sequence[Mutant], kept: Kept, sandbox: Sandbox, jobs: int) -> bool:
+    """Try the files that are not known, and return whether none is left."""
+    with progress("changed files", len(mutants)) as bar:
+        bar.show(sum(key_of(plan, mutant) in kept.results for mutant in mutants), len(mutants))
 
-        def on_result(number: int, noticed: Noticed) -> None:
-            results[number] = noticed
+        def on_result(key: str, noticed: Noticed) -> None:
+            kept.add(key, noticed)
             bar.advance()
 
-        try_mutants(
-            plan,
-            mutants,
-            sandbox=sandbox,
-            jobs=jobs or available_processors(),
-            on_result=on_result,
-        )
-    return results
+        try:
+            try_mutants(
+                plan,
+                mutants,
+                kept.results,
+                sandbox=sandbox,
+                jobs=jobs or available_processors(),
+                on_result=on_result,
+            )
+        except KeyboardInterrupt:
+            return False
+    return True
 
 
 def _print(
@@ -153,7 +162,7 @@ def _print(
     left = len(mutants) - tried
     out.print(
         f"\n{name}: {tried - survivors} of {count_of(tried, 'change')} noticed"
-        + (f"; {left} not tried" if left else "")
+        + (f"; {left} not tried, the next run continues there" if left else "")
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -10,17 +12,18 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook import __version__
 from anyhook.agents import AGENTS
 from anyhook.authoring.hooks import Example
 from anyhook.authoring.load import load_hooks
-from anyhook.errors import RunEndedError, UsageError
+from anyhook.errors import AnyhookError, RunEndedError, UsageError
 from anyhook.redteam.compared_calls import calls_to_compare
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.testing.examples import describe_answer, run_example
 from anyhook.testing.running import run_on_example
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from anyhook.authoring.hooks import Hooks
     from anyhook.redteam.mutants import Mutant
@@ -67,15 +70,17 @@ class TrialPlan:
     """Calls on which files are compared if no test fails, as examples."""
     answers: tuple[str, ...]
     """What the file itself answers to them."""
+    digest: str
+    """Hash of all that the results depend on, except the changed text."""
 
 
 def plan_trials(
-    sandbox: Sandbox, path: Path, agents: Sequence[str], cases: Sequence[Case]
+    sandbox: Sandbox, path: Path, agents: Sequence[str], cases: Sequence[Case], digest: str
 ) -> TrialPlan:
     """Return what changed files are tried with.
 
     `agents` are for tests that name none, and only cases that the file itself answers as expected
-    are used.
+    are used. The digest is that of the file and of the modules that it may load.
 
     Raises:
         UsageError: If it is not a hook file, or cannot be imported.
@@ -93,7 +98,9 @@ def plan_trials(
             failed.append((example.place, agent))
     calls = tuple(calls_to_compare(path.read_text(encoding="utf-8"), examples))
     answers = sandbox.run(answer_calls, inside, tests, calls)
-    return TrialPlan(str(path), tuple(tests), tuple(failed), calls, tuple(answers))
+    parts = (__version__, digest, list(agents), [repr(example) for example in more])
+    content = hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
+    return TrialPlan(str(path), tuple(tests), tuple(failed), calls, tuple(answers), content)
 
 
 def example_of(case: Case) -> Example | None:
@@ -116,25 +123,27 @@ def example_of(case: Case) -> Example | None:
 def try_mutants(
     plan: TrialPlan,
     mutants: Sequence[Mutant],
+    known: dict[str, Noticed],
     *,
     sandbox: Sandbox,
     jobs: int,
-    on_result: Callable[[int, Noticed], object],
+    on_result: Callable[[str, Noticed], object],
 ) -> None:
-    """Try changed files, in sandboxes side by side.
+    """Try the changed files that are not known yet, in sandboxes side by side.
 
-    `on_result` is called with the number of each file and what came of it, by one thread at a time.
-    Further sandboxes are made like the first one, up to `jobs` in all.
+    New results are added to `known`, by `key_of`, and `on_result` is called with each, by one
+    thread at a time. Further sandboxes are made like the first one, up to `jobs` in all.
 
     Raises:
         SandboxError: If no sandbox can be made.
     """
     lock = threading.Lock()
-    work: Iterator[tuple[int, Mutant]] = iter(enumerate(mutants))
+    missing = [mutant for mutant in mutants if key_of(plan, mutant) not in known]
+    work = iter(missing)
     tables = {AGENTS[test.agent].spec.partition(":")[0] for test in plan.tests}
     with ExitStack() as stack:
         sandboxes, project = [sandbox], Path(sandbox.places.project)
-        for _ in range(1, min(jobs, len(mutants))):
+        for _ in range(1, min(jobs, len(missing))):
             further = Sandbox.for_project(project, discards_output=True)
             sandboxes.append(stack.enter_context(further))
         for each in sandboxes:
@@ -143,12 +152,13 @@ def try_mutants(
         def serve(sandbox: Sandbox) -> None:
             while True:
                 with lock:
-                    number, mutant = next(work, (0, None))
+                    mutant = next(work, None)
                 if mutant is None:
                     return
                 noticed = _try(sandbox, plan, mutant)
                 with lock:
-                    on_result(number, noticed)
+                    known[key_of(plan, mutant)] = noticed
+                    on_result(key_of(plan, mutant), noticed)
 
         with ThreadPoolExecutor(len(sandboxes)) as threads:
             try:
@@ -157,6 +167,12 @@ def try_mutants(
                 with lock:
                     work = iter(())
                 raise
+
+
+def key_of(plan: TrialPlan, mutant: Mutant) -> str:
+    """Return what identifies the result of a changed file."""
+    text = f"{plan.digest}\0{mutant.source}"
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _try(sandbox: Sandbox, plan: TrialPlan, mutant: Mutant) -> Noticed:
@@ -258,3 +274,43 @@ def _literal(value: object) -> str:
         return f"{_literal(value[0])} * {len(value)}"
     is_plain = value.isprintable() and not set(value) & set('\\"')
     return f'"{value}"' if is_plain else repr(value)
+
+
+# -- results that are kept
+
+
+class Kept:
+    """The results of a hook file in a file of JSON lines, so that a run can be continued.
+
+    Results of another plan are dropped.
+    """
+
+    def __init__(self, directory: Path, plan: TrialPlan) -> None:
+        name = hashlib.blake2b(plan.path.encode(), digest_size=8).hexdigest()
+        self.path = directory / f"{name}.jsonl"
+        self._digest = plan.digest
+        self.results: dict[str, Noticed] = {}
+        try:
+            lines = self.path.read_text(encoding="utf-8").splitlines()
+            if lines and json.loads(lines[0]) == plan.digest:
+                for line in lines[1:]:
+                    key, by, proposal = json.loads(line)
+                    self.results[key] = Noticed(by, proposal)
+        except (OSError, ValueError):
+            self.results = {}
+
+    def add(self, key: str, noticed: Noticed) -> None:
+        """Add a result.
+
+        Raises:
+            AnyhookError: If the file cannot be written.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            is_new = len(self.results) <= 1
+            with self.path.open("w" if is_new else "a", encoding="utf-8") as file:
+                if is_new:
+                    file.write(json.dumps(self._digest) + "\n")
+                file.write(json.dumps([key, *noticed]) + "\n")
+        except OSError as error:
+            raise AnyhookError(f"{self.path} cannot be written: {error.strerror}") from error
