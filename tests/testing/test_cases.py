@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 
 import pytest
@@ -192,11 +193,53 @@ def test_what_an_agent_does_not_have_is_left_out_and_a_case_that_ran_nowhere_fai
     assert "model ran for no agent" in out
 
 
+YAML = """
+case:
+  - name: secrets stay out of files
+    event: before_tool
+    tool: write_file
+    input: {file_path: a.txt, content: AKIA1234}
+    expect: deny
+  - event: before_tool
+    tool: shell
+    expect: denied
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cases.yaml", "cases.yml"])
+def test_a_file_may_be_yaml(world, run, write, name):
+    hooks(world)
+
+    assert run("test", write(YAML.partition("  - event")[0], name), "--trust-once")[0] == 0
+    code, _, err = run("test", write(YAML, name), "--trust-once")
+    assert code == 64
+    assert f"{name}:10: expect = 'denied': one of none, allow, deny" in err
+
+
+def test_a_yaml_file_without_cases_is_refused_with_what_to_write(world, run, write):
+    path = write("- event: before_tool\n", "cases.yaml")
+
+    code, _, err = run("test", path)
+
+    assert code == 64
+    assert "there are no cases; write case: [{event: before_tool, tool: shell, " in err
+
+
 def test_a_directory_is_not_a_file_to_test(world, run):
     code, _, err = run("test", str(world.project))
 
     assert code == 64
     assert f"{world.project} is not a file" in err
+
+
+def test_yaml_without_its_library_is_explained(world, run, write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+
+    code, _, err = run("test", write(YAML, "cases.yaml"))
+
+    assert code == 64
+    assert "pyyaml>=" in err
 
 
 ONE = '[[case]]\nevent = "before_tool"\ntool = "shell"\nexpect = "deny"\n'
@@ -309,7 +352,7 @@ def test_a_first_file_overwrites_nothing(world, run, write):
 
     assert code == 64
     assert "exists" in err
-    assert run("test", "--init", "cases.json")[0] == 64
+    assert run("test", "--init", "cases.yaml")[0] == 64
 
 
 @pytest.mark.slow

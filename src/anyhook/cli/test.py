@@ -47,7 +47,7 @@ WHAT = "what"
 def test(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="FILE", help="A hook file, or a file of cases (.toml)."),
+        typer.Argument(metavar="FILE", help="A hook file, or a file of cases (.toml, .yaml)."),
     ] = None,
     agents: AgentNames = None,
     project: Project = HERE,

@@ -9,21 +9,24 @@ input = { file_path = "a.txt", content = "AKIA1234" }
 expect = "deny"
 says = "AWS key"
 ```
+
+A file is TOML, or YAML with the same members below `case`.
 """
 
 from __future__ import annotations
 
+import re
+import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent, recognize
 from anyhook.agents.translate import decode_any_form
 from anyhook.authoring.hooks import EXPECTATIONS
-from anyhook.errors import EventError, UnknownNameError, UsageError
+from anyhook.errors import EventError, MissingLibraryError, UnknownNameError, UsageError
 from anyhook.model.events import ToolEvent, event_class
 from anyhook.model.suggest import did_you_mean
 from anyhook.model.tools import MCP_PREFIX, TOOLS
-from anyhook.settings.toml import TomlSyntaxError, parse_toml
 from anyhook.testing.events import make_payload, missing_in
 
 if TYPE_CHECKING:
@@ -32,14 +35,10 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.events import Event
-    from anyhook.settings.toml import TomlDocument
 
-SUFFIX = ".toml"
+SUFFIXES = frozenset({".toml", ".yaml", ".yml"})
 LIST = "case"
 """Member of a file that holds the cases."""
-EXAMPLE = (
-    f'write [[{LIST}]] with event = "before_tool", tool = "shell", input = {{...}}, expect = "deny"'
-)
 MEMBERS: dict[str, tuple[type, str]] = {
     "name": (str, 'a text, like "rm -rf is refused"'),
     "event": (str, 'a text, like "before_tool"'),
@@ -104,39 +103,119 @@ class Case:
 
 def is_case_file(path: Path) -> bool:
     """Return whether the name of a file is one of a file of cases."""
-    return path.suffix == SUFFIX
+    return path.suffix in SUFFIXES
 
 
 def read_cases(path: Path) -> list[Case]:
-    """Read a file of cases.
+    """Read a TOML or YAML file of cases.
 
     Raises:
         UsageError: If it cannot be read or is malformed; with file and line, and what to write
             instead.
     """
     try:
-        document = parse_toml(path.read_text(encoding="utf-8"), str(path))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UsageError(f"{path} does not exist") from None
-    except TomlSyntaxError as error:
-        raise UsageError(f"{path}:{error.line}: this is not TOML: {error}") from error
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
-    for name in document.value:
-        if name != LIST:
-            hint = did_you_mean(name, [LIST]) or EXAMPLE
-            line = document.place((name,)).line
-            raise UsageError(f"{path}:{line}: unknown member {name!r}; {hint}")
-    entries = document.value.get(LIST)
+    is_toml = path.suffix == ".toml"
+    document, lines = _parse_toml(path, text) if is_toml else _parse_yaml(path, text)
+    example = f"write {LIST}: [{{event: before_tool, tool: shell, input: {{...}}, expect: deny}}]"
+    if is_toml:
+        example = f'write [[{LIST}]] with event = "before_tool", tool = "shell", input = {{...}}, '
+        example += 'expect = "deny"'
+    entries = None
+    if isinstance(document, dict):
+        entries = document.get(LIST)
+        for name in document:
+            if name != LIST:
+                hint = did_you_mean(name, [LIST]) or example
+                line = lines.top.get(name, 1)
+                raise UsageError(f"{path}:{line}: unknown member {name!r}; {hint}")
     if not isinstance(entries, list) or not entries:
-        raise UsageError(f"{path}:1: there are no cases; {EXAMPLE}")
+        raise UsageError(f"{path}:1: there are no cases; {example}")
     cases: list[Case] = []
     for number, entry in enumerate(entries):
-        reader = _CaseReader(document, number)
+        reader = _CaseReader(path, number, lines)
         if not isinstance(entry, dict):
-            raise reader.error(None, f"a case is a table; {EXAMPLE}")
+            raise reader.error(None, f"a case is a table; {example}")
         cases.append(reader.read(entry))
     return cases
+
+
+# -- the syntax, with lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The 1-based lines of a file: of its members, of the cases, and of the cases' members."""
+
+    top: dict[str, int]
+    cases: list[int]
+    members: list[dict[str, int]]
+
+
+_TOML_HEADER = re.compile(rf"\s*\[\[\s*{LIST}\s*\]\]")
+_TOML_TOP_NAME = re.compile(r'\s*\[*\s*"?([\w-]+)"?\s*[=.\]]')
+_TOML_MEMBER = re.compile(rf'\s*(?:\[{LIST}\.)?"?([\w-]+)"?\s*[=.\]]')
+
+
+def _parse_toml(path: Path, text: str) -> tuple[Any, _Lines]:
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"\(at line (\d+)", str(error))
+        line = place[1] if place else max(1, len(text.splitlines()))
+        raise UsageError(f"{path}:{line}: this is not TOML: {error}") from error
+    # The parser reports no lines, so headers and keys are searched for.
+    lines = _Lines({}, [], [])
+    for number, line_text in enumerate(text.splitlines(), 1):
+        top_name = _TOML_TOP_NAME.match(line_text)
+        if top_name:
+            lines.top.setdefault(top_name[1], number)
+        if _TOML_HEADER.match(line_text):
+            lines.cases.append(number)
+            lines.members.append({})
+            continue
+        member = _TOML_MEMBER.match(line_text)
+        if member and lines.members:
+            lines.members[-1].setdefault(member[1], number)
+    return document, lines
+
+
+def _parse_yaml(path: Path, text: str) -> tuple[Any, _Lines]:
+    try:
+        import yaml
+    except ImportError as error:
+        feature = f"YAML ({path})"
+        raise MissingLibraryError(feature, "PyYAML", "yaml", "; or write TOML") from error
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark is not None else 1
+        problem = getattr(error, "problem", None) or error
+        raise UsageError(f"{path}:{line}: this is not YAML: {problem}") from error
+    lines = _Lines(_yaml_key_lines(root), [], [])
+    if root is not None and root.id == "mapping":
+        for key, value in root.value:
+            if key.value == LIST and value.id == "sequence":
+                lines.cases.extend(_yaml_line(node) for node in value.value)
+                lines.members.extend(_yaml_key_lines(node) for node in value.value)
+    return document, lines
+
+
+def _yaml_key_lines(node: Any) -> dict[str, int]:
+    if node is None or node.id != "mapping":
+        return {}
+    return {key.value: _yaml_line(key) for key, _ in node.value}
+
+
+def _yaml_line(node: Any) -> int:
+    line: int = node.start_mark.line
+    return line + 1
 
 
 # -- one case
@@ -146,16 +225,21 @@ def read_cases(path: Path) -> list[Case]:
 class _CaseReader:
     """Checks one case of a file and reports mistakes with their line."""
 
-    document: TomlDocument
+    path: Path
     number: int
+    lines: _Lines
 
     def error(self, member: str | None, message: str) -> UsageError:
         """Return an error at the line of a member, or of the case."""
         return UsageError(f"{self._place(member)}: {message}")
 
     def _place(self, member: str | None = None) -> str:
-        path = (LIST, self.number) if member is None else (LIST, self.number, member)
-        return f"{self.document.file}:{self.document.place(path).line}"
+        if self.number >= len(self.lines.cases):  # inline tables have no header
+            return f"{self.path}:1"
+        line = self.lines.cases[self.number]
+        if member is not None:
+            line = self.lines.members[self.number].get(member, line)
+        return f"{self.path}:{line}"
 
     def read(self, entry: dict[str, Any]) -> Case:
         """Return a case.
