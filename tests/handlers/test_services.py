@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import logging
+import math
 import os
 import socket
 import ssl
@@ -19,7 +20,8 @@ import anyio
 import pytest
 import trustme
 
-from anyhook import AfterAgent, AfterTool, BeforeTool, Engine, SessionStart
+from anyhook import AfterAgent, AfterTool, BeforeTool, Engine, SessionStart, SyncEngine, UsageError
+from anyhook.handlers.mcp_client import SdkClient
 from anyhook.handlers.network import find_host_problem, is_allowed, is_public
 from anyhook.handlers.services import Services, ToolText
 from anyhook.model.answers import NO_OPINION, Outcome
@@ -1106,10 +1108,259 @@ async def test_a_tools_text_is_kept_to_the_limit(world):
     assert codes(decision) == ["output-truncated"]
 
 
+# -- real MCP servers
+
+SERVER = """
+import os, sys
+try:
+    from mcp.server.mcpserver import MCPServer
+except ImportError:
+    from mcp.server.fastmcp import FastMCP as MCPServer
+
+server = MCPServer("memory")
+
+@server.tool()
+def check(command: str) -> str:
+    word = "deny" if "rm" in command else "allow"
+    return '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "%s", ' \\
+        '"permissionDecisionReason": "%s"}}' % (word, os.getpid())
+
+@server.tool()
+def lines() -> list[str]:
+    return ["one", "two", os.environ.get("GIVEN", ""), os.environ.get("KEPT_FROM_IT", "")]
+
+@server.tool()
+def fail() -> str:
+    raise ValueError("the memory is full")
+
+@server.tool()
+def die() -> str:
+    os._exit(1)
+
+if __name__ == "__main__":
+    print("a log line", file=sys.stderr)
+    server.run("stdio")
+"""
+RM = BeforeTool(tool_name="Bash", tool_input={"command": "rm -rf /"})
+
+
+@pytest.fixture
+def server(tmp_path):
+    script = tmp_path / "server.py"
+    script.write_text(SERVER)
+    return {"command": sys.executable, "args": [str(script)]}
+
+
+@pytest.mark.slow
+async def test_a_real_server_is_started_once_and_decides(world, server, capfd):
+    world.settings(tool(input={"command": "${tool_input.command}"}))
+
+    async with SdkClient({"memory": server}) as client, world.load(mcp=client) as engine:
+        denied = await engine.dispatch(RM)
+        again = await engine.dispatch(RM)
+        allowed = await engine.dispatch(LS)
+        assert client._connections["memory"].scope.deadline == math.inf  # only coming up is bounded
+
+    assert denied.denied
+    assert not allowed.denied
+    assert only(allowed).answer.outcome is Outcome.ALLOW
+    assert denied.reason == again.reason  # its process number
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(denied.reason), 0)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+async def test_a_real_servers_failures_have_no_opinion(world, server):
+    world.settings(tool("fail"), tool("nope"), tool(server="nobody"))
+
+    async with SdkClient({"memory": server}) as client:
+        decision = await world.decide(mcp=client)
+
+    assert codes(decision) == ["handler-failed"] * 3
+    fail, nope, nobody = decision.results
+    assert "Error executing tool fail" in fail.stderr
+    assert "nope" in nope.diagnostics[0].message
+    assert "no MCP server is named 'nobody'; known: memory" in nobody.error
+    assert not decision.denied
+
+
+@pytest.mark.slow
+async def test_a_server_that_is_lost_is_started_anew_by_the_next_call(server):
+    async with SdkClient({"memory": server}) as client:
+        with pytest.raises(ConnectionError, match="'memory' is lost"):
+            await client.call_tool("memory", "die", {})
+        said = await client.call_tool("memory", "check", {"command": "ls"})
+
+    assert '"allow"' in said.text
+
+
+@pytest.mark.slow
+async def test_a_server_gets_its_own_variables_and_none_of_the_hosts(server, monkeypatch):
+    monkeypatch.setenv("KEPT_FROM_IT", "secret")
+    servers = {"memory": {**server, "env": {"GIVEN": "${A}-${B:-b}"}}}
+
+    async with SdkClient(servers, environ={"A": "a"}) as client:
+        said = await client.call_tool("memory", "lines", {})
+
+    assert said == ToolText("one\ntwo\na-b\n")
+
+
+@pytest.mark.parametrize(
+    ("server", "told"),
+    [
+        ({"command": "/no/such/program"}, "No such file"),
+        ({"command": sys.executable, "args": ["-c", "pass"]}, "losed"),
+        ({"args": []}, "'command' is missing"),
+        ({"type": "pigeon"}, "'pigeon' is none of stdio, http"),
+        ({"command": sys.executable, "args": ["-c", "open(0).read()"]}, "is not there after 0.5 s"),
+    ],
+)
+async def test_a_server_that_does_not_come_up_is_reported_with_its_reason(server, told):
+    patience = 0.5 if "0.5" in told else 30
+    async with SdkClient({"bad": server}, timeout=patience) as client:
+        for _ in range(2):
+            with pytest.raises(ConnectionError, match=told):
+                await client.call_tool("bad", "t", {})
+
+
+@pytest.mark.slow
+async def test_many_calls_share_one_connection(server):
+    said = []
+
+    async with SdkClient({"memory": server}) as client:
+
+        async def call():
+            said.append(await client.call_tool("memory", "check", {"command": "ls"}))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(10):
+                tasks.start_soon(call)
+
+    assert len(said) == 10
+    assert len({text.text for text in said}) == 1
+
+
+@pytest.mark.slow
+async def test_a_call_that_is_given_up_leaves_the_server_to_the_next(server):
+    async with SdkClient({"memory": server}) as client:
+        with anyio.move_on_after(0) as scope:
+            await client.call_tool("memory", "check", {"command": "ls"})
+        said = await client.call_tool("memory", "check", {"command": "ls"})
+
+    assert scope.cancelled_caught
+    assert '"allow"' in said.text
+
+
+@pytest.mark.slow
+async def test_an_error_of_the_host_ends_the_servers_and_stays_what_it_is(server):
+    said = []
+
+    async def use():
+        async with SdkClient({"memory": server}) as client:
+            said.append(await client.call_tool("memory", "check", {"command": "rm"}))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):  # not a group of errors
+        await use()
+    pid = int(json.loads(said[0].text)["hookSpecificOutput"]["permissionDecisionReason"])
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_the_client_has_to_be_entered_on_the_loop_that_uses_it(world, server):
+    world.settings(tool())
+    client = SdkClient({"memory": server})
+
+    with pytest.raises(UsageError, match="enter the SdkClient first"):
+        await client.call_tool("memory", "check", {})
+    async with client:
+
+        def elsewhere():
+            with SyncEngine(world.load(mcp=client)) as engine:
+                return engine.dispatch(LS)
+
+        decision = await anyio.to_thread.run_sync(elsewhere)
+
+    assert "entered on another event loop" in only(decision).error
+
+
+async def test_without_the_sdk_the_client_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mcp", None)
+
+    with pytest.raises(UsageError, match="pip install 'mcp>="):
+        async with SdkClient({}):
+            pass
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK's, on trio
+@pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_a_server_at_an_address_is_asked_with_its_headers(server, kind):
+    seen = []
+    with web_server(server["args"][0], kind, seen) as url:
+        servers = {"memory": {"type": kind, "url": url, "headers": {"X-Key": "${KEY}"}}}
+        async with SdkClient(servers, environ={"KEY": "k3y"}) as client:
+            said = await client.call_tool("memory", "check", {"command": "rm"})
+
+    assert '"deny"' in said.text
+    assert set(seen) == {"k3y"}
+
+
+async def test_an_address_without_a_server_is_reported_without_its_secrets(site):
+    site.says(b"", 401)
+    servers = {"memory": {"type": "http", "url": f"{site.url}?key=hunter2"}}
+
+    async with SdkClient(servers) as client:
+        with pytest.raises(ConnectionError, match="MCP server 'memory'") as caught:
+            await client.call_tool("memory", "check", {})
+
+    assert "hunter2" not in str(caught.value)
+    assert site.requests
+
+
+@contextmanager
+def web_server(script, kind, seen):
+    """Serve the same server on the Web, in a thread, and note the header of every request."""
+    import runpy
+
+    import uvicorn
+
+    class Running(uvicorn.Server):
+        async def startup(self, sockets=None):
+            await super().startup(sockets)
+            ready.set()
+
+    async def noting(scope, receive, send):
+        if scope["type"] == "http":
+            seen.append(dict(scope["headers"]).get(b"x-key", b"").decode())
+        await app[0](scope, receive, send)
+
+    def serve():
+        try:
+            server = runpy.run_path(script)["server"]  # in the thread whose event loop it is for
+            app.append(server.streamable_http_app() if kind == "http" else server.sse_app())
+            running.run(sockets=[listening])
+        finally:
+            ready.set()
+
+    app, ready = [], threading.Event()
+    running = Running(uvicorn.Config(noting, log_level="error", timeout_graceful_shutdown=1))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        ready.wait()
+        try:
+            path = {"http": "mcp", "sse": "sse"}[kind]
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/{path}"
+        finally:
+            running.should_exit = True
+            thread.join()
+
+
 @pytest.mark.slow
 def test_an_engine_that_needs_no_service_loads_none():
     code = "import sys; from anyhook import Engine; Engine.load('/', agent='claude'); "
-    code += "sys.exit(bool({'httpx', 'anyhook.handlers.http'} & set(sys.modules)))"
+    code += "sys.exit(bool({'httpx', 'mcp', 'anyhook.handlers.http'} & set(sys.modules)))"
 
     assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
     assert Services().ask is None

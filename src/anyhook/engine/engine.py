@@ -205,7 +205,7 @@ class Engine:
                 (`anyhook run HOOK.py`) to the worker, without starting the command. The result is
                 the same. See `register_file` for hook files in this process.
             ask: Sends the questions of `prompt` hooks to a model.
-            mcp: Calls the tools of `mcp_tool` hooks; see `anyhook.handlers.services.McpClient`.
+            mcp: Calls the tools of `mcp_tool` hooks, like `anyhook.handlers.mcp_client.SdkClient`.
             private_hosts: Hosts in private networks that `http` hooks may send requests to.
             record: Record every event and its decision in the user's history, without secrets
                 (`anyhook history`).

@@ -1,7 +1,7 @@
 """Handlers that are tools of MCP servers: called with the event's values, decoded like a command.
 
 Claude Code, hooks reference, "MCP tool hook fields". The client is the host's:
-`Engine.load(mcp=…)`, see `anyhook.handlers.services.McpClient`.
+`Engine.load(mcp=…)`, for example `anyhook.handlers.mcp_client.SdkClient`.
 """
 
 from __future__ import annotations
