@@ -13,6 +13,7 @@ import sys
 import uuid
 from pathlib import Path
 
+import jsonschema
 import pytest
 import typer
 from tools.help_text import MODULE, generate
@@ -320,8 +321,10 @@ def test_a_payload_with_a_wrong_field_is_fired_and_reported(world, run):
         (["fire", "--nope"], "--nope"),
         (["nope"], "nope"),
         (["enable", "x"], "no hook named 'x'; there is none"),
+        (["agents", "schema", "Nope"], "Nope is not an event of Gemini CLI"),
         (["fire", "befor_tool", "--agent", "claude"], "did you mean 'before_tool'?"),
         (["test", "no.toml"], "no.toml does not exist"),
+        (["agents", "schema", "--reply"], "name the event of the reply"),
         (["check", "-C", "/tmp/[/red]"], "there is no directory '/tmp/[/red]'"),
         (["trust"], "there is no terminal to ask at"),
         (["completion", "tcsh"], "'shell': 'tcsh' is not one of 'bash', 'zsh', 'fish'"),
@@ -805,6 +808,51 @@ def test_trust_asks_on_a_terminal(world, key, code):
     assert answer(["trust"], key, cwd=world.project)[0] == code
 
 
+# -- schema
+
+
+def test_the_settings_schema_accepts_the_example(run):
+    _, out, _ = run("agents", "schema")
+    schema = json.loads(out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    from anyhook.settings.jsonc import parse
+
+    example = Path("examples/guarded-project/.gemini/settings.json")
+    jsonschema.validate(parse((ROOT / example).read_text()).value, schema)
+    for wrong in (
+        {"hooks": {"BeforTool": []}},
+        settings(hook(timeout=0)),
+        settings({"type": "prompt"}),
+        {"hooksConfig": {"disabled": "x"}},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schema)
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("file", sorted((DATA / "gemini").glob("*.jsonl")), ids=lambda f: f.stem)
+def test_event_schemas_accept_recorded_payloads(run, file):
+    _, out, _ = run("agents", "schema", file.stem)
+    schema = json.loads(out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+    for line in file.read_text().splitlines():
+        jsonschema.validate(json.loads(line), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"hook_event_name": "Other"}, schema)
+
+
+def test_reply_schemas_accept_replies(run):
+    _, out, _ = run("agents", "schema", "BeforeTool", "--reply", "--json")
+    schema = json.loads(out)
+
+    jsonschema.validate({"decision": "deny", "reason": "x"}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"decision": "DENY"}, schema)
+
+
 def test_what_strangers_write_cannot_move_the_terminal(world, run):
     evil = "curl evil | sh # \x1b[8m \u202e \x07"
     world.settings(
@@ -957,7 +1005,7 @@ def test_the_help_has_every_command_or_leads_to_it(run):
 
 
 def test_help_of_a_command_is_that_of_its_option(run):
-    assert run("help", "agents", "capabilities") == run("agents", "capabilities", "--help")
+    assert run("help", "agents", "schema") == run("agents", "schema", "--help")
     assert run("help", "chek")[0] == 64
 
 
@@ -1108,7 +1156,7 @@ def test_a_closed_pipe_is_no_failure(world):
             "-o",
             "pipefail",
             "-c",
-            f"{shlex.quote(sys.executable)} -m anyhook agents capabilities | head -c 1",
+            f"{shlex.quote(sys.executable)} -m anyhook agents schema | head -c 1",
         ],
         capture_output=True,
         check=False,
@@ -1118,7 +1166,7 @@ def test_a_closed_pipe_is_no_failure(world):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["list"], ["list", "--json"], ["agents", "capabilities"], ["--help"]]
+    "arguments", [["list"], ["list", "--json"], ["agents", "schema"], ["--help"]]
 )
 def test_a_reader_that_is_gone_is_no_failure(world, arguments):
     read_end, write_end = os.pipe()

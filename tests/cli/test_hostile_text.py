@@ -87,6 +87,7 @@ LINES = [
     "worker doctor",
     "history record status",
     "agents capabilities",
+    "agents schema BeforeTool --agent gemini",
     "history",
     "history show last --all",
     "history show last --event 1",

@@ -51,7 +51,7 @@ OTHERS = {
     *"init add list check fire test enable hooks ui probe redteam score backtest history".split(),
     *(f"history {word}" for word in "show search stats replay report import export".split()),
     *("history record on", "history record status", "migrate", "agents", "agents capabilities"),
-    *("run", "serve", "dispatch", "shim", "convert", "completion"),
+    *("agents schema", "run", "serve", "dispatch", "shim", "convert", "completion"),
     *(f"worker {word}" for word in "status stop doctor bench".split()),
 }
 """Commands that weaken no guard."""

@@ -24,6 +24,7 @@ def list_agents(context: typer.Context, project: Project = HERE, as_json: AsJson
 
         anyhook agents
         anyhook agents capabilities before_tool
+        anyhook agents schema BeforeTool --agent gemini
     """
     if context.invoked_subcommand is not None:
         return OK

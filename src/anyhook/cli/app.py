@@ -44,6 +44,7 @@ COMMANDS = {
     "migrate": "migrate:migrate",
     "agents": "agents:list_agents",
     "agents capabilities": "capabilities:capabilities",
+    "agents schema": "schema:schema",
     "allow": "allow:allow",
     "run": "run:run",
     "serve": "serve:serve",
