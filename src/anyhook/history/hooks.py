@@ -167,14 +167,6 @@ def hook_labels(history: History) -> list[str]:
     return [label for (label,) in rows]
 
 
-def hook_files(history: History) -> list[str]:
-    """Return the Python files of hooks that ran last, the newest first."""
-    rows = history.connection.execute(
-        "SELECT DISTINCT file FROM hooks WHERE file LIKE '%.py' ORDER BY id DESC LIMIT 50"
-    )
-    return [file for (file,) in rows]
-
-
 # -- the latest runs
 
 

@@ -74,13 +74,8 @@ def _health_of(session: SessionSummary) -> list[dict[str, str]]:
 
 def backtest_report(done: Evaluation) -> str:
     """Return the report of a backtest as one page."""
-    return render_report(report_json(done.run, done.comparison))
-
-
-def render_report(report: Mapping[str, Any], events: str = "") -> str:
-    """Return what `report_json` made, of some events, as one page."""
-    shown = shown_report(_redacted(report))
-    return _render("backtest.html", ReportLinks(), events=events, name="", **shown)
+    shown = shown_report(_redacted(report_json(done.run, done.comparison)))
+    return _render("backtest.html", ReportLinks(), events="", **shown)
 
 
 def score_report(scores: Mapping[str, Any]) -> str:
