@@ -20,7 +20,6 @@ from anyhook.cli.event_filters import (
     canonical_event,
     canonical_tool,
     check_agent,
-    given_options,
     note_on_tool,
     print_no_events,
     print_notes,
@@ -160,8 +159,13 @@ def backtest(
         )
         parts = _parts(on, directory, chosen)
         if not parts:
-            is_empty = not on and not sessions(store, limit=1)
-            _report_no_events(on, chosen, is_empty=is_empty)
+            options = {}
+            if on or sessions(store, limit=1):
+                named = ("since", "agent", "event", "tool", "session", "refused")
+                options = {f"--{name}": bool(getattr(chosen, name)) for name in named}
+                options |= {"--where": bool(where), "--on": bool(on)}
+            print_no_events(console(stderr=True), options, what="event")
+            _print_tool_note(chosen)
             return PROBLEMS
         subject = _subject(hook, project, agent, yes=yes, trust_once=trust_once)
         done = _run(store, subject, parts, against, chosen, timeout, jobs, ray)
@@ -284,33 +288,6 @@ def _parts(on: list[str] | None, directory: str, chosen: Filter) -> list[Part]:
     parts: list[Part] = list(parts_of_files(on, chosen, on_problem=problems.append))
     print_problems(problems)
     return parts
-
-
-def _report_no_events(on: list[str] | None, chosen: Filter, *, is_empty: bool) -> None:
-    out = console(stderr=True)
-    if is_empty:
-        print_no_events(out, {}, what="event")
-        _print_tool_note(chosen)
-        return
-    given = {
-        "--since": chosen.since,
-        "--agent": chosen.agent,
-        "--event": chosen.event,
-        "--tool": chosen.tool,
-        "--session": chosen.session,
-        "--where": chosen.text,
-        "--refused": chosen.refused,
-    }
-    if any(given.values()):
-        out.print(f"No event matches {given_options(given)}.")
-    else:
-        out.print("There are no events.")
-    _print_tool_note(chosen)
-    if not on:
-        out.print("To see what there is: anyhook history stats")
-        out.print(
-            "To import past sessions: anyhook history import; to record: anyhook history record on"
-        )
 
 
 def _print_tool_note(chosen: Filter) -> None:
