@@ -13,9 +13,8 @@ from anyhook.agents.spec import Denial
 from anyhook.agents.spec.rules import REFUSED_INPUT
 from anyhook.authoring.inspect import MARK, STOP_FLAG
 from anyhook.checks.flow import facts_of_flow
-from anyhook.checks.javascript_facts import javascript_facts
 from anyhook.checks.python_flow import python_flow
-from anyhook.checks.script_facts import ScriptFacts
+from anyhook.checks.script_facts import ScriptFacts, javascript_facts
 from anyhook.checks.settings import shell_syntax_problem
 from anyhook.checks.shell_flow import shell_flow
 from anyhook.files import read_user_file

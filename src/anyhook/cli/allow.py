@@ -13,11 +13,11 @@ from anyhook.cli import OK
 from anyhook.cli.colors import GOOD, QUIET
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, members, print_json
-from anyhook.cli.render import count_of, make_table
+from anyhook.cli.render import make_table
 from anyhook.errors import UsageError
 from anyhook.manage.approving import allow_call, revoke_approval
 from anyhook.manage.paths import show_path
-from anyhook.model.text import printable, shorten
+from anyhook.model.text import count_of, printable, shorten
 from anyhook.trust.approvals import VALID_SECONDS, Approvals
 
 if TYPE_CHECKING:

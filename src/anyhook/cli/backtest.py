@@ -29,7 +29,7 @@ from anyhook.cli.html import HtmlFile, write_html
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since, TrustOnce, Yes
 from anyhook.cli.output import console, print_json
-from anyhook.cli.render import confirm, count_of, print_problems, progress
+from anyhook.cli.render import confirm, print_problems, progress
 from anyhook.cli.sandboxed import confirm_limits, sandbox_text
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.describe import parse_since
@@ -41,6 +41,7 @@ from anyhook.manage.paths import show_path
 from anyhook.manage.scope import existing_project
 from anyhook.model.definitions import each_handler, handlers_of, unique_labels
 from anyhook.model.events import all_events
+from anyhook.model.text import count_of
 from anyhook.page.kept import describe, keep
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from anyhook.cli import NOT_DECIDED, OK, PROBLEMS
 from anyhook.cli.colors import RESULTS
 from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.output import console, members, print_json
-from anyhook.cli.own_edits import accept_own_edits
 from anyhook.cli.render import make_table, print_diagnostics, show_place
+from anyhook.cli.trust import accept_own_edits
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.not_run import why_not_decided

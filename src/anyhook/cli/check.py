@@ -16,7 +16,6 @@ from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_
 from anyhook.cli.output import console, encode, health_members, print_json
 from anyhook.cli.render import (
     confirm,
-    count_of,
     health_text,
     make_table,
     print_diagnostics,
@@ -28,7 +27,7 @@ from anyhook.manage.problems import find_problems
 from anyhook.manage.scope import scope_of
 from anyhook.model.definitions import handlers_of
 from anyhook.model.diagnostics import Severity
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -31,9 +31,9 @@ from anyhook.cli.options import (
     print_project,
 )
 from anyhook.cli.output import console, print_json
-from anyhook.cli.own_edits import accept_own_edits
 from anyhook.cli.render import print_settings_problems
 from anyhook.cli.timeline import print_background_results, print_timeline
+from anyhook.cli.trust import accept_own_edits
 from anyhook.cli.verdict import verdicts_by_rules
 from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine

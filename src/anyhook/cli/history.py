@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -20,11 +20,10 @@ from anyhook.cli.event_filters import (
 )
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
-from anyhook.cli.output import console, encode, print_json
+from anyhook.cli.output import console, encode, members, print_json
 from anyhook.cli.render import (
     RunRow,
     answer_text,
-    count_of,
     counts_text,
     make_table,
     name_text,
@@ -34,7 +33,6 @@ from anyhook.cli.render import (
 )
 from anyhook.errors import UsageError
 from anyhook.history.describe import (
-    event_json,
     hit_of,
     notes_of,
     outcome_of_call,
@@ -50,7 +48,7 @@ from anyhook.history.stored import get_event
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.journal.records import RECORDER_KIND
 from anyhook.manage.paths import show_path
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,6 +88,15 @@ SessionArgument = Annotated[
 ]
 AllEvents = Annotated[bool, typer.Option("--all", help="Events without hooks and decisions too.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many are shown.")]
+EVENT_MEMBERS = (
+    *("id", "agent", "session", "event", "time", "tool", "project", "source", "result", "refusal"),
+    *("has_reached_hooks", "stop", "decision", "reconstructed", "redacted", "cut", "payload"),
+)
+RESULT_MEMBERS = (
+    *("hook", "place", "kind", "digest", "status", "shadow", "started", "duration", "exit_code"),
+    *("signal", "answer", "stdout", "stderr", "truncated", "error"),
+)
+"""Members of an event and of a hook's result in the output for programs."""
 MAX_HIT = 120
 """Characters of what an event is about, and of the surroundings of a hit, in a search."""
 MAX_SUBJECT = 200
@@ -195,7 +202,7 @@ def show(
             events = events_of(store, summary)
         names = short_names(store, [summary.session])
     if as_json:
-        print_json({**encode(summary), "events": [event_json(event) for event in events]})
+        print_json({**encode(summary), "events": [_event_json(event) for event in events]})
         return OK
     out = console()
     out.print(_session_table([summary], names))
@@ -332,7 +339,7 @@ def search_events(
         if not hits:
             print_notes(notes_on(chosen, store))
     if as_json:
-        print_json([event_json(item) for item in hits])
+        print_json([_event_json(item) for item in hits])
         return OK if hits else 1
     out = console()
     if not hits:
@@ -368,3 +375,13 @@ def _hit_text(event: RecordedEvent, words: str) -> Text:
         text.append(f"\n{hit}", style="dim")
     text.highlight_words([word.strip('"*') for word in words.split()], "bold", case_sensitive=False)
     return text
+
+
+def _event_json(event: RecordedEvent) -> dict[str, Any]:
+    """Return an event for programs."""
+    results = []
+    for result in event.results:
+        words = {"outcome": result.verdict, "trouble": result.trouble or None}
+        results.append({**members(result, *RESULT_MEMBERS), **words})
+    words = {"outcome": event.verdict, "reason": event.reason or None}
+    return {**members(event, *EVENT_MEMBERS), **words, "results": results}

@@ -28,13 +28,14 @@ from anyhook.cli.history import (
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
 from anyhook.cli.output import console, print_json
-from anyhook.cli.render import count_of, print_problems, progress
+from anyhook.cli.render import print_problems, progress
 from anyhook.errors import UsageError
 from anyhook.history.describe import parse_since
 from anyhook.history.export import export_jsonl, export_parquet
 from anyhook.history.filters import Filter
 from anyhook.history.imports import find_transcripts, import_transcripts
 from anyhook.history.search import iterate
+from anyhook.model.text import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,14 +27,14 @@ from anyhook.cli.options import (
     print_project,
 )
 from anyhook.cli.output import console, members, place_members, print_json
-from anyhook.cli.render import WIDE, count_of, make_table, progress, show_place
+from anyhook.cli.render import WIDE, make_table, progress, show_place
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.manage.scope import existing_project, scope_of
 from anyhook.manage.tried import keep_probe
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 from anyhook.probe.plan import CallRequest
 from anyhook.probe.probing import SECONDS, ProbeOptions, probe_in_sandbox
 from anyhook.probe.report import AgentReport, ProbeVerdict

@@ -18,7 +18,7 @@ from anyhook.cli.colors import BAD, CAUTION, QUIET
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
 from anyhook.cli.output import console, members, print_json
-from anyhook.cli.render import count_of, make_table, progress
+from anyhook.cli.render import make_table, progress
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.errors import UsageError
 from anyhook.interrupts import INTERRUPTED
@@ -30,7 +30,7 @@ from anyhook.manage.redteam import (
     read_accepted,
 )
 from anyhook.manage.scope import existing_project
-from anyhook.model.text import printable, shorten
+from anyhook.model.text import count_of, printable, shorten
 from anyhook.redteam.asking import Asker
 from anyhook.redteam.programs import SHELLS, installed_shells
 from anyhook.redteam.search import Search, totals

@@ -20,7 +20,7 @@ from anyhook.errors import UsageError
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.manage.paths import show_path
 from anyhook.model.diagnostics import Severity
-from anyhook.model.text import printable, shorten
+from anyhook.model.text import count_of, printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -62,11 +62,6 @@ EFFECTS = {
 
 
 # -- texts
-
-
-def count_of(number: int, noun: str) -> str:
-    """Return a number with its noun, like `1 hook` or `2,000 hooks`."""
-    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def name_text(text: str) -> str:

@@ -14,7 +14,7 @@ from anyhook.cli.colors import ACCENT, BAD, CAUTION, QUIET
 from anyhook.cli.html import HtmlFile, missing_library, write_page
 from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
 from anyhook.cli.output import console, encode, print_json
-from anyhook.cli.render import count_of, make_table, print_quoted
+from anyhook.cli.render import make_table, print_quoted
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.cli.score_review import review_history
 from anyhook.errors import EventError, UnknownNameError, UsageError
@@ -22,7 +22,7 @@ from anyhook.history.describe import show_span
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.manage.redteam import choose_guards
 from anyhook.manage.scope import existing_project
-from anyhook.model.text import printable, shorten
+from anyhook.model.text import count_of, printable, shorten
 from anyhook.redteam.asking import Asker
 from anyhook.redteam.labelled import OWN_SET, LabelledSet, read_set
 from anyhook.redteam.score import (

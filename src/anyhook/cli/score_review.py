@@ -12,7 +12,6 @@ from anyhook.cli.colors import QUIET
 from anyhook.cli.open_history import open_history
 from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import (
-    count_of,
     outcome_text,
     print_problems,
     print_quoted,
@@ -20,7 +19,7 @@ from anyhook.cli.render import (
 )
 from anyhook.interrupts import INTERRUPTED
 from anyhook.manage.review import label_calls, review_calls
-from anyhook.model.text import printable, shorten
+from anyhook.model.text import count_of, printable, shorten
 from anyhook.redteam.labelled import BENIGN, DANGEROUS, FAMILIES
 
 if TYPE_CHECKING:

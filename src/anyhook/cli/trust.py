@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import sys
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -14,7 +16,7 @@ import typer
 from rich.cells import cell_len
 from rich.text import Text
 
-from anyhook.agents import get_agent
+from anyhook.agents import agent_that_started, get_agent
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import ACCENT, CAUTION, DIFFERENCES, GOOD
 from anyhook.cli.listing import print_broken
@@ -22,7 +24,6 @@ from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_
 from anyhook.cli.output import console, members, place_members, print_json
 from anyhook.cli.render import (
     confirm,
-    count_of,
     print_diagnostics,
     print_note,
     print_quoted,
@@ -37,7 +38,7 @@ from anyhook.manage.health import health
 from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
 from anyhook.manage.scope import scope_of
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 from anyhook.settings.detect import trust_command
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
@@ -363,3 +364,48 @@ def _hook_json(review: Review, subject: TrustSubject) -> dict[str, Any]:
         "directories": directories,
         "difference": changes[0].difference if changes else [],
     }
+
+
+def accept_own_edits(project: Path, agent_name: str) -> None:
+    """Show what changed in files of this user and trust it if the user presses `y`.
+
+    Nothing is offered without a terminal, in a process that an agent has started, for new hooks and
+    changed definitions, and for files of other users: `anyhook trust` shows these.
+
+    Raises:
+        OSError: If the trust store cannot be written.
+        SettingsError: If others can write the trust store.
+    """
+    has_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    if not has_terminal or agent_that_started(os.environ) is not None:
+        return
+    store = TrustStore()
+    review = review_hooks(store, project, get_agent(agent_name))
+    if not review.changes or not all(map(_is_own_edit, review.changes)):
+        return
+    out = console(stderr=True)
+    print_review(out, project, review)
+    question = "Did you make these changes, and do you trust them?"
+    if confirm(question, is_agreed=False, instead="see: anyhook trust", err=True):
+        store.trust(project, review.subjects, agent=agent_name)
+        forget_changes(project)
+
+
+def _is_own_edit(change: TrustChange) -> bool:
+    if change.what != "script":
+        return False
+    files = [script.path for script in change.subject.scripts]
+    for tree in change.subject.trees:
+        files += [script.path for script in tree.files.values()]
+    return all(map(_is_own_file, files))
+
+
+def _is_own_file(path: Path) -> bool:
+    """Return whether a file belongs to this user; one that is gone has no owner."""
+    try:
+        owner = path.stat().st_uid
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return not hasattr(os, "geteuid") or owner == os.geteuid()

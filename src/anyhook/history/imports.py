@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents import get_agent
@@ -13,7 +15,6 @@ from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.transcripts import TranscriptEvent, transcript_formats
 from anyhook.errors import UnknownNameError
 from anyhook.history.events import RecordedEvent, RecordedResult
-from anyhook.history.forks import TranscriptFile, find_originals, keys_of
 from anyhook.history.merge import combine
 from anyhook.history.rows import dump, uncompressed
 from anyhook.journal.records import answer_record
@@ -23,11 +24,12 @@ from anyhook.model.layers import Layer
 from anyhook.secrets.redact import redact_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from anyhook.agents.transcripts import HookReply
     from anyhook.history.store import History
+
 
 BATCH = 4000
 """Events of one transaction; with 1000, it takes a tenth longer."""
@@ -305,3 +307,63 @@ def _happening(event: str, payload: Mapping[str, Any]) -> str:
         text, _ = redact_json(dump(about))  # as the secrets of what was recorded live are
         identifier = hashlib.blake2b(text.encode()).hexdigest()
     return f"{event} {identifier}"
+
+
+LATEST = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptFile:
+    """A transcript that was found."""
+
+    agent: str
+    path: Path
+    size: int
+    """Bytes."""
+    mtime: int
+    """Time of the last change, in nanoseconds."""
+    inode: int
+
+
+def find_originals(files: Iterable[TranscriptFile]) -> dict[TranscriptFile, TranscriptFile]:
+    """Return each fork with its original, among all transcripts, also those not read this time."""
+    by_directory = attrgetter("agent", "path.parent")
+    originals: dict[TranscriptFile, TranscriptFile] = {}
+    for _, group in groupby(sorted(files, key=by_directory), by_directory):
+        families: dict[str, list[TranscriptFile]] = {}
+        for file in group:
+            events = transcript_formats()[file.agent].read(file.path, lambda _problem: None)
+            first = next(events, None)
+            if first is not None and first.key:
+                families.setdefault(first.key, []).append(file)
+        for family in families.values():
+            if len(family) > 1:
+                original = _original_of(family)
+                originals |= {file: original for file in family if file is not original}
+    return originals
+
+
+def keys_of(file: TranscriptFile) -> set[str]:
+    """Return the keys of all events of a transcript."""
+    return set(_times_by_key(file))
+
+
+def _original_of(family: Sequence[TranscriptFile]) -> TranscriptFile:
+    """Return the transcript that the others have copied.
+
+    A copy is made when its session goes on, with everything that the original has then. So what
+    the original has for itself came later than the first event that a copy has for itself.
+    """
+    times = {file: _times_by_key(file) for file in family}
+
+    def first_own_time(file: TranscriptFile) -> float:
+        others = {key for other in family if other is not file for key in times[other]}
+        own = [time for key, time in times[file].items() if key not in others]
+        return min(own, default=LATEST)
+
+    return max(family, key=lambda file: (first_own_time(file), -file.mtime))
+
+
+def _times_by_key(file: TranscriptFile) -> dict[str, float]:
+    events = transcript_formats()[file.agent].read(file.path, lambda _problem: None)
+    return {event.key: event.time or 0.0 for event in events}

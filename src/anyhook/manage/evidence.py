@@ -26,9 +26,8 @@ from anyhook.errors import HistoryError
 from anyhook.files import read_json_object, read_user_file
 from anyhook.history.digests import content_digest, hook_digest
 from anyhook.history.events import RecordedResult
-from anyhook.history.hooks import hook_runs, versions_with_digests
+from anyhook.history.hooks import Reach, ReachQuestion, hook_runs, reach_of, versions_with_digests
 from anyhook.history.ingest import ingest
-from anyhook.history.reached import Reach, ReachQuestion, reach_of
 from anyhook.history.recording import switch_path
 from anyhook.history.store import FILE, History
 from anyhook.history.stored import get_event

@@ -12,7 +12,7 @@ from anyhook.journal.records import is_recorder_command
 from anyhook.migrate.commands import unwrap
 from anyhook.model.definitions import each_handler, handlers_of, unique_labels
 from anyhook.model.suggest import MAX_LENGTH, fold
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 from anyhook.settings.kept import kept_hooks
 from anyhook.trust.native import native_states
 
@@ -56,7 +56,7 @@ class HookRow(NamedTuple):
     def event(self) -> str:
         """The agent's name of its event; of the recorder, on how many events it is."""
         if self.recorded_events:
-            return f"{self.recorded_events} event{'s' if self.recorded_events > 1 else ''}"
+            return count_of(self.recorded_events, "event")
         return self.agent.by_canonical[self.definition.event].wire
 
     @property

@@ -14,6 +14,7 @@ from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
 from anyhook.history.verdicts import HOLDING
 from anyhook.manage.evidence import digest_of_files, identity_of
 from anyhook.model.definitions import each_handler
+from anyhook.model.text import count_of
 from anyhook.probe.report import ProbeVerdict
 from anyhook.testing.examples import try_file
 from anyhook.trust.observed import add_observed
@@ -119,7 +120,7 @@ def keep_examples(file: Path, results: Iterable[ExampleResult]) -> None:
     trials: list[Trial] = []
     for (agent, event), group in groups.items():
         failed = [result for result in group if result.status == "failed"]
-        detail = _count(len(group), "example")
+        detail = count_of(len(group), "example")
         if failed:
             detail = f"{len(failed)} of {detail} failed, the first at {failed[0].example.place}"
         trials.append(
@@ -169,7 +170,7 @@ def keep_cases(engine: Engine, runs: Sequence[CaseRun]) -> None:
             time=time.time(),
             is_good=True,
             has_decided=bool(decided),
-            detail=f"it {what} {_count(len(shown), 'case')}, the first {shown[0].case!r}",
+            detail=f"it {what} {count_of(len(shown), 'case')}, the first {shown[0].case!r}",
         )
     _keep([*trials.values()])
 
@@ -178,7 +179,3 @@ def _keep(trials: list[Trial]) -> None:
     if trials:
         with History.open() as history:
             keep_trials(history, trials)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -28,10 +28,9 @@ from anyhook.page.backtest_views import BacktestViews
 from anyhook.page.charts import import_pygal
 from anyhook.page.events import one_row_per_call
 from anyhook.page.hook_views import HookViews
-from anyhook.page.live import ROWS, Live
+from anyhook.page.live import RECENT_MINUTES, ROWS, Live, recent_sessions
 from anyhook.page.page import Page, number_of
 from anyhook.page.past_views import PastViews
-from anyhook.page.recent import RECENT_MINUTES, recent_sessions
 from anyhook.page.render import asset, compile_templates
 
 if TYPE_CHECKING:

@@ -22,12 +22,11 @@ from anyhook.errors import HistoryError, UsageError
 from anyhook.history.filters import Filter
 from anyhook.history.ingest import ingest
 from anyhook.history.search import search
-from anyhook.history.sessions import find_session, latest_events
+from anyhook.history.sessions import SessionSummary, find_session, is_ended, latest_events, sessions
 from anyhook.history.store import History
 from anyhook.journal.lines import DIRECTORY
 from anyhook.page.events import one_row_per_call
 from anyhook.page.links import PageLinks
-from anyhook.page.recent import render_recent_sessions
 from anyhook.page.render import render
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.history.events import RecordedEvent
+
 
 TICK = 0.2
 """Seconds between two looks at the journal."""
@@ -279,3 +279,32 @@ def _rows(
             row = signature, text
         rows[event.id] = row
     return rows
+
+
+RECENT_MINUTES = 10
+"""Minutes after its last event for which a session is recent."""
+MAX_RECENT = 12
+
+
+@dataclass(frozen=True, slots=True)
+class RecentSession:
+    """A session with an event in the last minutes."""
+
+    summary: SessionSummary
+    is_ended: bool
+
+
+def recent_sessions(history: History) -> list[RecentSession]:
+    """Return the recent sessions, those first that have not ended."""
+    since = time.time() - RECENT_MINUTES * 60
+    recent = [
+        RecentSession(session, is_ended(history, session))
+        for session in sessions(history, since=since, limit=MAX_RECENT)
+    ]
+    return sorted(recent, key=lambda session: session.is_ended)
+
+
+def render_recent_sessions(history: History) -> str:
+    """Return the list of the recent sessions as it is shown."""
+    recent = recent_sessions(history)
+    return render("recent_sessions.html", PageLinks(), recent=recent, recent_minutes=RECENT_MINUTES)

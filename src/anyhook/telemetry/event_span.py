@@ -15,10 +15,13 @@ from anyhook.telemetry import names
 from anyhook.telemetry.attributes import (
     clean,
     decision_attributes,
+    decision_contents,
     error_of,
     event_attributes,
+    event_contents,
     event_name,
     hook_attributes,
+    hook_contents,
     session_of,
 )
 from anyhook.telemetry.propagation import variables_of
@@ -130,8 +133,6 @@ class EventSpan:
 
     def _describe(self, decision: Decision | None, end_time: int) -> None:
         if self._instruments.has_contents:
-            from anyhook.telemetry.contents import event_contents
-
             self._span.set_attributes(event_contents(self._event))
         if decision is None:
             self._span.set_attribute(names.ERROR_TYPE, names.CANCELED)
@@ -139,8 +140,6 @@ class EventSpan:
             return
         self._span.set_attributes(decision_attributes(decision))
         if self._instruments.has_contents:
-            from anyhook.telemetry.contents import decision_contents
-
             self._span.set_attributes(decision_contents(decision))
         context = trace.set_span_in_context(self._span)
         for result in decision.results:
@@ -152,8 +151,6 @@ class EventSpan:
         """Make the span of a hook after the fact: its result has the times."""
         attributes = hook_attributes(self._agent, self._event, decision, result)
         if self._instruments.has_contents:
-            from anyhook.telemetry.contents import hook_contents
-
             attributes.update(hook_contents(result))
         # The clock of results starts a little later than that of the span.
         start = min(self._start_time + _nanoseconds(result.started), end_time)

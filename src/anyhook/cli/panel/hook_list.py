@@ -19,9 +19,8 @@ from anyhook.cli.panel.actions import switch, switched_together
 from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.denied_calls import DeniedCallsScreen
-from anyhook.cli.panel.details import DetailScreen
+from anyhook.cli.panel.details import DetailScreen, HelpScreen
 from anyhook.cli.panel.fire import FireScreen
-from anyhook.cli.panel.help import HelpScreen
 from anyhook.cli.panel.past_calls import PastCallsScreen
 from anyhook.cli.panel.past_results import read_results
 from anyhook.cli.panel.problems import ProblemScreen
@@ -35,10 +34,10 @@ from anyhook.cli.panel.rows import (
 from anyhook.cli.panel.shadow import ShadowScreen
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
 from anyhook.cli.panel.trust_review import TrustScreen
-from anyhook.cli.render import count_of
 from anyhook.manage.paths import show_path
 from anyhook.manage.redteam import EVENT
 from anyhook.model.layers import Layer
+from anyhook.model.text import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,7 +16,6 @@ from textual.binding import Binding
 from anyhook.cli.panel.actions import ActionResult, exact_place, name_of
 from anyhook.cli.panel.snapshot import command_line
 from anyhook.cli.panel.state import ListScreen
-from anyhook.cli.render import count_of
 from anyhook.cli.score_review import group_text, print_group, review_text
 from anyhook.errors import UsageError
 from anyhook.history.ingest import ingest
@@ -24,6 +23,7 @@ from anyhook.history.store import History
 from anyhook.manage.paths import show_path
 from anyhook.manage.redteam import choose_guards
 from anyhook.manage.review import ReviewGroup, label_calls, mark_labels, own_set, review_calls
+from anyhook.model.text import count_of
 from anyhook.redteam.labelled import DANGEROUS
 from anyhook.sandbox.sandbox import sandbox_limits
 

@@ -16,9 +16,10 @@ from anyhook.cli.panel.actions import ActionResult
 from anyhook.cli.panel.snapshot import command_line
 from anyhook.cli.panel.state import FilesChanged, ListScreen
 from anyhook.cli.panel.trust_review import TrustScreen
-from anyhook.cli.render import count_of, print_diagnostics, show_place
+from anyhook.cli.render import print_diagnostics, show_place
 from anyhook.manage.problems import Finding
 from anyhook.manage.remedies import remedy_for
+from anyhook.model.text import count_of
 
 if TYPE_CHECKING:
     from rich.console import Console

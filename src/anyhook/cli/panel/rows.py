@@ -14,7 +14,6 @@ from anyhook.cli.colors import ACCENT, BAD, CAUTION, HEADING, RESULTS, STATES
 from anyhook.cli.panel.actions import shadow_command, switch_command
 from anyhook.cli.panel.past_results import DAYS
 from anyhook.cli.render import (
-    count_of,
     counts_text,
     health_text,
     outcome_text,
@@ -22,7 +21,7 @@ from anyhook.cli.render import (
 )
 from anyhook.history.describe import problem_of, show_span, show_time, subject_of
 from anyhook.manage.paths import show_path
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 from anyhook.settings.detect import trust_command
 
 if TYPE_CHECKING:

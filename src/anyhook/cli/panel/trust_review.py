@@ -12,8 +12,9 @@ from anyhook.cli.colors import GOOD
 from anyhook.cli.panel.actions import ActionResult
 from anyhook.cli.panel.snapshot import command_line
 from anyhook.cli.panel.state import FilesChanged, TextScreen
-from anyhook.cli.render import count_of, print_note
+from anyhook.cli.render import print_note
 from anyhook.cli.trust import print_review, review_hooks
+from anyhook.model.text import count_of
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
