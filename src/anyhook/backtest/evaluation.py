@@ -17,7 +17,13 @@ from anyhook.backtest.decided import crash_text, shown_text
 from anyhook.backtest.report import BacktestComparison, compare
 from anyhook.backtest.results import Decided, Result
 from anyhook.errors import UsageError
-from anyhook.history.replay import has_run, past_answers, past_decisions, versions_by_file
+from anyhook.history.replay import (
+    PastDecision,
+    has_run,
+    past_answers,
+    past_decisions,
+    versions_by_file,
+)
 from anyhook.model.answers import STRENGTH
 
 if TYPE_CHECKING:
@@ -26,7 +32,6 @@ if TYPE_CHECKING:
     from anyhook.backtest.run import BacktestRun
     from anyhook.backtest.subjects import BacktestSubject
     from anyhook.history.filters import Filter
-    from anyhook.history.replay import PastDecision
     from anyhook.history.store import History
 
 

@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING
 
 from anyhook.backtest.results import Decided, Result
 from anyhook.backtest.runner import SAMPLE, SessionRunner
-from anyhook.backtest.sources import read_errors
+from anyhook.backtest.sources import EventRow, EventRows, Part, read_errors
 from anyhook.errors import AnyhookError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from multiprocessing.process import BaseProcess
 
-    from anyhook.backtest.sources import EventRow, EventRows, Part
     from anyhook.backtest.subjects import BacktestSubject
 
 

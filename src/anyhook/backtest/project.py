@@ -11,7 +11,7 @@ from anyhook.agents.translate import decode_any_form, translate_event
 from anyhook.backtest.decided import crash_text
 from anyhook.backtest.failures import OUT_OF_TIME, Failure, failure_text
 from anyhook.backtest.results import Crash, Result, bucket_of
-from anyhook.backtest.subjects import Opinion
+from anyhook.backtest.subjects import BacktestSubject, Opinion
 from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
 from anyhook.history.verdicts import CRASH, verdict_of
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.backtest.sources import EventRow
-    from anyhook.backtest.subjects import BacktestSubject
     from anyhook.model.decisions import HandlerResult
 
 

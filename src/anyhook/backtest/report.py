@@ -15,13 +15,12 @@ from anyhook.backtest.changes import (
     new_denials,
 )
 from anyhook.backtest.reads import VARIABLE, WHOLE
-from anyhook.backtest.results import ORDER
+from anyhook.backtest.results import ORDER, Decided, Result, Tally
 from anyhook.history.verdicts import DENYING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from anyhook.backtest.results import Decided, Result, Tally
     from anyhook.backtest.run import BacktestRun
 
 PERCENTILES = (0.5, 0.95, 0.99)

@@ -18,12 +18,11 @@ from anyhook.errors import UsageError
 from anyhook.manage.approving import allow_call, revoke_approval
 from anyhook.manage.paths import show_path
 from anyhook.model.text import count_of, printable, shorten
-from anyhook.trust.approvals import VALID_SECONDS, Approvals
+from anyhook.trust.approvals import VALID_SECONDS, Approval, Approvals, DeniedCall
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from anyhook.trust.approvals import Approval, DeniedCall
 
 MINUTES = int(VALID_SECONDS // 60)
 CALL = ("id", "time", "hook", "agent", "tool", "arguments", "cwd", "project", "reason")

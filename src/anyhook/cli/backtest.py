@@ -39,14 +39,13 @@ from anyhook.interrupts import INTERRUPTED
 from anyhook.journal.lines import history_directory
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import existing_project
-from anyhook.model.definitions import each_handler, handlers_of, unique_labels
+from anyhook.model.definitions import HookDefinition, each_handler, handlers_of, unique_labels
 from anyhook.model.events import all_events
 from anyhook.model.text import count_of
 from anyhook.page.kept import describe, keep
 
 if TYPE_CHECKING:
     from anyhook.history.store import History
-    from anyhook.model.definitions import HookDefinition
 
 FAIL_ON = ("new-deny", "any-change")
 

@@ -23,24 +23,21 @@ from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.manage.tried import CaseRun, keep_cases
 from anyhook.model.answers import Audience
-from anyhook.model.decisions import Status
-from anyhook.model.diagnostics import Place
+from anyhook.model.decisions import Decision, HandlerResult, Status
+from anyhook.model.diagnostics import Diagnostic, Place
 from anyhook.model.status import CANNOT_START_CODES, trouble_of
 from anyhook.model.text import printable
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.detect import agents_with_hooks, detected
-from anyhook.testing.cases import read_cases
+from anyhook.testing.cases import Case, read_cases
 from anyhook.testing.examples import describe_answer, is_expected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.definitions import HandlerSpec
-    from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
     from anyhook.sandbox.keeper import SandboxRun
-    from anyhook.testing.cases import Case
 
 UNTRUSTED_CODES = frozenset({"project-untrusted", "trust-changed", "trust-store"})
 """Diagnostics that report hooks of the project that do not run."""

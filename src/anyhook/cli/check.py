@@ -21,10 +21,10 @@ from anyhook.cli.render import (
     print_diagnostics,
     show_place,
 )
-from anyhook.manage.health import HealthWord, health_of
+from anyhook.manage.health import Health, HealthWord, health_of
 from anyhook.manage.paths import show_path
-from anyhook.manage.problems import find_problems
-from anyhook.manage.scope import scope_of
+from anyhook.manage.problems import Finding, find_problems
+from anyhook.manage.scope import CommandScope, scope_of
 from anyhook.model.definitions import handlers_of
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import count_of, printable
@@ -36,10 +36,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.engine.engine import Engine
-    from anyhook.manage.health import Health
-    from anyhook.manage.problems import Finding
     from anyhook.manage.remedies import Remedy
-    from anyhook.manage.scope import CommandScope
 
 
 class Format(StrEnum):

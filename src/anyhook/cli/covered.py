@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from anyhook.backtest.sources import parts_of_history
+from anyhook.backtest.sources import EventRow, parts_of_history
 from anyhook.cli import OK
 from anyhook.cli.colors import BAD, CAUTION, GOOD, QUIET
 from anyhook.cli.open_history import open_history
@@ -20,7 +20,7 @@ from anyhook.history.filters import Filter
 from anyhook.journal.lines import history_directory
 from anyhook.manage.paths import show_path
 from anyhook.model.text import count_of, printable
-from anyhook.redteam.covered import SOURCES, cover, read_report
+from anyhook.redteam.covered import SOURCES, Coverage, cover, read_report
 from anyhook.redteam.trials import example_of
 from anyhook.sandbox.sandbox import Sandbox
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from anyhook.backtest.sources import EventRow
-    from anyhook.redteam.covered import Coverage
     from anyhook.testing.cases import Case
 
 WORDS = {"examples": "examples", "cases": "cases", "history": "past events"}

@@ -29,7 +29,7 @@ from anyhook.files import read_user_file
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import existing_project
 from anyhook.migrate.commands import is_portable
-from anyhook.model.definitions import each_handler
+from anyhook.model.definitions import HandlerSpec, each_handler
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.companions import find_companion
@@ -51,7 +51,6 @@ from anyhook.worker.control import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.model.definitions import HandlerSpec
 
 FINE, NOTE, WRONG = "fine", "note", "wrong"
 NAME_LENGTH = 16

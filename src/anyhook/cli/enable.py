@@ -22,13 +22,12 @@ from anyhook.cli.switch import (
 )
 from anyhook.manage.hooks import find_hook
 from anyhook.manage.shadows import EXAMPLES, shadow_changes, would_have_decided
-from anyhook.model.definitions import handlers_of
+from anyhook.model.definitions import HandlerSpec, handlers_of
 from anyhook.model.text import printable
 from anyhook.settings.changes import exclusive_edits
 
 if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec
 
 Examples = Annotated[
     int,

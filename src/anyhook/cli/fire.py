@@ -15,6 +15,7 @@ from anyhook.cli.decision_json import fired_event_json
 from anyhook.cli.event_input import (
     DecodedEvent,
     EventOptions,
+    Payloads,
     build_event,
     decode_payloads,
     read_event_file,
@@ -34,7 +35,6 @@ from anyhook.cli.output import console, print_json
 from anyhook.cli.render import print_settings_problems
 from anyhook.cli.timeline import print_background_results, print_timeline
 from anyhook.cli.trust import accept_own_edits
-from anyhook.cli.verdict import verdicts_by_rules
 from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
@@ -43,10 +43,10 @@ from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.manage.hooks import hook_rows
 from anyhook.manage.scope import existing_project, one_agent
+from anyhook.manage.verdict import verdicts_by_rules
 from anyhook.trust.native import native_states
 
 if TYPE_CHECKING:
-    from anyhook.cli.event_input import Payloads
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
 

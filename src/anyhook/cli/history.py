@@ -43,7 +43,7 @@ from anyhook.history.describe import (
 )
 from anyhook.history.filters import Filter
 from anyhook.history.search import newest
-from anyhook.history.sessions import events_of, find_session, sessions, short_names
+from anyhook.history.sessions import SessionSummary, events_of, find_session, sessions, short_names
 from anyhook.history.stored import get_event
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.journal.records import RECORDER_KIND
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from anyhook.history.events import RecordedEvent, RecordedResult
-    from anyhook.history.sessions import SessionSummary
 
 Agent = Annotated[str, typer.Option("--agent", metavar="AGENT", help="Only this agent.")]
 Project = Annotated[

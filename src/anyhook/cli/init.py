@@ -16,7 +16,7 @@ from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, print_error
 from anyhook.cli.render import make_table, require_terminal
 from anyhook.errors import UsageError
-from anyhook.manage.adding import load_hook_file
+from anyhook.manage.adding import SettingsPlace, load_hook_file
 from anyhook.manage.additions import DEFAULT_GUARDS, hook_files, plan_addition
 from anyhook.manage.guard_files import all_guards, copy_path, find_guard
 from anyhook.manage.paths import show_path
@@ -26,7 +26,6 @@ from anyhook.settings.write import stay_inside
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
-    from anyhook.manage.adding import SettingsPlace
 
 STARTER_PATH = Path(".anyhook") / "guard.py"
 """Path in the project."""

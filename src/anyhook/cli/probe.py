@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.agents.program import get_program
+from anyhook.agents.program import AgentProgram, get_program
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import BAD, GOOD, RESULTS
 from anyhook.cli.evidence import evidence_may_be_lost
@@ -37,7 +37,7 @@ from anyhook.manage.tried import keep_probe
 from anyhook.model.text import count_of, printable
 from anyhook.probe.plan import CallRequest
 from anyhook.probe.probing import SECONDS, ProbeOptions, probe_in_sandbox
-from anyhook.probe.report import AgentReport, ProbeVerdict
+from anyhook.probe.report import AgentReport, HookReport, ProbeVerdict
 from anyhook.sandbox.sandbox import Sandbox, sandbox_limits
 from anyhook.settings.detect import agents_with_hooks, trust_command
 from anyhook.settings.sources import Location
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from anyhook.agents.program import AgentProgram
-    from anyhook.probe.report import HookReport
 
 SUMMARY = {
     ProbeVerdict.WORKS: "works",

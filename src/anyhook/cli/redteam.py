@@ -18,7 +18,7 @@ from anyhook.cli.colors import BAD, CAUTION, QUIET
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
 from anyhook.cli.output import console, members, print_json
-from anyhook.cli.render import make_table, progress
+from anyhook.cli.render import ProgressBar, make_table, progress
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.errors import UsageError
 from anyhook.interrupts import INTERRUPTED
@@ -31,9 +31,9 @@ from anyhook.manage.redteam import (
 )
 from anyhook.manage.scope import existing_project
 from anyhook.model.text import count_of, printable, shorten
-from anyhook.redteam.asking import Asker
+from anyhook.redteam.asking import Asker, Guard
 from anyhook.redteam.programs import SHELLS, installed_shells
-from anyhook.redteam.search import Search, totals
+from anyhook.redteam.search import Attempt, Escape, Progress, Search, totals
 from anyhook.redteam.spellings import BY_NAME, CLASSES, sentence_for
 
 if TYPE_CHECKING:
@@ -41,10 +41,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from anyhook.cli.render import ProgressBar
-    from anyhook.redteam.asking import Guard
     from anyhook.redteam.plain import Plain
-    from anyhook.redteam.search import Attempt, Escape, Progress
 
 FAIL_ON = "escape"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,15 +19,10 @@ from anyhook.errors import UsageError
 from anyhook.manage.hooks import all_handlers, handlers_named, hook_rows, split_recorder
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import one_agent, scope_of
-from anyhook.manage.switching import switch_changes, switch_hook
+from anyhook.manage.switching import SwitchResult, switch_changes, switch_hook
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.changes import EDITABLE_LAYERS
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from anyhook.manage.switching import SwitchResult
 
 _HOOK_HELP = "Name of the hook, its script (guard.py), or its place (FILE:LINE)."
 HookName = Annotated[str, typer.Argument(metavar="HOOK", help=_HOOK_HELP)]

@@ -37,14 +37,14 @@ from anyhook.errors import UsageError
 from anyhook.manage.health import health
 from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
-from anyhook.manage.scope import scope_of
+from anyhook.manage.scope import CommandScope, scope_of
 from anyhook.model.text import count_of, printable
 from anyhook.settings.detect import trust_command
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
-from anyhook.trust.changes import changes_to_review, forget_changes
+from anyhook.trust.changes import ChangedFile, changes_to_review, forget_changes
 from anyhook.trust.languages import CODE_SUFFIXES
-from anyhook.trust.native import RUNNING, native_states
+from anyhook.trust.native import RUNNING, NativeStates, native_states
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
@@ -54,11 +54,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.manage.scope import CommandScope
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
-    from anyhook.trust.changes import ChangedFile
-    from anyhook.trust.native import NativeStates
     from anyhook.trust.records import TrustChange
     from anyhook.trust.subjects import TrustSubject
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from anyhook.authoring.inspect import gaps
+from anyhook.authoring.inspect import Use, gaps
 from anyhook.cli.colors import CAUTION
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.authoring.inspect import Use
 
 
 def unsupported_uses(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from anyhook.agents import get_agent
 from anyhook.agents.outline import outline_of
 from anyhook.agents.output import ProcessExit, decode_exit
-from anyhook.agents.transcripts import TranscriptEvent, transcript_formats
+from anyhook.agents.transcripts import HookReply, TranscriptEvent, transcript_formats
 from anyhook.errors import UnknownNameError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.merge import combine
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from anyhook.agents.transcripts import HookReply
     from anyhook.history.store import History
 
 

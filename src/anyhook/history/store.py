@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from anyhook.errors import HistoryError
 from anyhook.files import describe_no_directory
@@ -37,7 +37,6 @@ from anyhook.secrets.redact import redact_json, redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Self
 
     from anyhook.history.events import RecordedEvent, RecordedResult
 

@@ -13,6 +13,9 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import SettingsError, UsageError
 from anyhook.manage.adding import (
+    AddedFile,
+    SettingsChanges,
+    SettingsPlace,
     add_hook_files,
     agents_that_run,
     file_arguments,
@@ -23,6 +26,8 @@ from anyhook.manage.adding import (
     trust_hook_files,
 )
 from anyhook.manage.guard_files import (
+    GuardCopy,
+    GuardFile,
     all_guards,
     copy_path,
     find_guard,
@@ -30,8 +35,8 @@ from anyhook.manage.guard_files import (
     read_copy,
     require_copy,
 )
-from anyhook.manage.guard_updates import plan_update
-from anyhook.manage.health import health
+from anyhook.manage.guard_updates import GuardUpdate, plan_update
+from anyhook.manage.health import HookHealth, health
 from anyhook.manage.paths import show_path
 from anyhook.settings.added import remove_directories
 from anyhook.settings.changes import SCOPES, Change, settings_file
@@ -41,10 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.manage.adding import AddedFile, SettingsChanges, SettingsPlace
-    from anyhook.manage.guard_files import GuardCopy, GuardFile
-    from anyhook.manage.guard_updates import GuardUpdate
-    from anyhook.manage.health import HookHealth
 
 DEFAULT_GUARDS = ("files", "git", "secrets", "own-hooks")
 """The guards that `init` adds if the user names no others."""

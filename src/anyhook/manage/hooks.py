@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.journal.records import is_recorder_command
 from anyhook.migrate.commands import unwrap
-from anyhook.model.definitions import each_handler, handlers_of, unique_labels
+from anyhook.model.definitions import (
+    HandlerSpec,
+    HookDefinition,
+    each_handler,
+    handlers_of,
+    unique_labels,
+)
 from anyhook.model.suggest import MAX_LENGTH, fold
 from anyhook.model.text import count_of, printable
 from anyhook.settings.kept import kept_hooks
@@ -21,7 +27,6 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec, HookDefinition
 
 STATE_OF_CHANGE = {"new": "not trusted", "script": "changed", "definition": "changed"}
 """What is not trusted of a hook (`Change.what`) to its state."""

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.checks.rules import check_settings
-from anyhook.model.diagnostics import Place, Severity
+from anyhook.model.diagnostics import Diagnostic, Place, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anyhook.engine.engine import Engine
-    from anyhook.model.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from anyhook.settings.changes import EDITABLE_LAYERS, parsed, read_text, setting
 from anyhook.settings.companions import find_companion
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.layout import iter_handlers
-from anyhook.settings.sources import Location, own_places
+from anyhook.settings.sources import Location, Source, own_places
 from anyhook.settings.wrapping import line_keys, read_tapped
 from anyhook.settings.write import stay_inside
 from anyhook.shell.tapped import HISTORY
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.settings.sources import Source
 
 
 class RecordingState(NamedTuple):

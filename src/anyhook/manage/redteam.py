@@ -15,11 +15,11 @@ from anyhook.handlers.hook_commands import split_plain_line
 from anyhook.history.filters import Filter
 from anyhook.history.search import search_in_time
 from anyhook.history.verdicts import HOLDING
-from anyhook.manage.hooks import UNTRUSTED, find_hook, hook_rows, split_recorder
+from anyhook.manage.hooks import UNTRUSTED, HookRow, find_hook, hook_rows, split_recorder
 from anyhook.manage.scope import scope_of
 from anyhook.migrate.commands import is_portable
 from anyhook.redteam.asking import Guard
-from anyhook.redteam.plain import plain_of
+from anyhook.redteam.plain import Plain, plain_of
 from anyhook.redteam.trials import example_of
 from anyhook.settings.detect import DEFAULT_AGENT
 from anyhook.testing.cases import read_cases
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from anyhook.authoring.hooks import Example
     from anyhook.engine.engine import Engine
     from anyhook.history.store import History
-    from anyhook.manage.hooks import HookRow
     from anyhook.model.diagnostics import Place
-    from anyhook.redteam.plain import Plain
     from anyhook.redteam.search import Escape
 
 EVENT = "before_tool"

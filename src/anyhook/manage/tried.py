@@ -15,8 +15,8 @@ from anyhook.history.verdicts import HOLDING
 from anyhook.manage.evidence import digest_of_files, identity_of
 from anyhook.model.definitions import each_handler
 from anyhook.model.text import count_of
-from anyhook.probe.report import ProbeVerdict
-from anyhook.testing.examples import try_file
+from anyhook.probe.report import AgentReport, ProbeVerdict
+from anyhook.testing.examples import ExampleResult, TriedFile, try_file
 from anyhook.trust.observed import add_observed
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.model.diagnostics import Place
-    from anyhook.probe.report import AgentReport
     from anyhook.sandbox.sandbox import Sandbox
-    from anyhook.testing.examples import ExampleResult, TriedFile
 
 JUDGED = frozenset({"ok", "failed"})
 """Results of examples that say something about the hook: the others are about the agent."""

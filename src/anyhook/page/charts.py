@@ -18,13 +18,12 @@ from xml.etree import ElementTree as ET
 from markupsafe import Markup
 
 from anyhook.history.describe import show_span, show_time
-from anyhook.history.hooks import percentile
+from anyhook.history.hooks import StoredRun, percentile
 from anyhook.history.verdicts import FAILURES, NO_VERDICT, VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anyhook.history.hooks import StoredRun
 
 SERIES = (*VERDICTS, "failed", NO_VERDICT)
 """Verdicts in the order in which they are stacked."""

@@ -15,11 +15,11 @@ from anyhook.errors import AnyhookError, UsageError
 from anyhook.history import hooks as hook_history
 from anyhook.history.hooks import StoredRun, percentile
 from anyhook.history.verdicts import NO_VERDICT
-from anyhook.manage.health import health
-from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
+from anyhook.manage.health import HookHealth, health
+from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
 from anyhook.manage.problems import find_problems, worst_first
 from anyhook.manage.scope import scope_of
-from anyhook.manage.switching import switch_hook
+from anyhook.manage.switching import SwitchResult, switch_hook
 from anyhook.page.charts import SERIES, latency_chart, outcome_chart, spans_of
 from anyhook.page.page import Page, read_form
 from anyhook.settings.changes import exclusive_edits
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from anyhook.history.events import RecordedEvent, RecordedResult
-    from anyhook.manage.health import HookHealth
-    from anyhook.manage.hooks import HookRow
-    from anyhook.manage.switching import SwitchResult
 
 
 class LatestResults(NamedTuple):

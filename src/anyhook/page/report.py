@@ -16,7 +16,7 @@ from anyhook.agents import AGENTS
 from anyhook.backtest.report import report_json
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
-from anyhook.history.sessions import events_of
+from anyhook.history.sessions import SessionSummary, events_of
 from anyhook.manage.health import health
 from anyhook.page.compared import shown_report
 from anyhook.page.events import author_results
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from anyhook.backtest.evaluation import Evaluation
     from anyhook.history.events import RecordedEvent
-    from anyhook.history.sessions import SessionSummary
     from anyhook.history.store import History
 
 MAX_EVENTS = 3000

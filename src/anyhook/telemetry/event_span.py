@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
+from opentelemetry.trace import Span, StatusCode, Tracer
 from opentelemetry.trace import Status as SpanStatus
-from opentelemetry.trace import StatusCode
 
 from anyhook.telemetry import names
 from anyhook.telemetry.attributes import (
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from contextvars import Token
 
     from opentelemetry.context import Context
-    from opentelemetry.trace import Span, Tracer
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.decisions import Decision, HandlerResult

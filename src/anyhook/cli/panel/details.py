@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.table import Table
 from rich.text import Text
 from textual import work
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 
 from anyhook.cli.panel.past_results import read_results
 from anyhook.cli.panel.rows import MARKS, print_details
-from anyhook.cli.panel.state import TextScreen
+from anyhook.cli.panel.state import PanelState, TextScreen
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from textual.binding import BindingType
 
     from anyhook.cli.panel.past_results import Results
     from anyhook.cli.panel.snapshot import PanelHook
-    from anyhook.cli.panel.state import PanelState
 
 
 MAX_RESULTS = 100

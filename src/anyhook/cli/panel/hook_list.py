@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on, work
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
@@ -32,7 +32,7 @@ from anyhook.cli.panel.rows import (
     row_text,
 )
 from anyhook.cli.panel.shadow import ShadowScreen
-from anyhook.cli.panel.state import FilesChanged, PanelScreen
+from anyhook.cli.panel.state import FilesChanged, PanelScreen, PanelState
 from anyhook.cli.panel.trust_review import TrustScreen
 from anyhook.manage.paths import show_path
 from anyhook.manage.redteam import EVENT
@@ -43,12 +43,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.console import Console
-    from textual.binding import BindingType
     from textual.widget import Widget
 
     from anyhook.cli.panel.past_results import Results
     from anyhook.cli.panel.snapshot import HookKey, PanelHook
-    from anyhook.cli.panel.state import PanelState
 
 SHOWN_RESULTS = 2
 """Last results in the details below the list."""

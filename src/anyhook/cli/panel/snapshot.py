@@ -10,20 +10,16 @@ from typing import TYPE_CHECKING
 
 from anyhook.cli.options import HERE
 from anyhook.cli.render import show_place
-from anyhook.manage.health import health_of
-from anyhook.manage.hooks import hook_rows, split_recorder
-from anyhook.manage.problems import find_problems, worst_first
-from anyhook.manage.scope import scope_of
+from anyhook.manage.health import HookHealth, health_of
+from anyhook.manage.hooks import HookRow, hook_rows, split_recorder
+from anyhook.manage.problems import Finding, find_problems, worst_first
+from anyhook.manage.scope import CommandScope, scope_of
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable
 from anyhook.settings.detect import find_project
 
 if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
-    from anyhook.manage.health import HookHealth
-    from anyhook.manage.hooks import HookRow
-    from anyhook.manage.problems import Finding
-    from anyhook.manage.scope import CommandScope
     from anyhook.model.definitions import HandlerSpec
 
 HookKey = tuple[str, ...]
