@@ -83,9 +83,9 @@ class ShippedPart:
         rows = part.read(None)
         return cls(rows.events, rows.sessions, tuple(rows.rows), rows.unseen)
 
-    def read(self, wanted: frozenset[str] | None) -> EventRows:
+    def read(self, names: frozenset[str] | None) -> EventRows:
         """Return the events."""
-        rows = [row for row in self.rows if wanted is None or row.event in wanted]
+        rows = [row for row in self.rows if names is None or row.event in names]
         return EventRows(self.events, self.sessions, rows, self.unseen)
 
 

@@ -217,9 +217,9 @@ class _PartEvaluation:
 
 
 @lru_cache(maxsize=1)
-def _read_once(part: Part, wanted: frozenset[str]) -> EventRows:
+def _read_once(part: Part, names: frozenset[str]) -> EventRows:
     """Read a part of which this process evaluates several slices."""
-    rows = part.read(wanted)
+    rows = part.read(names)
     rows.rows = list(rows.rows)
     return rows
 

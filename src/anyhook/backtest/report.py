@@ -70,7 +70,7 @@ def report_json(run: BacktestRun, comparison: BacktestComparison | None) -> dict
         },
         "problems": {"number": run.result.problem_count, "first": run.result.problems},
         "depends": dependencies_of(run.result).to_json(),
-        "decided": [decided_json(found) for found in islice(run.result.decided, MAX_DECIDED)],
+        "decided": [decided_json(decided) for decided in islice(run.result.decided, MAX_DECIDED)],
     }
     if comparison is not None:
         report["baseline"] = {"subject": comparison.title, **_result_json(comparison.result)}

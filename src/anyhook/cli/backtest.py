@@ -201,11 +201,11 @@ def replay(
     check_agent(agent)
     directory = history_directory()
     with open_history() as store:
-        found = find_session(store, session, agent)
-        if hook is None and project is None and found.project:
-            project = Path(found.project)
-        subject = _subject(hook, project, found.agent, yes=yes, trust_once=trust_once)
-        chosen = Filter(agent=found.agent, session=found.session)
+        recorded = find_session(store, session, agent)
+        if hook is None and project is None and recorded.project:
+            project = Path(recorded.project)
+        subject = _subject(hook, project, recorded.agent, yes=yes, trust_once=trust_once)
+        chosen = Filter(agent=recorded.agent, session=recorded.session)
         parts = list(parts_of_history(directory, chosen))
         done = _run(store, subject, parts, RECORDED, chosen, timeout)
     return _report(done, "any-change", as_json=as_json)
@@ -305,8 +305,8 @@ def _run(
     jobs: int = 1,
     ray: str | None = None,
 ) -> Evaluation:
-    def run_one(one: BacktestSubject) -> BacktestRun:
-        with progress(one.title) as bar:
+    def run_one(hooks: BacktestSubject) -> BacktestRun:
+        with progress(hooks.title) as bar:
 
             def show(state: BacktestProgress) -> None:
                 text = f"{state.done}/{state.parts}  {state.rate:,.0f} events/s"
@@ -318,9 +318,9 @@ def _run(
             if ray is not None:
                 from anyhook.backtest.on_ray import RayExecutor
 
-                executor = RayExecutor(one, ray, timeout=timeout)
+                executor = RayExecutor(hooks, ray, timeout=timeout)
             return run_backtest(
-                one,
+                hooks,
                 parts,
                 jobs=jobs or None,
                 timeout=timeout,
@@ -342,5 +342,5 @@ def _report(done: Evaluation, fail_on: str, *, as_json: bool, everything: bool =
         return INTERRUPTED
     if comparison is None:
         return OK
-    found = comparison.new_denials if fail_on == "new-deny" else comparison.changes
-    return PROBLEMS if fail_on and found else OK
+    differences = comparison.new_denials if fail_on == "new-deny" else comparison.changes
+    return PROBLEMS if fail_on and differences else OK

@@ -143,8 +143,8 @@ def list_sessions(
         out.print(_session_table(summaries, names))
         _print_limit(out, len(summaries), limit)
     else:
-        given = {"--agent": agent, "--since": since, "--project": project}
-        print_no_events(out, given, what="session")
+        options = {"--agent": agent, "--since": since, "--project": project}
+        print_no_events(out, options, what="session")
     return OK
 
 
@@ -320,7 +320,7 @@ def search_events(
         anyhook history search --refused "rm -rf"
     """
     with open_history() as store:
-        given = Filter(
+        named = Filter(
             text=" ".join(words or []),
             agent=agent,
             event=event,
@@ -333,7 +333,7 @@ def search_events(
             failed=failed,
             refused=refused,
         )
-        chosen = resolve(given, store)
+        chosen = resolve(named, store)
         hits = newest(store, chosen, limit=limit)
         names = short_names(store, [item.session for item in hits])
         if not hits:

@@ -116,7 +116,7 @@ def export(
     if not is_stream and not output.parent.is_dir():
         raise UsageError(f"{output}: there is no directory {str(output.parent)!r}")
     with open_history() as store:
-        given = Filter(
+        named = Filter(
             text=text,
             agent=agent,
             event=event,
@@ -129,7 +129,7 @@ def export(
             failed=failed,
             refused=refused,
         )
-        chosen = resolve(given, store)
+        chosen = resolve(named, store)
         events = iterate(store, chosen)
         count = export_jsonl(events, sys.stdout) if is_stream else _export_to_file(events, output)
         if not count:

@@ -192,9 +192,9 @@ def _write_starter(place: SettingsPlace, agents: list[AgentSpec], options: Write
     addition = plan_addition(place, agents, [load_hook_file(path, change)])
     write_additions([addition], options)
     if not agents and not options.as_json:
-        shown = shlex.quote(show_path(path, place.project))
+        file_name = shlex.quote(show_path(path, place.project))
         names = ", ".join(CODING_AGENTS)
         out = console()
         out.print(f"{NO_AGENT.capitalize()}. Configure the file for one ({names}):", soft_wrap=True)
-        out.print(f"  anyhook add {shown} --agent NAME", soft_wrap=True)
+        out.print(f"  anyhook add {file_name} --agent NAME", soft_wrap=True)
     return OK

@@ -224,7 +224,7 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
 def _print_escapes(out: Console, report: _Report) -> None:
     """Print the escapes, the lines that keep them in sight, and the conditions that close them."""
     groups: dict[str, list[Escape]] = {}
-    for escape in sorted(report.escapes, key=lambda one: (len(one.command), one.command)):
+    for escape in sorted(report.escapes, key=lambda item: (len(item.command), item.command)):
         groups.setdefault(escape.class_name, []).append(escape)
     by_class = {item.name: groups[item.name] for item in CLASSES if item.name in groups}
     table = make_table("class", "tried", "denied", "asked", "escapes", "smallest escape")

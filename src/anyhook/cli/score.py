@@ -163,11 +163,13 @@ def _score(
     Raises:
         UsageError: If a kind of danger does not occur in the set.
     """
-    known = dict.fromkeys(name for call in labelled.calls for name in call.families)
+    occurring = dict.fromkeys(name for call in labelled.calls for name in call.families)
     for name in families:
-        if name not in known:
-            raise UsageError(f"{labelled.path.name} has no rows about {name!r}; {', '.join(known)}")
-    names = list(families) or list(known)
+        if name not in occurring:
+            raise UsageError(
+                f"{labelled.path.name} has no rows about {name!r}; {', '.join(occurring)}"
+            )
+    names = list(families) or list(occurring)
     calls = [call for call in labelled.calls if any(map(call.is_about, names))]
     asked, payloads = [], []
     for call in calls:

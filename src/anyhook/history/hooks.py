@@ -289,9 +289,9 @@ def used_versions(
 
 def versions_with_digests(history: History, digests: Iterable[str]) -> list[int]:
     """Return the numbers of the versions of hooks that have one of some content hashes."""
-    wanted = [*digests]
-    places = ", ".join("?" * len(wanted))
-    rows = history.connection.execute(f"SELECT id FROM hooks WHERE digest IN ({places})", wanted)
+    hashes = [*digests]
+    places = ", ".join("?" * len(hashes))
+    rows = history.connection.execute(f"SELECT id FROM hooks WHERE digest IN ({places})", hashes)
     return [number for (number,) in rows]
 
 

@@ -64,17 +64,17 @@ def find_transcripts(
     for name in agents:
         if name not in formats:
             raise UnknownNameError("agent with readable transcripts", name, formats, list_all=True)
-    found: list[TranscriptFile] = []
+    transcripts: list[TranscriptFile] = []
     for name in tuple(agents) or formats:
         for path in formats[name].find(home, environ):
             try:
                 status = path.stat()
             except OSError:  # it was removed meanwhile
                 continue
-            found.append(
+            transcripts.append(
                 TranscriptFile(name, path, status.st_size, status.st_mtime_ns, status.st_ino)
             )
-    return sorted(found, key=lambda file: file.mtime)
+    return sorted(transcripts, key=lambda file: file.mtime)
 
 
 def import_transcripts(
@@ -183,16 +183,16 @@ class _Batch:
         places = ", ".join("?" * len(keys))
         query = f"SELECT key, id, refusal IS NOT NULL FROM events WHERE key IN ({places})"
         rows = self._history.connection.execute(query, keys)
-        known = {key: (number, is_refused) for key, number, is_refused in rows}
+        stored = {key: (number, is_refused) for key, number, is_refused in rows}
         new: list[RecordedEvent] = []
         for pending, key in zip(self._events, keys, strict=True):
             refusal = pending.event.refusal
-            if key in known:
-                number, is_refused = known[key]
+            if key in stored:
+                number, is_refused = stored[key]
                 if refusal is not None and number and not is_refused:
                     self._history.set_refusal(number, refusal.reason)
                 continue
-            known[key] = 0, False
+            stored[key] = 0, False
             event = recorded_event(pending.file.agent, pending.event, pending.file.mtime / 1e9)
             live = pending.live.take(event)
             if live is None:
@@ -218,31 +218,31 @@ def stored_key(agent: str, key: str) -> str:
     return f"{agent}/{key}"
 
 
-def recorded_event(agent: str, found: TranscriptEvent, default_time: float) -> RecordedEvent:
+def recorded_event(agent: str, event: TranscriptEvent, default_time: float) -> RecordedEvent:
     """Return an event of a transcript as the store takes it.
 
     `default_time` is the Unix timestamp of an event without a time.
     """
-    outline = outline_of(get_agent(agent), found.payload)
-    results = tuple([_result_of(agent, found.event, reply) for reply in found.replies])
+    outline = outline_of(get_agent(agent), event.payload)
+    results = tuple([_result_of(agent, event.event, reply) for reply in event.replies])
     decision: dict[str, Any] | None = None
     for result in results:
         decision = combine(decision, result.answer)
     return RecordedEvent(
         agent=agent,
         session=outline.session,
-        event=found.event,
-        time=default_time if found.time is None else found.time,
-        payload=found.payload,
+        event=event.event,
+        time=default_time if event.time is None else event.time,
+        payload=event.payload,
         source="import",
         project=outline.project,
         tool=outline.tool,
         decision=decision,
         results=results,
-        reconstructed=found.reconstructed,
-        key=stored_key(agent, found.key),
-        refusal=None if found.refusal is None else found.refusal.reason,
-        has_reached_hooks=found.refusal is None or found.refusal.has_reached_hooks,
+        reconstructed=event.reconstructed,
+        key=stored_key(agent, event.key),
+        refusal=None if event.refusal is None else event.refusal.reason,
+        has_reached_hooks=event.refusal is None or event.refusal.has_reached_hooks,
     )
 
 

@@ -50,9 +50,9 @@ def recognize(head: bytes) -> Recognized | None:
         record = parse_line(line)
         if not isinstance(record, dict):
             continue
-        found = recognize_members(record)
-        if found is not None:
-            return Recognized(found, is_lines=True)
+        kind = recognize_members(record)
+        if kind is not None:
+            return Recognized(kind, is_lines=True)
         agent = _agent_of(record)
         if agent:
             return Recognized(FileKind.TRANSCRIPT, agent, is_lines=True)

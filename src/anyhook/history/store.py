@@ -280,8 +280,8 @@ class History:
 
     def _session_id(self, event: RecordedEvent) -> int:
         key = (event.agent, event.session)
-        known = self._sessions.get(key)
-        if known is None:
+        number = self._sessions.get(key)
+        if number is None:
             row = self.connection.execute(
                 "INSERT INTO sessions (agent, session, project, started, ended)"
                 " VALUES (?, ?, ?, ?, ?)"
@@ -289,14 +289,14 @@ class History:
                 " SET project = iif(project = '', excluded.project, project) RETURNING id",
                 (*key, event.project, event.time, event.time),
             ).fetchone()
-            known = self._sessions[key] = row[0]
-        return known
+            number = self._sessions[key] = row[0]
+        return number
 
     def _hook_id(self, event: RecordedEvent, result: RecordedResult) -> int:
         digest = hook_digest(result)
         key = (result.hook, result.place, result.kind, digest or "")
-        known = self._hooks.get(key)
-        if known is None:
+        number = self._hooks.get(key)
+        if number is None:
             file = result.version.get("file")
             row = self.connection.execute(
                 "INSERT INTO hooks (label, place, kind, file, digest, first, last)"
@@ -305,8 +305,8 @@ class History:
                 " DO UPDATE SET kind = kind RETURNING id",
                 (*key[:3], file and storable_name(file), digest, event.time, event.time),
             ).fetchone()
-            known = self._hooks[key] = row[0]
-        return known
+            number = self._hooks[key] = row[0]
+        return number
 
     # -- limits
 

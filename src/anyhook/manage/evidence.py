@@ -122,7 +122,7 @@ class Evidence:
 # -- the hook
 
 
-def identity_of(engine: Engine, definition: HookDefinition, handler: HandlerSpec) -> Identity:
+def hook_identity(engine: Engine, definition: HookDefinition, handler: HandlerSpec) -> Identity:
     """Return which hook with which content is configured."""
     members = {
         "event": definition.event,
@@ -224,7 +224,7 @@ def evidence_of(
     history: History, engine: Engine, definition: HookDefinition, handler: HandlerSpec
 ) -> Evidence:
     """Return what was seen of a hook."""
-    identity = identity_of(engine, definition, handler)
+    identity = hook_identity(engine, definition, handler)
     trials = trials_of(
         history,
         engine.agent.name,

@@ -317,8 +317,8 @@ class _Judge:
         for path in hook.files() if hook is not None else ():
             if _has_examples(path):
                 is_inside = Path.cwd().is_relative_to(self._engine.project_dir)
-                shown = os.path.relpath(path) if is_inside else str(path)
-                settle = f"anyhook test {shlex.quote(shown)}"
+                name = os.path.relpath(path) if is_inside else str(path)
+                settle = f"anyhook test {shlex.quote(name)}"
                 break
         return HookHealth(row, HealthWord.UNKNOWN, evidence, row.handler.place, settle, old)
 

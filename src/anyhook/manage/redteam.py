@@ -220,8 +220,8 @@ def _calls_of(
 
 
 def _calls_of_history(guard: Guard, history: History) -> Iterator[tuple[str, dict[str, Any], str]]:
-    wanted = Filter(verdict="deny", hook=guard.title, event=EVENT)
-    for event in search_in_time(history, wanted, limit=MAX_DENIALS).events:
+    denials = Filter(verdict="deny", hook=guard.title, event=EVENT)
+    for event in search_in_time(history, denials, limit=MAX_DENIALS).events:
         agent = get_agent(event.agent)
         name = str(event.payload.get("tool_name", ""))
         arguments = event.payload.get("tool_input")

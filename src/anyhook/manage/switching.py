@@ -73,7 +73,7 @@ def switch_hook(engine: Engine, name: str, *, is_on: bool) -> SwitchResult:
     # The state is what the files say now: another file can still switch the hook off.
     engine.reload()
     handler = handlers[0]
-    places = {_line_of(one) for one in handlers}
+    places = {_line_of(each) for each in handlers}
     records = [
         hook.record
         for hook in kept_hooks(engine.agent, engine.hooks.files)

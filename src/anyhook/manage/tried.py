@@ -12,7 +12,7 @@ from anyhook.engine.messages import discard
 from anyhook.history.store import History
 from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
 from anyhook.history.verdicts import HOLDING
-from anyhook.manage.evidence import digest_of_files, identity_of
+from anyhook.manage.evidence import digest_of_files, hook_identity
 from anyhook.model.definitions import each_handler
 from anyhook.model.text import count_of
 from anyhook.probe.report import AgentReport, ProbeVerdict
@@ -65,7 +65,7 @@ def keep_probe(project: Path, report: AgentReport) -> None:
         if configured is None or hook.verdict not in (ProbeVerdict.WORKS, ProbeVerdict.BROKEN):
             continue
         definition, handler = configured
-        identity = identity_of(engine, definition, handler)
+        identity = hook_identity(engine, definition, handler)
         has_held = hook.held() is True
         detail = "its denial held" if has_held else "it ran"
         if hook.verdict is ProbeVerdict.BROKEN:
@@ -153,9 +153,9 @@ def keep_cases(engine: Engine, runs: Sequence[CaseRun]) -> None:
         if not own:
             continue
         decided = [run for run in own if run.verdict in HOLDING]
-        shown = decided or own
+        telling = decided or own
         what = "decided" if decided else "ran in"
-        identity = identity_of(engine, definition, handler)
+        identity = hook_identity(engine, definition, handler)
         trials[identity.entry] = Trial(
             kind=TEST,
             agent=engine.agent.name,
@@ -168,7 +168,7 @@ def keep_cases(engine: Engine, runs: Sequence[CaseRun]) -> None:
             time=time.time(),
             is_good=True,
             has_decided=bool(decided),
-            detail=f"it {what} {count_of(len(shown), 'case')}, the first {shown[0].case!r}",
+            detail=f"it {what} {count_of(len(telling), 'case')}, the first {telling[0].case!r}",
         )
     _keep([*trials.values()])
 

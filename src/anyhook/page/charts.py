@@ -116,7 +116,7 @@ def import_pygal() -> Any:
     """
     import pygal
 
-    sys.meta_path[:] = [one for one in sys.meta_path if hasattr(one, "find_spec")]
+    sys.meta_path[:] = [finder for finder in sys.meta_path if hasattr(finder, "find_spec")]
     return pygal
 
 

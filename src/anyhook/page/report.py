@@ -38,18 +38,18 @@ MAX_EVENTS = 3000
 def session_report(history: History, session: SessionSummary, *, everything: bool = False) -> str:
     """Return a session as one page; with `everything`, also events without hooks and decisions."""
     events = events_of(history, session, limit=MAX_EVENTS)
-    shown = events
+    listed = events
     if not everything:
         decided = [event for event in events if event.decision or author_results(event)]
-        shown = decided or events
-    redacted = [_without_secrets(event) for event in shown]
+        listed = decided or events
+    redacted = [_without_secrets(event) for event in listed]
     return _render(
         "session.html",
         ReportLinks(frozenset(event.id for event in redacted)),
         session=replace(session, project=redact_text(session.project)),
         events=redacted,
         health=_health_of(session),
-        left_out=session.events - len(shown),
+        left_out=session.events - len(listed),
         next="",
     )
 
@@ -73,8 +73,8 @@ def _health_of(session: SessionSummary) -> list[dict[str, str]]:
 
 def backtest_report(done: Evaluation) -> str:
     """Return the report of a backtest as one page."""
-    shown = shown_report(_redacted(report_json(done.run, done.comparison)))
-    return _render("backtest.html", ReportLinks(), events="", **shown)
+    values = shown_report(_redacted(report_json(done.run, done.comparison)))
+    return _render("backtest.html", ReportLinks(), events="", **values)
 
 
 def score_report(scores: Mapping[str, Any]) -> str:

@@ -169,8 +169,8 @@ class HookList(PanelScreen):
         snapshot = self.state.snapshot
         states = Counter(hook.row.state for hook in snapshot.hooks)
         total = _number_of(snapshot.hooks)
-        shown = _number_of(hooks)
-        parts = [count_of(total, "hook") if shown == total else f"{shown} of {total} hooks"]
+        listed = _number_of(hooks)
+        parts = [count_of(total, "hook") if listed == total else f"{listed} of {total} hooks"]
         parts += [
             f"{states[name]} {name}" for name in ("off", "not trusted", "changed") if states[name]
         ]

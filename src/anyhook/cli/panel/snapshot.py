@@ -128,7 +128,7 @@ class Snapshot:
     @property
     def problems(self) -> list[Finding]:
         """What should be repaired: all findings without the notes."""
-        return [one for one in self.findings if one.diagnostic.severity is not Severity.INFO]
+        return [each for each in self.findings if each.diagnostic.severity is not Severity.INFO]
 
     def engine_of(self, agent: str) -> Engine | None:
         """Return the engine of an agent; `None` if it has no hooks any more."""
@@ -155,8 +155,8 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
         of_agent: list[PanelHook] = []
         rows, recorder = split_recorder(hook_rows(engine))
         name_of_agent = engine.agent.name
-        known = [one.diagnostic for one in findings if one.agent == name_of_agent]
-        engine_health = health_of(engine, known)
+        diagnostics = [each.diagnostic for each in findings if each.agent == name_of_agent]
+        engine_health = health_of(engine, diagnostics)
         for row in rows:
             definition = row.definition
             name = row.handler.identifier
