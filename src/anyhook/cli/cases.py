@@ -12,9 +12,9 @@ from rich.text import Text
 from anyhook.agents.encode import answer_of
 from anyhook.cli import NOT_DECIDED, OK, PROBLEMS
 from anyhook.cli.colors import RESULTS
-from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import make_table, print_diagnostics, show_place
+from anyhook.cli.sandboxed import evidence_may_be_lost
 from anyhook.cli.trust import accept_own_edits
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard

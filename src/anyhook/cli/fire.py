@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
 
-PROGRESS_FROM = 20
-"""Events from which on a progress bar is shown."""
 RUNS_FOR_REAL = "Hooks run for real, as in the agent. To try them in a sandbox: anyhook test"
 BACKGROUND_TIMEOUT = 30.0
 """Seconds that the command waits for hooks in the background."""

@@ -15,7 +15,6 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.program import AgentProgram, get_program
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import BAD, GOOD, RESULTS
-from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.options import (
     HERE,
     AgentNames,
@@ -28,7 +27,7 @@ from anyhook.cli.options import (
 )
 from anyhook.cli.output import console, members, place_members, print_json
 from anyhook.cli.render import WIDE, make_table, progress, show_place
-from anyhook.cli.sandboxed import confirm_limits
+from anyhook.cli.sandboxed import confirm_limits, evidence_may_be_lost
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError

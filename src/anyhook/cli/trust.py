@@ -9,7 +9,7 @@ import shlex
 import sys
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -138,8 +138,11 @@ def trust(
         forget_changes(scope.project)
     trusted = is_agreed or not needs_review
     if as_json:
-        report = _reviews_json(scope.project, reviews, trusted=trusted)
-        print_json({**report, "changed_files": [asdict(change) for change in file_changes]})
+        hooks: list[dict[str, Any]] = []
+        for review in reviews:
+            hooks += [_hook_json(review, subject) for subject in review.subjects]
+        report = {"project": scope.project, "trusted": trusted, "hooks": hooks}
+        print_json({**report, "changed_files": file_changes})
     else:
         _print_result(out, scope, reviews, trusted=trusted)
     return OK if trusted else PROBLEMS
@@ -330,13 +333,6 @@ def _print_value(out: Console, title: str, value: str) -> None:
     if len(beginning) < len(value):
         rest = len(value) - len(beginning)
         out.print(Text(f"    | … {rest} more characters; see --json for all", style=CAUTION))
-
-
-def _reviews_json(project: Path, reviews: list[Review], *, trusted: bool) -> dict[str, Any]:
-    hooks: list[dict[str, Any]] = []
-    for review in reviews:
-        hooks += [_hook_json(review, subject) for subject in review.subjects]
-    return {"project": project, "trusted": trusted, "hooks": hooks}
 
 
 def _hook_json(review: Review, subject: TrustSubject) -> dict[str, Any]:

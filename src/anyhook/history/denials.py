@@ -46,7 +46,9 @@ def denials_to_look_at(history: History) -> list[DenialGroup]:
     groups: dict[tuple[Any, ...], DenialGroup] = {}
     for event in sorted(denials.values(), key=lambda event: -event.time):
         # No hook has denied an event that only stopped: all of its hooks count.
-        hooks = _denying_hooks(event) or [result.hook for result in event.results]
+        deciding = [result for result in event.results if not result.shadow]
+        denying = [result for result in deciding if result.verdict == "deny"]
+        hooks = [result.hook for result in denying or event.results]
         key = (tuple(hooks), event.tool or event.event, event.reason)
         group = groups.get(key)
         if group is None:
@@ -57,11 +59,6 @@ def denials_to_look_at(history: History) -> list[DenialGroup]:
     for group in groups.values():
         _weigh(group)
     return sorted(groups.values(), key=lambda group: (-group.weight, -group.latest.time))
-
-
-def _denying_hooks(event: RecordedEvent) -> list[str]:
-    denials = (result for result in event.results if result.verdict == "deny")
-    return [result.hook for result in denials if not result.shadow]
 
 
 def _weigh(group: DenialGroup) -> None:

@@ -35,9 +35,9 @@ def find_problems(engines: Iterable[Engine]) -> list[Finding]:
         # Several hooks can lead to the same diagnostic.
         unique = dict.fromkeys(check_settings(engine))
         findings += [Finding(engine.agent.name, diagnostic) for diagnostic in unique]
-    return sorted(findings, key=_sort_key)
 
+    def sort_key(finding: Finding) -> tuple[str, int, int, str]:
+        place = finding.diagnostic.place or Place("")
+        return place.file, place.line or 0, place.column or 0, finding.diagnostic.code
 
-def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
-    place = finding.diagnostic.place or Place("")
-    return place.file, place.line or 0, place.column or 0, finding.diagnostic.code
+    return sorted(findings, key=sort_key)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anyhook.page.compared import compare_reports, shown_report
 from anyhook.page.kept import kept_backtest, kept_backtests
+from anyhook.page.report import compare_reports, shown_report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

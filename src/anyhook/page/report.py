@@ -13,12 +13,14 @@ from markupsafe import Markup
 
 from anyhook import __version__
 from anyhook.agents import AGENTS
-from anyhook.backtest.report import report_json
+from anyhook.backtest.changes import find_changes, group_changes, new_denials
+from anyhook.backtest.report import examples, group_json, report_json
+from anyhook.backtest.results import Decided, Result
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.history.sessions import SessionSummary, events_of
+from anyhook.history.verdicts import DENYING
 from anyhook.manage.health import health
-from anyhook.page.compared import shown_report
 from anyhook.page.events import author_results
 from anyhook.page.links import ReportLinks
 from anyhook.page.render import asset, render
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from anyhook.backtest.evaluation import Evaluation
     from anyhook.history.events import RecordedEvent
     from anyhook.history.store import History
+
 
 MAX_EVENTS = 3000
 """Events of one report; a browser shows a longer page slowly."""
@@ -121,3 +124,56 @@ def _without_secrets(event: RecordedEvent) -> RecordedEvent:
 def _redacted(value: Any) -> Any:
     """Return a JSON value without secrets."""
     return json.loads(redact_json(json.dumps(value, ensure_ascii=False))[0])
+
+
+# -- what the view of a backtest shows
+
+EXAMPLES = 60
+"""Decided events that a view shows."""
+CRASHES = 40
+"""Different crashes that a view shows."""
+GROUPS = 40
+"""Groups of changes that a view shows."""
+
+
+def shown_report(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the template of a backtest shows of a report."""
+    changes = report.get("changes")
+
+    def weight(group: Mapping[str, Any]) -> tuple[bool, bool, int]:
+        is_new_denial = group["after"] in DENYING and group["before"] not in DENYING
+        has_same_verdict = group["before"] == group["after"]
+        return not is_new_denial, has_same_verdict, -group["number"]
+
+    # New denials first, then other verdicts, then other fields.
+    groups = sorted(changes["groups"], key=weight) if changes else []
+    return {
+        "report": report,
+        "timeouts": report["timeouts"],
+        "depends": report["depends"],
+        "crashes": report["crashes"][:CRASHES],
+        "baseline": report.get("baseline"),
+        "changes": changes,
+        "groups": groups[:GROUPS],
+        "examples": examples(_result_of(report).decided, EXAMPLES),
+    }
+
+
+def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what two backtests decide differently, for the same template."""
+    changes = find_changes(_result_of(before), _result_of(after))
+    groups = [group_json(group) for group in group_changes(changes)]
+    differences = {
+        "number": len(changes),
+        "new_denials": len(new_denials(changes)),
+        "sessions": len({change.event.session for change in changes}),
+        "groups": groups,
+    }
+    return shown_report({**after, "baseline": before, "changes": differences})
+
+
+def _result_of(report: Mapping[str, Any]) -> Result:
+    """Return the decided events of a report."""
+    names = "ref session event tool text decision hooks reconstructed crash".split()
+    events = report["decided"]
+    return Result(decided=[Decided.from_json(event[name] for name in names) for event in events])

@@ -77,7 +77,10 @@ class EventSpan:
         attributes = event_attributes(agent, event)
         self._started = time.perf_counter()
         self._start_time = time.time_ns()
-        self._session = self._enter_session()
+        session_id = clean(session_of(event))
+        self._session: OpenSession | None = None
+        if session_id:
+            self._session = instruments.sessions.enter(agent, session_id, self._start_time)
         try:
             self._span = self._start_span(attributes)
         except Exception:
@@ -86,12 +89,6 @@ class EventSpan:
         self.variables = variables_of(self._span)
         # The spans of functions in this process become its children.
         self._token: Token[Context] = otel_context.attach(trace.set_span_in_context(self._span))
-
-    def _enter_session(self) -> OpenSession | None:
-        session_id = clean(session_of(self._event))
-        if not session_id:
-            return None
-        return self._instruments.sessions.enter(self._agent, session_id, self._start_time)
 
     def _start_span(self, attributes: Attributes) -> Span:
         session = self._session
