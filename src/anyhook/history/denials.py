@@ -29,7 +29,6 @@ class DenialGroup:
     latest: RecordedEvent
     signs: list[str] = field(default_factory=list)
     """Why a user would look at it, the strongest first."""
-    count: int = 0
     sessions: Counter[tuple[str, str]] = field(default_factory=Counter)
     weight: int = 0
     events: list[RecordedEvent] = field(default_factory=list)
@@ -53,7 +52,6 @@ def denials_to_look_at(history: History) -> list[DenialGroup]:
         group = groups.get(key)
         if group is None:
             group = groups[key] = DenialGroup(event)
-        group.count += 1
         group.sessions[event.agent, event.session] += 1
         group.events.append(event)
     for group in groups.values():

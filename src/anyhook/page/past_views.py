@@ -192,7 +192,7 @@ class PastViews:
         """Show the denials that a user would look at first."""
         with self.page.history() as history:
             groups = denials_to_look_at(history)
-        number = sum(group.count for group in groups)
+        number = sum(len(group.events) for group in groups)
         return self.page.show("denials.html", "/denials", groups=groups, number=number)
 
 

@@ -36,7 +36,7 @@ class DetailScreen(TextScreen):
 
     def on_mount(self) -> None:
         """Show the hook, and read its results."""
-        self.show_title(f"{self.hook.engine.agent.title}  {self.hook.event}")
+        self.show_title(f"{self.hook.engine.agent.title}  {self.hook.row.event}")
         self._show([])
         self._read_results()
 

@@ -77,7 +77,7 @@ class FireScreen(PanelScreen):
 
     def on_mount(self) -> None:
         """Show a sample event."""
-        self.show_title(f"fire {self.hook.event}  {self.hook.engine.agent.title}")
+        self.show_title(f"fire {self.hook.row.event}  {self.hook.engine.agent.title}")
         self.query_one("#events").display = False
         self.query_one("#input").focus()
         self._prepare()
@@ -111,7 +111,7 @@ class FireScreen(PanelScreen):
     def _options(self) -> EventOptions:
         tool = self.query_one("#tool", Input).value.strip() if takes_tool(self.hook) else ""
         text = self.query_one("#input", Input).value.strip()
-        return EventOptions(self.hook.event, tool or None, text or None, self._fields)
+        return EventOptions(self.hook.row.event, tool or None, text or None, self._fields)
 
     def _show_command(self, options: EventOptions) -> None:
         command = fire_command(self.hook.engine, options)

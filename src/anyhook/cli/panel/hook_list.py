@@ -140,9 +140,9 @@ class HookList(PanelScreen):
         index = first = None
         for number, hook in enumerate(hooks):
             title = hook.engine.agent.title
-            if group != (title, hook.event):
-                group = (title, hook.event)
-                lines.append(Option(heading_text(title, hook.event), disabled=True))
+            if group != (title, hook.row.event):
+                group = (title, hook.row.event)
+                lines.append(Option(heading_text(title, hook.row.event), disabled=True))
             identifier = str(number)
             self._shown[identifier] = hook
             if first is None:
@@ -272,7 +272,7 @@ class HookList(PanelScreen):
         hook = self.selected_hook()
         if hook is None or not hook.is_recorder:
             return hook
-        self.report_notice(f"the recorder is on {hook.event}; to switch it off: {RECORD_OFF}")
+        self.report_notice(f"the recorder is on {hook.row.event}; to switch it off: {RECORD_OFF}")
         return None
 
     def action_move(self, step: int) -> None:

@@ -98,7 +98,7 @@ def row_text(hook: PanelHook, counts: RunCounts | None, columns: Columns) -> Tex
         place = "…" + place[1 - columns.place :]  # its line is at the end
     cells = (
         (row.label, columns.label, label_style),
-        (hook.matcher, columns.matcher, ""),
+        (hook.row.matcher, columns.matcher, ""),
         (hook.word, columns.state, style),
         (_runs(counts), columns.runs, runs_style),
         (place, columns.place, "dim"),
@@ -194,7 +194,7 @@ def _print_recorder(out: Console, hook: PanelHook) -> None:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     table.add_row("place", Text(show_path(hook.handler.place.file, hook.engine.project_dir)))
-    table.add_row("on", Text(f"{hook.event} of {hook.engine.agent.title}"))
+    table.add_row("on", Text(f"{hook.row.event} of {hook.engine.agent.title}"))
     table.add_row("about", Text("records what hooks see and decide; it answers nothing"))
     table.add_row("status", Text("anyhook history record status"))
     table.add_row("off", Text(RECORD_OFF))
@@ -210,8 +210,8 @@ def _cut(text: str, width: int) -> str:
 
 def _conditions(hook: PanelHook, width: int, *, full: bool) -> Text:
     handler = hook.handler
-    matcher = hook.matcher if full else _cut(hook.matcher, width)
-    text = Text.assemble((hook.event, ACCENT), f" {matcher}")
+    matcher = hook.row.matcher if full else _cut(hook.row.matcher, width)
+    text = Text.assemble((hook.row.event, ACCENT), f" {matcher}")
     parts = [f"timeout {handler.timeout:g} s"]
     if hook.row.definition.sequential:
         parts.append("in order")

@@ -43,16 +43,6 @@ class PanelHook:
         return self.row.handler
 
     @property
-    def matcher(self) -> str:
-        """The matcher for people."""
-        return self.row.matcher
-
-    @property
-    def event(self) -> str:
-        """The agent's name of its event; of the recorder, on how many events it is."""
-        return self.row.event
-
-    @property
     def is_recorder(self) -> bool:
         """Whether it stands for the recorder on all of its events."""
         return self.row.recorded_events > 0
@@ -79,7 +69,7 @@ class PanelHook:
         row = self.row
         return (
             self.key,
-            self.event,
+            row.event,
             row.label,
             row.state,
             row.switched_off_by,
@@ -95,9 +85,9 @@ class PanelHook:
             self.row.label,
             self.engine.agent.name,
             self.engine.agent.title,
-            self.event,
+            self.row.event,
             self.row.definition.event,
-            self.matcher,
+            self.row.matcher,
             self.row.state,
             self.word,
             self.place,
