@@ -11,7 +11,6 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -47,19 +46,6 @@ READ_BUSY_SECONDS = 1.0
 """Seconds that a reader waits which can do without the history."""
 BATCH = 2000
 """Events of one transaction."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much the store keeps.
-
-    Attributes:
-        days: Days after which an event is removed; 0 for no limit.
-        size: Bytes of the file above which the oldest events are removed; 0 for no limit.
-    """
-
-    days: float = 400.0
-    size: int = 8 * 1024**3
 
 
 class History:
@@ -310,11 +296,12 @@ class History:
 
     # -- limits
 
-    def prune(self, limits: Limits, *, now: float | None = None) -> int:
+    def prune(self, *, days: float = 0.0, size: int = 0, now: float | None = None) -> int:
         """Remove the oldest events above the limits.
 
         Args:
-            limits: How much to keep.
+            days: Days after which an event is removed; 0 for no limit.
+            size: Bytes of the file above which the oldest events are removed; 0 for no limit.
             now: Unix timestamp; by default the current time.
 
         Returns:
@@ -324,10 +311,10 @@ class History:
             HistoryError: If the store cannot be written.
         """
         removed = 0
-        if limits.days:
-            oldest = (time.time() if now is None else now) - limits.days * 86400
+        if days:
+            oldest = (time.time() if now is None else now) - days * 86400
             removed += self._remove("time < ?", (oldest,))
-        while limits.size and self.size() > limits.size:
+        while size and self.size() > size:
             (events,) = self.connection.execute("SELECT count(*) FROM events").fetchone()
             count = self._remove("1", (), limit=max(BATCH, events // 10))
             if not count:
