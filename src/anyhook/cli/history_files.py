@@ -28,13 +28,14 @@ from anyhook.cli.history import (
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
 from anyhook.cli.output import console, print_json
-from anyhook.cli.render import ProgressBar, count_of, print_problems, progress
+from anyhook.cli.render import print_problems, progress
 from anyhook.errors import UsageError
 from anyhook.history.describe import parse_since
 from anyhook.history.export import export_jsonl, export_parquet
 from anyhook.history.filters import Filter
 from anyhook.history.imports import find_transcripts, import_transcripts
 from anyhook.history.search import iterate
+from anyhook.model.text import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from anyhook.history.events import RecordedEvent
 
 MEGABYTE = 1_000_000
-SHOWN_EVENTS = 1000
-"""Events after which the progress of an export is shown again."""
 EXPORT_SUFFIXES = (".jsonl", ".parquet")
 
 
@@ -117,7 +116,7 @@ def export(
     if not is_stream and not output.parent.is_dir():
         raise UsageError(f"{output}: there is no directory {str(output.parent)!r}")
     with open_history() as store:
-        given = Filter(
+        named = Filter(
             text=text,
             agent=agent,
             event=event,
@@ -130,13 +129,9 @@ def export(
             failed=failed,
             refused=refused,
         )
-        chosen = resolve(given, store)
-        with progress("writing", is_quiet=is_stream) as bar:
-            events = _counted(iterate(store, chosen), bar)
-            if is_stream:
-                count = export_jsonl(events, sys.stdout)
-            else:
-                count = _export_to_file(events, output)
+        chosen = resolve(named, store)
+        events = iterate(store, chosen)
+        count = export_jsonl(events, sys.stdout) if is_stream else _export_to_file(events, output)
         if not count:
             print_notes(notes_on(chosen, store))
     if is_stream:
@@ -155,11 +150,3 @@ def _export_to_file(events: Iterator[RecordedEvent], output: Path) -> int:
             return export_parquet(events, path)
         with path.open("w", encoding="utf-8", errors="backslashreplace") as stream:
             return export_jsonl(events, stream)
-
-
-def _counted(events: Iterator[RecordedEvent], bar: ProgressBar) -> Iterator[RecordedEvent]:
-    """Yield events, and show how many were written; how many there will be is not known before."""
-    for number, event in enumerate(events):
-        if number % SHOWN_EVENTS == 0:
-            bar.show(text=f"{number:,} events")
-        yield event

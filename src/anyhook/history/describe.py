@@ -8,13 +8,10 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.errors import UsageError
-from anyhook.history.rows import dump
 from anyhook.history.text import excerpt, searched_text
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from anyhook.history.events import RecordedEvent, RecordedResult
 
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -149,93 +146,13 @@ def outcome_of_call(event: RecordedEvent) -> CallOutcome:
     return CallOutcome("result", _first_text(result)[:MAX_RESULT])
 
 
-def durations_of(events: Iterable[RecordedEvent]) -> dict[int, float]:
-    """Return the seconds of calls by the number of the event with the result.
-
-    They pass from the event before a call to the one after it; the events are those of a session,
-    in their order.
-    """
-    seconds: dict[int, float] = {}
-    started: dict[str, float] = {}
-    for event in events:
-        if event.tool is None:
-            continue
-        call = _call_of(event)
-        if event.event == "before_tool":
-            started[call] = event.time
-        elif event.event in ENDS_OF_CALLS and call in started:
-            seconds[event.id] = max(0.0, event.time - started.pop(call))
-    return seconds
-
-
-ENDS_OF_CALLS = frozenset({"after_tool", "post_tool_use_failure"})
-
-
-def _call_of(event: RecordedEvent) -> str:
-    """Return what the events before and after a call share."""
-    for name in ("tool_use_id", "tool_call_id", "toolCallId"):
-        if event.payload.get(name):
-            return str(event.payload[name])
-    return dump([event.tool, event.payload.get("tool_input", event.payload.get("toolArgs"))])
-
-
 def notes_of(event: RecordedEvent, *, has_reconstructed: bool = True) -> list[str]:
     """Return what a reader has to know about a recorded payload."""
     notes: list[str] = []
     if event.reconstructed and has_reconstructed:
         notes.append(f"reconstructed: {', '.join(event.reconstructed)}")
     if event.redacted:
-        noun = "secret" if event.redacted == 1 else "secrets"
-        notes.append(f"{event.redacted} {noun} replaced")
+        notes.append(f"{count_of(event.redacted, 'secret')} replaced")
     if event.cut:
         notes.append("long texts were cut")
     return notes
-
-
-def event_json(event: RecordedEvent) -> dict[str, Any]:
-    """Return an event for programs."""
-    return {
-        "id": event.id,
-        "agent": event.agent,
-        "session": event.session,
-        "event": event.event,
-        "time": event.time,
-        "tool": event.tool,
-        "project": event.project,
-        "source": event.source,
-        "outcome": event.verdict,
-        "result": event.result,
-        "refusal": event.refusal,
-        "has_reached_hooks": event.has_reached_hooks,
-        "stop": event.stop,
-        "reason": event.reason or None,
-        "decision": event.decision,
-        "results": [result_json(result) for result in event.results],
-        "reconstructed": list(event.reconstructed),
-        "redacted": event.redacted,
-        "cut": event.cut,
-        "payload": event.payload,
-    }
-
-
-def result_json(result: RecordedResult) -> dict[str, Any]:
-    """Return the result of a hook for programs."""
-    return {
-        "hook": result.hook,
-        "place": result.place,
-        "kind": result.kind,
-        "digest": result.digest,
-        "status": result.status,
-        "outcome": result.verdict,
-        "trouble": result.trouble or None,
-        "shadow": result.shadow,
-        "started": result.started,
-        "duration": result.duration,
-        "exit_code": result.exit_code,
-        "signal": result.signal,
-        "answer": result.answer,
-        "stdout": result.stdout,
-        "stderr": result.stderr,
-        "truncated": result.truncated,
-        "error": result.error,
-    }
