@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from rich.text import Text
 from textual import on
-from textual.app import SuspendNotSupported
-from textual.binding import Binding
+from textual.app import ComposeResult, SuspendNotSupported
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, OptionList, Static
 from textual.widgets.option_list import Option
 
 from anyhook.cli.colors import ACCENT, BAD, CAUTION, GOOD
-from anyhook.cli.panel.actions import editor_command
+from anyhook.cli.panel.actions import ActionResult, editor_command
 from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.past_results import PastResults
@@ -31,11 +31,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
-    from textual.app import ComposeResult
-    from textual.binding import BindingType
     from textual.widget import Widget
 
-    from anyhook.cli.panel.actions import ActionResult
     from anyhook.cli.panel.console_view import Draw
     from anyhook.cli.panel.snapshot import Snapshot
     from anyhook.model.diagnostics import Place
