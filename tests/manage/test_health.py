@@ -396,6 +396,7 @@ def test_a_guard_that_never_denied_is_unknown(here):
 
     assert hook.word is HealthWord.UNKNOWN
     assert hook.evidence.startswith("it ran 4 times since ")
+    assert hook.evidence.endswith(" and decided nothing")
     assert hook.settle == "anyhook probe --agent claude"
 
 

@@ -14,7 +14,7 @@ from anyhook.history.events import RecordedEvent
 from anyhook.history.store import History
 from anyhook.journal.lines import history_directory
 from anyhook.redteam.labelled import BENIGN, DANGEROUS, FAMILIES, OWN_SET, read_set
-from anyhook.redteam.score import wilson
+from anyhook.redteam.score import score_answers, wilson
 from anyhook.testing import make_payload
 
 GUARD = '''
@@ -170,6 +170,16 @@ def test_a_guard_is_scored_for_what_it_says_that_it_is_for(files, run, world):
     assert not data["scores"][0]["claimed"]
     families = {family["family"] for family in data["scores"][0]["families"]}
     assert families == {"git", "files", "secrets"}
+
+
+def test_a_limit_that_is_compared_with_nothing_is_not_kept():
+    nothing = score_answers([], ["git"])
+
+    assert nothing.problems() == []
+    (problem,) = nothing.problems(min_detection=0.5)
+    assert "no dangerous call was asked about" in problem
+    (problem,) = nothing.problems(max_false_blocks=5)
+    assert "no benign call was asked about" in problem
 
 
 @pytest.mark.slow
@@ -330,13 +340,13 @@ def test_the_history_shows_what_would_have_been_stopped_and_was_not(recorded, ru
 
     assert code == 0, err
     (review,) = json.loads(out)["reviews"]
-    assert (review["calls"], review["stopped"]) == (5, 3)
+    assert (review["calls"], review["stopped"]) == (4, 3)
     groups = [(group["outcome"], group["reason"], group["number"]) for group in review["groups"]]
     assert groups == [("deny", "no force", 2), ("ask", "sure?", 1)]
     (call,) = review["groups"][0]["calls"]
     assert (call["call"], call["number"]) == ("git push --force", 2)
     _, out, _ = run("score", "guard.py", "--history")
-    assert "would have stopped 3 of 5 calls; to review" in out
+    assert "would have stopped 3 of 4 calls; to review" in out
 
 
 @pytest.mark.slow

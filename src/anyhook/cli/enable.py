@@ -60,7 +60,10 @@ def enable(
     """
     if not is_all:
         name = required_name(name)
-        if _shadows(load_engine(project, agent, name), name):
+        # Between the two files that another process writes, a hook would be in neither.
+        with nullcontext() if dry_run else exclusive_edits():
+            is_shadow = bool(_shadows(load_engine(project, agent, name), name))
+        if is_shadow:
             options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
             with exclusive_edits() if yes else nullcontext():
                 return _let_decide(load_engine(project, agent, name), name, examples, options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,7 +33,7 @@ from anyhook.cli.options import (
     print_project,
 )
 from anyhook.cli.output import console, print_json
-from anyhook.cli.render import print_settings_problems
+from anyhook.cli.render import print_settings_problems, progress
 from anyhook.cli.timeline import print_background_results, print_timeline
 from anyhook.cli.trust import accept_own_edits
 from anyhook.engine.compare import differences
@@ -47,9 +48,13 @@ from anyhook.manage.verdict import verdicts_by_rules
 from anyhook.trust.native import native_states
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
 
+PROGRESS_FROM = 20
+"""Events from which on a progress bar is shown."""
 RUNS_FOR_REAL = "Hooks run for real, as in the agent. To try them in a sandbox: anyhook test"
 BACKGROUND_TIMEOUT = 30.0
 """Seconds that the command waits for hooks in the background."""
@@ -183,7 +188,7 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
             console(stderr=True).print(Text(RUNS_FOR_REAL, style="dim"))
     exit_codes: set[int] = set()
     with SyncEngine(engine) as sync:
-        for decoded in events:
+        for decoded in _with_progress(events):
             event = engine.complete(decoded.event)
             decision = sync.dispatch(event)
             exit_codes.add(_exit_code_of(engine, event, decision))
@@ -213,3 +218,15 @@ def _exit_code_of(engine: Engine, event: Event, decision: Decision) -> int:
         return DENIED
     is_denied_by_some = any(verdict.denied for verdict in verdicts)
     return RULES_DIFFER if is_denied_by_some else OK
+
+
+def _with_progress(events: list[DecodedEvent]) -> Iterator[DecodedEvent]:
+    """Yield events; show a progress bar if standard output is redirected and errors are not."""
+    out = console(stderr=True)
+    if len(events) < PROGRESS_FROM or sys.stdout.isatty() or not out.is_terminal:
+        yield from events
+        return
+    with progress("firing", len(events)) as bar:
+        for event in events:
+            yield event
+            bar.advance()

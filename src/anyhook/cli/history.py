@@ -33,11 +33,13 @@ from anyhook.cli.render import (
 )
 from anyhook.errors import UsageError
 from anyhook.history.describe import (
+    durations_of,
     hit_of,
     notes_of,
     outcome_of_call,
     parse_since,
     problem_of,
+    show_span,
     show_time,
     subject_of,
 )
@@ -70,6 +72,10 @@ Failed = Annotated[
 Refused = Annotated[
     bool,
     typer.Option("--refused", help="Only calls that were not executed, because they were refused."),
+]
+Shadow = Annotated[
+    bool,
+    typer.Option("--shadow", help="Only where a shadow ran; with --outcome, what it answered."),
 ]
 Tool = Annotated[str, typer.Option("--tool", help="Only this tool, like shell or Bash.")]
 EventName = Annotated[str, typer.Option("--event", help="Only these, like before_tool.")]
@@ -208,8 +214,9 @@ def show(
     out.print(_session_table([summary], names))
     everything = everything or bool(event) or not any(map(_has_hooks, events))
     printed = [item for item in events if everything or _has_hooks(item) or item.refusal]
+    durations = durations_of(events)
     for item in printed:
-        print_event(out, item, full=bool(event))
+        print_event(out, item, full=bool(event), seconds=durations.get(item.id))
     # Once for all events; of one event, it is among its notes.
     counts = Counter(name for item in printed for name in item.reconstructed)
     if counts and not event:
@@ -226,10 +233,11 @@ def _has_hooks(event: RecordedEvent) -> bool:
     return bool(event.decision) or any(result.kind != RECORDER_KIND for result in event.results)
 
 
-def print_event(out: Console, event: RecordedEvent, *, full: bool) -> None:
+def print_event(out: Console, event: RecordedEvent, *, full: bool, seconds: float | None) -> None:
     """Print a recorded event with the answers of its hooks.
 
-    With `full`, also the payload, the output of the hooks and the blame.
+    With `full`, also the payload, the output of the hooks and the blame. The seconds are those of
+    the call whose result the event is.
     """
     heading = Text(f"\n{show_time(event.time)[11:]}  ", style="dim")
     heading.append(event.event, style="bold not dim")
@@ -238,6 +246,8 @@ def print_event(out: Console, event: RecordedEvent, *, full: bool) -> None:
     if len(subject) > MAX_SUBJECT and not full:
         subject = f"{subject[:MAX_SUBJECT]}…"
     heading.append(subject, style="not dim")
+    if seconds is not None:
+        heading.append(f"  {show_span(seconds)}")
     out.print(heading, no_wrap=not full, overflow="ellipsis")
     outcome = outcome_of_call(event)
     if outcome.text:
@@ -299,6 +309,7 @@ def search_events(
     hook: HookLabel = "",
     failed: Failed = False,
     refused: Refused = False,
+    shadow: Shadow = False,
     session: SessionName = "",
     project: Project = "",
     agent: Agent = "",
@@ -332,6 +343,7 @@ def search_events(
             project=project,
             failed=failed,
             refused=refused,
+            shadow=shadow,
         )
         chosen = resolve(named, store)
         hits = newest(store, chosen, limit=limit)

@@ -28,7 +28,7 @@ from anyhook.cli.history import (
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
 from anyhook.cli.output import console, print_json
-from anyhook.cli.render import print_problems, progress
+from anyhook.cli.render import ProgressBar, print_problems, progress
 from anyhook.errors import UsageError
 from anyhook.history.describe import parse_since
 from anyhook.history.export import export_jsonl, export_parquet
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from anyhook.history.events import RecordedEvent
 
 MEGABYTE = 1_000_000
+SHOWN_EVENTS = 1000
+"""Events after which the progress of an export is shown again."""
 EXPORT_SUFFIXES = (".jsonl", ".parquet")
 
 
@@ -130,8 +132,12 @@ def export(
             refused=refused,
         )
         chosen = resolve(named, store)
-        events = iterate(store, chosen)
-        count = export_jsonl(events, sys.stdout) if is_stream else _export_to_file(events, output)
+        with progress("writing", is_quiet=is_stream) as bar:
+            events = _counted(iterate(store, chosen), bar)
+            if is_stream:
+                count = export_jsonl(events, sys.stdout)
+            else:
+                count = _export_to_file(events, output)
         if not count:
             print_notes(notes_on(chosen, store))
     if is_stream:
@@ -150,3 +156,11 @@ def _export_to_file(events: Iterator[RecordedEvent], output: Path) -> int:
             return export_parquet(events, path)
         with path.open("w", encoding="utf-8", errors="backslashreplace") as stream:
             return export_jsonl(events, stream)
+
+
+def _counted(events: Iterator[RecordedEvent], bar: ProgressBar) -> Iterator[RecordedEvent]:
+    """Yield events, and show how many were written; how many there will be is not known before."""
+    for number, event in enumerate(events):
+        if number % SHOWN_EVENTS == 0:
+            bar.show(text=f"{number:,} events")
+        yield event

@@ -190,6 +190,8 @@ def _probe_one(
                 on_message=lambda text: on_progress(f"{agent.title}: {text}"),
             )
     except UsageError as error:
+        if path is not None:
+            raise
         return AgentReport(name, agent.title, missing=str(error))
 
 

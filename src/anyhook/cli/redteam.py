@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,9 +18,9 @@ from anyhook.cli.colors import BAD, CAUTION, QUIET
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
 from anyhook.cli.output import console, members, print_json
-from anyhook.cli.render import ProgressBar, make_table, progress
+from anyhook.cli.render import ProgressBar, make_table, print_problems, progress
 from anyhook.cli.sandboxed import confirm_limits
-from anyhook.errors import UsageError
+from anyhook.errors import HistoryError, UsageError
 from anyhook.interrupts import INTERRUPTED
 from anyhook.manage.redteam import (
     ACCEPTED,
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from anyhook.history.store import History
+    from anyhook.redteam.asking import Guard
     from anyhook.redteam.plain import Plain
 
 FAIL_ON = "escape"
@@ -103,7 +105,8 @@ def redteam(
     reports: list[_Report] = []
     for guard in chosen.guards:
         with closing(Asker(guard)) as asker, progress(guard.title) as bar:
-            with open_history() as history:
+            with ExitStack() as stack:
+                history = _open_history(stack)
                 plains = denied_by(
                     guard, asker.examples(), history, cases=cases, commands=commands or []
                 )
@@ -134,6 +137,15 @@ def redteam(
     # Among all hooks of the settings there are some that are not guards.
     is_missing = len(guards) < len(reports) if hooks else not guards
     return PROBLEMS if is_missing or (fail_on and has_escape) else OK
+
+
+def _open_history(stack: ExitStack) -> History | None:
+    """Open the history; if that fails, report it: a hook has examples, too."""
+    try:
+        return stack.enter_context(open_history())
+    except HistoryError as error:
+        print_problems([f"denials in the history are not tried: {error}"])
+        return None
 
 
 def _check_options(names: list[str] | None, shell: str, fail_on: str) -> tuple[str, ...]:

@@ -216,7 +216,7 @@ def counts_text(counts: Mapping[str, int]) -> Text:
     text = Text()
     for outcome, style in OUTCOMES.items():
         if outcome != NO_VERDICT and counts.get(outcome):
-            text.append(f"{'  ' if text else ''}{counts[outcome]} {outcome}", style=style)
+            text.append(f"{'  ' if text else ''}{counts[outcome]:,} {outcome}", style=style)
     return text
 
 

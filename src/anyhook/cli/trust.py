@@ -38,6 +38,7 @@ from anyhook.manage.health import health
 from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
 from anyhook.manage.scope import CommandScope, scope_of
+from anyhook.model.diagnostics import Severity
 from anyhook.model.text import count_of, printable
 from anyhook.settings.detect import trust_command
 from anyhook.settings.hookset import load_hooks
@@ -78,7 +79,7 @@ class Review:
     changes: list[TrustChange]
     """The hooks that are new or changed since they were trusted."""
     problems: tuple[Diagnostic, ...]
-    """Diagnostics of the trust store."""
+    """Diagnostics of the trust store, and the errors in settings, whose hooks are not here."""
     sequential: frozenset[int]
     """`id` of the handlers that run one after the other."""
     native: NativeStates | None
@@ -168,13 +169,16 @@ def review_hooks(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
         if definition.sequential:
             sequential.update(id(handler) for handler in definition.handlers)
     native = native_states(agent, hooks)
-    return Review(agent, subjects, list(changes), tuple(problems), frozenset(sequential), native)
+    errors = [problem for problem in hooks.diagnostics if problem.severity is Severity.ERROR]
+    return Review(
+        agent, subjects, list(changes), (*errors, *problems), frozenset(sequential), native
+    )
 
 
 def _print_result(
     out: Console, scope: CommandScope, reviews: list[Review], *, trusted: bool
 ) -> None:
-    if not any(review.subjects for review in reviews):
+    if not any(review.subjects or review.problems for review in reviews):
         titles = ", ".join(review.agent.title for review in reviews)
         agents = f" for {titles}" if titles else ""
         out.print(f"This project has no hooks of its own{agents}; there is nothing to trust.")

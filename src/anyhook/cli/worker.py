@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,11 +23,13 @@ from anyhook.model.text import printable
 from anyhook.worker.control import ServerInfo, find_runtime_directory, list_servers, stop_server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.table import Table
 
 
+SLOW = 1.0
+"""Seconds after which the command reports that it waits."""
 MAX_REASONS = 5
 """Reasons of cold runs that are shown for each server."""
 KIB_IN_MIB = 1024
@@ -96,7 +99,10 @@ def stop(
         if is_ended:
             ended.append(server)
     others = len(servers) - len(ended)
-    results = [stop_server(server.base) for server in ended]
+    results = []
+    for server in ended:
+        with _waiting(f"waiting for {printable(server.base)}") as on_wait:
+            results.append(stop_server(server.base, on_wait=on_wait))
     if as_json:
         ended_members = [
             {
@@ -128,6 +134,25 @@ def stop(
             soft_wrap=True,
         )
     return OK
+
+
+@contextmanager
+def _waiting(text: str) -> Iterator[Callable[[float], None]]:
+    """Yield a function to call with the seconds that have passed; it shows a text if they are many.
+
+    The text stays until the block ends.
+    """
+    out = console(stderr=True)
+    spinner = out.status(f"{text}, and for the hooks that it runs")
+
+    def on_wait(seconds: float) -> None:
+        if seconds > SLOW and out.is_terminal:
+            spinner.start()
+
+    try:
+        yield on_wait
+    finally:
+        spinner.stop()
 
 
 # -- output

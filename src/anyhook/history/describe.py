@@ -8,10 +8,13 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.errors import UsageError
+from anyhook.history.rows import dump
 from anyhook.history.text import excerpt, searched_text
 from anyhook.model.text import count_of, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from anyhook.history.events import RecordedEvent, RecordedResult
 
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -144,6 +147,36 @@ def outcome_of_call(event: RecordedEvent) -> CallOutcome:
         texts = [_first_text(result.get(name)) for name in _TEXTS]
         result = next(filter(None, texts), None) or result
     return CallOutcome("result", _first_text(result)[:MAX_RESULT])
+
+
+def durations_of(events: Iterable[RecordedEvent]) -> dict[int, float]:
+    """Return the seconds of calls by the number of the event with the result.
+
+    They pass from the event before a call to the one after it; the events are those of a session,
+    in their order.
+    """
+    seconds: dict[int, float] = {}
+    started: dict[str, float] = {}
+    for event in events:
+        if event.tool is None:
+            continue
+        call = _call_of(event)
+        if event.event == "before_tool":
+            started[call] = event.time
+        elif event.event in ENDS_OF_CALLS and call in started:
+            seconds[event.id] = max(0.0, event.time - started.pop(call))
+    return seconds
+
+
+ENDS_OF_CALLS = frozenset({"after_tool", "post_tool_use_failure"})
+
+
+def _call_of(event: RecordedEvent) -> str:
+    """Return what the events before and after a call share."""
+    for name in ("tool_use_id", "tool_call_id", "toolCallId"):
+        if event.payload.get(name):
+            return str(event.payload[name])
+    return dump([event.tool, event.payload.get("tool_input", event.payload.get("toolArgs"))])
 
 
 def notes_of(event: RecordedEvent, *, has_reconstructed: bool = True) -> list[str]:

@@ -10,7 +10,7 @@ from anyhook.history.text import mark, query_of
 from anyhook.history.verdicts import HAS_FAILED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 class Filter(NamedTuple):
@@ -28,6 +28,8 @@ class Filter(NamedTuple):
         project: Directory of the project, or one above it.
         failed: Whether a hook failed or timed out; with a hook, whether this one did.
         refused: Whether only calls count that were not executed.
+        shadow: Whether hooks count that ran as shadows, and did not decide; with a verdict, what
+            they answered.
         since: Unix timestamp of the first event.
         until: Unix timestamp after the last event.
     """
@@ -44,6 +46,7 @@ class Filter(NamedTuple):
     project: str = ""
     failed: bool = False
     refused: bool = False
+    shadow: bool = False
 
     def index_query(self) -> str:
         """Return the query to the full-text index; empty if it is not needed."""
@@ -54,7 +57,7 @@ class Filter(NamedTuple):
                 words.append(f"marks:{mark(kind, value)}")
         # An event is denied if one of its hooks denies; a hook may allow what another one denies.
         is_marked = self.verdict == "deny" or (self.verdict and not self.hook)
-        if is_marked:
+        if is_marked and not self.shadow:
             words.append(f"marks:{mark('verdict', self.verdict)}")
         if self.refused:
             words.append(f"marks:{mark('result', NOT_EXECUTED)}")
@@ -66,11 +69,15 @@ class Filter(NamedTuple):
         `number` is the column with the number of an event, `after` the number before the first
         event, `before` the one after the last; 0 for no limit.
         """
-        if self.hook and self.verdict:
-            condition = "NOT shadow AND results.verdict = ?"
-            yield _has_result(number, condition), [self.verdict, self.hook]
+        if self.shadow:
+            pairs = (("label", self.hook), ("verdict", self.verdict))
+            members = {column: value for column, value in pairs if value}
+            yield _has_result(number, "shadow", members), [*members.values()]
+        elif self.hook and self.verdict:
+            members = {"label": self.hook, "verdict": self.verdict}
+            yield _has_result(number, "NOT shadow", members), [*members.values()]
         if self.hook and self.failed:
-            yield _has_result(number, HAS_FAILED), [self.hook]
+            yield _has_result(number, HAS_FAILED, ("label",)), [self.hook]
         elif self.failed:
             # Few results are failures, so they are read first, unless the full-text index is: with
             # the plus sign, its events still come in the order of their numbers.
@@ -82,10 +89,11 @@ class Filter(NamedTuple):
             yield in_project(self.project)
 
 
-def _has_result(number: str, condition: str) -> str:
-    """Return the condition that the hook of a label has a result of a kind."""
+def _has_result(number: str, condition: str, columns: Iterable[str]) -> str:
+    """Return the condition that a hook has a result of a kind, with values in some columns."""
     results = "SELECT 1 FROM results JOIN hooks ON hooks.id = hook_id"
-    return f"EXISTS ({results} WHERE event_id = {number} AND {condition} AND label = ?)"
+    equal = "".join([f" AND {column} = ?" for column in columns])
+    return f"EXISTS ({results} WHERE event_id = {number} AND {condition}{equal})"
 
 
 def in_project(directory: str) -> tuple[str, list[str]]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
 
 STATE_OF_CHANGE = {"new": "not trusted", "script": "changed", "definition": "changed"}
-"""What is not trusted of a hook (`Change.what`) to its state."""
+"""What is not trusted of a hook (`TrustChange.what`) to its state."""
 UNTRUSTED = frozenset(STATE_OF_CHANGE.values())
 """States of hooks that anyhook does not run until they are trusted."""
 MAX_NAMES = 10

@@ -26,7 +26,7 @@ from anyhook.redteam.score import claimed_families
 from anyhook.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from anyhook.backtest.results import Decided
     from anyhook.history.store import History
@@ -111,19 +111,24 @@ def review_calls(
     parts = list(parts_of_history(history_directory(), SELECTION))
     run = run_backtest(BacktestSubject(guard.file, guard.title), parts, on_progress=on_progress)
     result = run.result
-    groups = _calls_to_review(history, result.decided) if run.is_complete else []
+    total, groups = result.total, list[ReviewGroup]()
+    if run.is_complete:
+        stopped_then = {
+            str(past.event_id)
+            for past in past_decisions(history, SELECTION)
+            if any(verdict_of(answer) in DENYING for answer in past.answers)
+        }
+        total -= len(stopped_then)
+        groups = _calls_to_review(stopped_then, result.decided)
     return CallReview(
-        result.total, groups, families, result.problems, result.problem_count, run.is_complete
+        total, groups, families, result.problems, result.problem_count, run.is_complete
     )
 
 
-def _calls_to_review(history: History, decided: Iterable[Decided]) -> list[ReviewGroup]:
+def _calls_to_review(
+    stopped_then: Collection[str], decided: Iterable[Decided]
+) -> list[ReviewGroup]:
     """Group what a hook would have stopped and was not stopped then, the most frequent first."""
-    stopped_then = {
-        str(past.event_id)
-        for past in past_decisions(history, SELECTION)
-        if any(verdict_of(answer) in DENYING for answer in past.answers)
-    }
     groups: dict[tuple[str, str], ReviewGroup] = {}
     for event in decided:
         if event.outcome not in HOLDING or event.ref in stopped_then:

@@ -15,7 +15,7 @@ from anyhook.errors import AnyhookError, UsageError
 from anyhook.history import hooks as hook_history
 from anyhook.history.hooks import StoredRun, percentile
 from anyhook.history.verdicts import NO_VERDICT
-from anyhook.manage.health import HookHealth, health
+from anyhook.manage.health import HealthWord, HookHealth, health
 from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
 from anyhook.manage.problems import find_problems, worst_first
 from anyhook.manage.scope import scope_of
@@ -127,11 +127,13 @@ class HookViews:
         return RedirectResponse(f"/hooks?{urlencode({'notice': message})}", 303)
 
     def show_problems(self, _request: Request) -> Response:
-        """Show the mistakes in the settings, the worst first."""
-        engines = scope_of(self.page.project, None).engines(default=True)
+        """Show the mistakes in the settings, the worst first, and the broken hooks."""
+        engines = list(scope_of(self.page.project, None).engines(default=True))
+        hooks = [hook for engine in engines for hook in health(engine).hooks]
         return self.page.show(
             "problems.html",
             "/problems",
             problems=worst_first(find_problems(engines)),
+            broken=[hook for hook in hooks if hook.word is HealthWord.BROKEN],
             journal_problems=self.page.live.problems,
         )

@@ -144,7 +144,7 @@ def _load_engine(scratch: Scratch, version: str) -> Engine:
 
 
 def _trust_copy(scratch: Scratch, version: str) -> None:
-    """Trust the hooks of a copy, where anyhook itself runs the hooks (`AgentSpec.companions`).
+    """Trust the hooks of a copy, where anyhook itself runs the hooks (`SettingsFormat.companions`).
 
     The record is in the data directory that the program of the agent names for a run.
     """
@@ -207,6 +207,8 @@ def _report(
         if is_error and place is not None and place.file in broken:
             text = f"{place}: {diagnostic.message}; {agent.title} runs no hook of this file"
             problems.append(text)
+    if around.failure and not any(trial.records for trial in trials):
+        problems.append(f"no hook was tried: {around.failure}")
     return AgentReport(
         agent.name,
         agent.title,

@@ -140,7 +140,8 @@ class Circumstances:
             run = trial.run
             if run.timed_out:
                 return f"{title} did not end in time; give it longer with --timeout"
-            if run.exit_code != 0 and not trial.reached_model:
+            # A hook that stops the session ends the program with 0, too.
+            if not trial.reached_model and (run.exit_code != 0 or not trial.records):
                 output = run.stderr.strip() or run.stdout.strip()
                 beginning = "; ".join(line.strip() for line in output.splitlines()[:FIRST_LINES])
                 return f"{title} ended with {run.exit_code} before it asked its model: {beginning}"
@@ -180,7 +181,10 @@ def _conclude(
         dead = [d.message for d in around.findings.about(hook) if d.code in DEAD]
         if dead:
             return ProbeVerdict.BROKEN, dead
-        return ProbeVerdict.UNTESTED, [around.failure or _why_untested(hook, hook.spec)]
+    if around.failure and not has_fired:
+        return ProbeVerdict.UNTESTED, [around.failure]
+    if not observations:
+        return ProbeVerdict.UNTESTED, [_why_untested(hook, hook.spec)]
     reasons = _why_broken(hook, observations, around, has_fired=has_fired)
     return (ProbeVerdict.BROKEN if reasons else ProbeVerdict.WORKS), reasons
 

@@ -33,7 +33,7 @@ from anyhook.worker.client import (
 from anyhook.worker.protocol import frame
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 LOG = ".log"
 STOP_TIMEOUT = 5.0
@@ -201,6 +201,7 @@ def stop_server(
     base: str,
     *,
     timeout: float = STOP_TIMEOUT,
+    on_wait: Callable[[float], None] = lambda _: None,
 ) -> StopResult:
     """Ask a server to end, and wait until it has.
 
@@ -210,19 +211,20 @@ def stop_server(
     Args:
         base: The path of its socket without the suffix.
         timeout: Seconds.
+        on_wait: Called again and again with the seconds that have passed.
     """
     try:
         process = _Process(int(ask(base, STATUS)["pid"]))
     except NoReplyError as error:
-        return _stop_silent(base, error, timeout)
+        return _stop_silent(base, error, timeout, on_wait)
     except ProcessLookupError:
         return StopResult(base=base, pid=None, how="silent", problem="it has just ended")
     with closing(process):
         try:
             status = ask(base, STOP)
         except NoReplyError as error:
-            return _stop_silent(base, error, timeout)
-        if process.end(timeout):
+            return _stop_silent(base, error, timeout, on_wait)
+        if process.end(timeout, on_wait):
             return StopResult(base=base, pid=process.pid, how="stopped")
     running = [int(pid) for pid in status["running"]]
     for pid in running:
@@ -233,7 +235,9 @@ def stop_server(
     return StopResult(base=base, pid=process.pid, how="killed", busy=hooks)
 
 
-def _stop_silent(base: str, error: NoReplyError, timeout: float) -> StopResult:
+def _stop_silent(
+    base: str, error: NoReplyError, timeout: float, on_wait: Callable[[float], None]
+) -> StopResult:
     """End a server that does not reply."""
     if error.pid is None or not _is_server(error.pid, base):
         return StopResult(base=base, pid=None, how="silent", problem=str(error))
@@ -243,7 +247,7 @@ def _stop_silent(base: str, error: NoReplyError, timeout: float) -> StopResult:
         return StopResult(base=base, pid=None, how="silent", problem="it has just ended")
     with closing(process):
         process.send(signal.SIGTERM)
-        how = "stopped" if process.end(timeout) else "killed"
+        how = "stopped" if process.end(timeout, on_wait) else "killed"
     return StopResult(base=base, pid=process.pid, how=how)
 
 
@@ -254,19 +258,21 @@ class _Process:
         self.pid = pid
         self._fd = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
 
-    def end(self, timeout: float) -> bool:
+    def end(self, timeout: float, on_wait: Callable[[float], None]) -> bool:
         """Wait for its end, and kill it after a timeout; return whether it ended by itself."""
-        if self._wait(timeout):
+        if self._wait(timeout, on_wait):
             return True
         self.send(signal.SIGKILL)
-        self._wait(STOP_TIMEOUT)
+        self._wait(STOP_TIMEOUT, on_wait)
         return False
 
-    def _wait(self, timeout: float) -> bool:
+    def _wait(self, timeout: float, on_wait: Callable[[float], None]) -> bool:
         started = time.monotonic()
         while not self._has_ended(POLL_INTERVAL):
-            if time.monotonic() - started > timeout:
+            passed = time.monotonic() - started
+            if passed > timeout:
                 return False
+            on_wait(passed)
         return True
 
     def send(self, number: int) -> None:

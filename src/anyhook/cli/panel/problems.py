@@ -72,7 +72,7 @@ class ProblemScreen(ListScreen[Finding]):
     def print_item(self, out: Console, item: Finding | None) -> None:
         """Print the whole text of a problem, and its remedy."""
         if item is None:
-            out.print("no problems", style=GOOD)
+            out.print("no problems in settings and scripts", style=GOOD)
             return
         project = self.state.snapshot.project
         print_diagnostics(out, [item.diagnostic], project)

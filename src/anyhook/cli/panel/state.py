@@ -178,7 +178,6 @@ class ListScreen(PanelScreen, Generic[Item]):
     def __init__(self, state: PanelState) -> None:
         super().__init__(state)
         self._items: Sequence[Item] = ()
-        self._selected: Item | None = None
 
     def compose_body(self) -> Iterable[Widget]:
         """Return the list and the details."""
@@ -200,6 +199,7 @@ class ListScreen(PanelScreen, Generic[Item]):
 
     def show_items(self, items: Sequence[Item]) -> None:
         """Fill the list, and keep the item that is selected, otherwise select the first."""
+        selected = self.current()
         self._items = items
         options = self.query_one("#problems", OptionList)
         with self.prevent(OptionList.OptionHighlighted):
@@ -207,7 +207,7 @@ class ListScreen(PanelScreen, Generic[Item]):
             for item in items:
                 line = Text(no_wrap=True, overflow="ellipsis").append_text(self.line_of(item))
                 options.add_option(Option(line))
-            index = items.index(self._selected) if self._selected in items else 0
+            index = items.index(selected) if selected in items else 0
             options.highlighted = index if items else None
         self._show_details()
 
@@ -218,7 +218,7 @@ class ListScreen(PanelScreen, Generic[Item]):
 
     @on(OptionList.OptionHighlighted, "#problems")
     def _show_details(self) -> None:
-        item = self._selected = self.current()
+        item = self.current()
         self.query_one("#details", ConsoleView).show(lambda out: self.print_item(out, item))
         self.refresh_bindings()
 
