@@ -48,11 +48,10 @@ from anyhook.engine.unrunnable import start_problems, unrunnable_hooks
 from anyhook.errors import EngineClosedError, EventError, RequiredHooksError, UsageError
 from anyhook.handlers.background import Background
 from anyhook.handlers.context import HookContext
-from anyhook.handlers.env_files import EnvFiles
 from anyhook.handlers.environment import Inheritance, Redaction
 from anyhook.handlers.kinds import get_kind
 from anyhook.handlers.services import Services
-from anyhook.handlers.session_variables import SessionVariables
+from anyhook.handlers.session_variables import EnvFiles, SessionVariables
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.decisions import NO_DECISION, Decision
 from anyhook.model.definitions import HandlerSpec, HookDefinition

@@ -13,8 +13,12 @@ from anyhook.agents.values import check_answer
 from anyhook.authoring.degrade import fit_result
 from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
 from anyhook.authoring.register import HookFailedError
-from anyhook.handlers.cancellation import is_cancelled_from_outside
-from anyhook.handlers.results import failed_result, note, timed_out_result
+from anyhook.handlers.results import (
+    failed_result,
+    is_cancelled_from_outside,
+    note,
+    timed_out_result,
+)
 from anyhook.handlers.threads import call_in_thread
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.decisions import HandlerResult, Status

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
     from anyhook.handlers.background import Background
-    from anyhook.handlers.env_files import EnvFiles
+    from anyhook.handlers.session_variables import EnvFiles
     from anyhook.model.layers import Layer
 
 
