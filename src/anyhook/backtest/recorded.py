@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.backtest.decided import crash_text, shown_text
 from anyhook.backtest.results import Decided, Result
-from anyhook.history.replay import has_run, past_answers, past_decisions, versions_by_file
+from anyhook.history.replay import count_runs, past_answers, past_decisions, versions_by_file
 from anyhook.model.answers import STRENGTH
 
 if TYPE_CHECKING:
@@ -41,10 +41,14 @@ def recorded_baseline(
         title = "what was recorded"
     else:
         versions = _versions_of_file(history, subject.path)
-        if versions and has_run(history, selection, versions):
+        number = count_runs(history, selection, versions) if versions else 0
+        if number:
             for past in past_answers(history, selection, versions):
                 result.add_decided(_decided(past))
-            return RecordedBaseline(f"what {subject.title} answered when it was recorded", result)
+            title = (
+                f"what {subject.title} answered when it was recorded, on {number:,} of these events"
+            )
+            return RecordedBaseline(title, result)
         title = f"all hooks together, because {subject.title} was never recorded"
     for past in past_decisions(history, selection):
         result.add_decided(_decided(past))
