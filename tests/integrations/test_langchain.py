@@ -20,7 +20,7 @@ from langchain.agents.middleware import (
     ModelRequest,
     ModelRetryMiddleware,
 )
-from langchain.agents.structured_output import ProviderStrategy
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake_chat_models import (
     FakeListChatModel,
@@ -718,6 +718,22 @@ def test_structured_output_is_read_from_what_hooks_left(tmp_path):
 
     assert state["structured_response"] == Answer(text="polite")
     assert "rude" not in repr(state)
+
+
+def test_the_end_of_a_turn_has_the_structured_output_of_a_call(tmp_path):
+    answers = []
+    engine = world_of(tmp_path).load()
+    engine.register("after_agent", lambda event: answers.append(event.prompt_response))
+    call = {"name": "Answer", "args": {"text": "é"}, "id": "1"}
+    agent = create_agent(
+        Scripted(messages=iter([AIMessage("", tool_calls=[call])])),
+        middleware=[AnyhookMiddleware(engine)],
+        response_format=ToolStrategy(Answer),
+    )
+
+    agent.invoke(HELLO)
+
+    assert answers == ['{"text": "é"}']
 
 
 FILE = {"type": "file", "base64": "aGk=", "mime_type": "application/pdf"}

@@ -398,7 +398,6 @@ def test_an_unknown_verdict_is_shown_and_chooses_no_style(page):
         "/hook?name=%ff&place=%00",
         "/backtests/..%2f..%2fetc",
         "/compare?before=../x&after=/etc/passwd",
-        "/report?id=..",
         "/static/%2e%2e%2faccess.py",
     ],
 )
@@ -504,11 +503,18 @@ def test_a_page_that_comes_back_gets_what_it_missed(page):
     assert_recorded(page, 205)
 
     with page.client.stream("GET", "/live", headers={"Last-Event-ID": "5"}) as stream:
-        line = next(line for line in stream.iter_lines() if line.startswith("data: "))
-    update = json.loads(line[6:])
+        numbers, skipped = set(), 0
+        # The first update may be of the time before the last events were read.
+        for line in stream.iter_lines():
+            if line.startswith("data: "):
+                update = json.loads(line[6:])
+                numbers |= {row["id"] for row in update["rows"] if row["id"] > 5}
+                skipped += update["skipped"]
+            if 205 in numbers:
+                break
 
-    assert max(row["id"] for row in update["rows"]) == 205
-    assert len(update["rows"]) + update["skipped"] == 200
+    assert max(numbers) == 205
+    assert len(numbers) + skipped == 200
 
 
 def assert_recorded(page, number):

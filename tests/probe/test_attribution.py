@@ -13,7 +13,7 @@ import pytest
 from anyhook.agents.program import get_program
 from anyhook.history.store import History
 from anyhook.history.trials import trials_of
-from anyhook.manage.evidence import identity_of
+from anyhook.manage.evidence import hook_identity
 from anyhook.manage.tried import keep_probe
 from anyhook.probe.plan import CallRequest
 from anyhook.probe.probing import ProbeOptions, probe_agent
@@ -102,7 +102,7 @@ def test_what_is_kept_of_a_probe_is_of_the_hook_that_ran(write, probe, project, 
     decided = {}
     with History.open() as history:
         for definition in engine.definitions:
-            identity = identity_of(engine, definition, definition.handlers[0])
+            identity = hook_identity(engine, definition, definition.handlers[0])
             trials = trials_of(history, "claude", "before_tool", entry=identity.entry, file="")
             decided[definition.matcher] = [trial.has_decided for trial in trials]
     assert decided == {"Bash": [True], "WebFetch": []}

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import pickle
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar, overload
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from typing import TypeVar, overload
 
 T = TypeVar("T")
 SEGMENT = 2**40

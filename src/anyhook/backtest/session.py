@@ -17,16 +17,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.backtest.results import Result
-from anyhook.backtest.sources import UnreadableEventError
-from anyhook.backtest.subjects import Opinion
+from anyhook.backtest.sources import EventRow, UnreadableEventError
+from anyhook.backtest.subjects import BacktestSubject, Evaluator, Opinion
 from anyhook.sandbox.world import move_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anyhook.backtest.failures import Failure
-    from anyhook.backtest.sources import EventRow
-    from anyhook.backtest.subjects import BacktestSubject, Evaluator
     from anyhook.sandbox.keeper import SandboxRun
 
 SCRATCH = "/run"

@@ -21,7 +21,7 @@ from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.manage.reaching import reaching_fields
 from anyhook.manage.scope import scope_of
-from anyhook.model.definitions import each_handler
+from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.status import Status
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anyhook.model.decisions import HandlerResult
-    from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.events import Event
 
 UNCOUNTED_CALLS = 5

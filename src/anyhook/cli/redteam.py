@@ -18,7 +18,7 @@ from anyhook.cli.colors import BAD, CAUTION, QUIET
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
 from anyhook.cli.output import console, members, print_json
-from anyhook.cli.render import count_of, make_table, print_problems, progress
+from anyhook.cli.render import ProgressBar, make_table, print_problems, progress
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.errors import HistoryError, UsageError
 from anyhook.interrupts import INTERRUPTED
@@ -30,10 +30,10 @@ from anyhook.manage.redteam import (
     read_accepted,
 )
 from anyhook.manage.scope import existing_project
-from anyhook.model.text import printable, shorten
-from anyhook.redteam.asking import Asker
+from anyhook.model.text import count_of, printable, shorten
+from anyhook.redteam.asking import Asker, Guard
 from anyhook.redteam.programs import SHELLS, installed_shells
-from anyhook.redteam.search import Search, totals
+from anyhook.redteam.search import Attempt, Escape, Progress, Search, totals
 from anyhook.redteam.spellings import BY_NAME, CLASSES, sentence_for
 
 if TYPE_CHECKING:
@@ -41,11 +41,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from anyhook.cli.render import ProgressBar
     from anyhook.history.store import History
     from anyhook.redteam.asking import Guard
     from anyhook.redteam.plain import Plain
-    from anyhook.redteam.search import Attempt, Escape, Progress
 
 FAIL_ON = "escape"
 
@@ -238,7 +236,7 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
 def _print_escapes(out: Console, report: _Report) -> None:
     """Print the escapes, the lines that keep them in sight, and the conditions that close them."""
     groups: dict[str, list[Escape]] = {}
-    for escape in sorted(report.escapes, key=lambda one: (len(one.command), one.command)):
+    for escape in sorted(report.escapes, key=lambda item: (len(item.command), item.command)):
         groups.setdefault(escape.class_name, []).append(escape)
     by_class = {item.name: groups[item.name] for item in CLASSES if item.name in groups}
     table = make_table("class", "tried", "denied", "asked", "escapes", "smallest escape")

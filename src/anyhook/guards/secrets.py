@@ -11,6 +11,7 @@ Source: https://github.com/anthropics/claude-code/issues/7921
 Version: 1
 """
 
+import fnmatch
 import re
 
 from anyhook.authoring import Hooks, ask, deny, find_secrets, hide_secrets, replace_result
@@ -110,7 +111,7 @@ def guard_secrets(event):
         if prints_variables(command):
             return deny(f"`{command.source}` shows secrets to the model. {ENV_INSTEAD}")
     for match in shown:
-        if event.tool.startswith("mcp__") or is_unknown(match.command):
+        if event.tool.startswith("mcp__") or is_unknown(match):
             return ask(f"{match.why}; that may show secrets to the model.")
     return None
 
@@ -139,15 +140,23 @@ def added_text(event):
     )
 
 
-def is_unknown(command):
-    """Return whether only the shell knows which files a command reads.
+def is_unknown(match):
+    """Return whether it is not known which files a command or a tool reads.
 
     A whole directory does not count: secrets in what `grep -r` finds are hidden in the result.
     """
-    if command is None:
-        return False
-    has_patterns = any("*" in path for path in command.read_paths)
-    return not command.program or has_patterns or bool(command.uncertain_arguments)
+    command = match.command
+    paths = command.read_paths if command else [match.path]
+    if any("*" in path and not is_harmless(path) for path in paths):
+        return True
+    return command is not None and bool(not command.program or command.uncertain_arguments)
+
+
+def is_harmless(pattern):
+    """Return whether a pattern is `*.py` or the like, an ending that no secret file has."""
+    name = pattern.rpartition("/")[2]
+    is_ending = name[:2] == "*." and name.count(".") == 1 and "/." not in pattern
+    return is_ending and not fnmatch.filter(SECRET_FILES, name)
 
 
 def lists(command):
@@ -252,18 +261,22 @@ for lines in (f"-KEY = ''\n+KEY = '{KEY}'", f" KEY = '{KEY}'\n+A = ''"):
     hooks.example(tool="edit_file", input={"command": patch}, expect="deny", agents=["codex"])
 env = {"path": ".env"}
 hooks.example(tool="mcp__files__read_file", input=env, expect="ask", agents=["claude"])
-hooks.example(tool="grep", input={"pattern": "x", "path": "."}, expect="none")
+sources, env = ({"pattern": "x", "path": ".", "glob": glob} for glob in ("*.py", ".env*"))
+hooks.example(tool="grep", input=sources, expect="none", agents=["claude"])
+hooks.example(tool="grep", input=env, expect="ask", agents=["claude"])
 for path in (".env.example", "README.md"):
     hooks.example(tool="read_file", input={"file_path": path}, expect="none")
 for asked in """
 grep KEY= .env*
 cat $FILE; echo done
+find . -name '*.p??' -exec cat {} +
 eval "$X"
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
 for harmless in """
 cp .env.example .env
-cat .env.sample .env.template .env.dist
+cat .env.sample .env.template .env.dist src/*.py *.md
+find . -name '*.py' -exec cat {} +
 grep -rn password src
 ls -la ~/.ssh
 cat ~/.ssh/id_ed25519.pub

@@ -64,7 +64,7 @@ class Rows:
                 event.tool,
                 event.verdict,
                 event.source,
-                identity_of(event.agent, event.event, payload),
+                event_identity(event.agent, event.event, payload),
                 event.key,
                 ",".join(event.reconstructed) or None,
                 event.redacted + redacted,
@@ -266,7 +266,7 @@ def with_storable_names(event: RecordedEvent) -> RecordedEvent:
     )
 
 
-def identity_of(agent: str, event: str, payload: str) -> bytes:
+def event_identity(agent: str, event: str, payload: str) -> bytes:
     """Return a hash that equal events share."""
     names = f"{agent}\0{event}\0".encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(names, digest_size=DIGEST_SIZE)

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.checks.rules import check_settings
-from anyhook.model.diagnostics import Place, Severity
+from anyhook.model.diagnostics import Diagnostic, Place, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anyhook.engine.engine import Engine
-    from anyhook.model.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +35,9 @@ def find_problems(engines: Iterable[Engine]) -> list[Finding]:
         # Several hooks can lead to the same diagnostic.
         unique = dict.fromkeys(check_settings(engine))
         findings += [Finding(engine.agent.name, diagnostic) for diagnostic in unique]
-    return sorted(findings, key=_sort_key)
 
+    def sort_key(finding: Finding) -> tuple[str, int, int, str]:
+        place = finding.diagnostic.place or Place("")
+        return place.file, place.line or 0, place.column or 0, finding.diagnostic.code
 
-def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
-    place = finding.diagnostic.place or Place("")
-    return place.file, place.line or 0, place.column or 0, finding.diagnostic.code
+    return sorted(findings, key=sort_key)

@@ -109,7 +109,7 @@ class AgentReport:
 
     def without_tables(self) -> AgentReport:
         """Return the report without the tables of the agent, which do not leave a sandbox."""
-        hooks = [replace(one, hook=replace(one.hook, spec=None)) for one in self.hooks]
+        hooks = [replace(report, hook=replace(report.hook, spec=None)) for report in self.hooks]
         return replace(self, hooks=tuple(hooks))
 
     @property
@@ -143,8 +143,8 @@ class Circumstances:
             # A hook that stops the session ends the program with 0, too.
             if not trial.reached_model and (run.exit_code != 0 or not trial.records):
                 output = run.stderr.strip() or run.stdout.strip()
-                shown = "; ".join(line.strip() for line in output.splitlines()[:FIRST_LINES])
-                return f"{title} ended with {run.exit_code} before it asked its model: {shown}"
+                beginning = "; ".join(line.strip() for line in output.splitlines()[:FIRST_LINES])
+                return f"{title} ended with {run.exit_code} before it asked its model: {beginning}"
         return ""
 
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.agents.program import Workplace
+from anyhook.agents.program import AgentProgram, Workplace
 from anyhook.agents.spec.settings import Extensions, Plugins
 from anyhook.probe.start import program_environment
 from anyhook.sandbox.copies import copy_home, copy_project
 from anyhook.settings.sources import Location, config_dir
 
 if TYPE_CHECKING:
-    from anyhook.agents.program import AgentProgram
     from anyhook.agents.spec import AgentSpec
 
 REPOSITORY = ".git"

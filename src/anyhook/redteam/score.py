@@ -90,7 +90,7 @@ class Judged(NamedTuple):
     @property
     def is_stopped(self) -> bool:
         """Whether the call was denied or asked about; changed arguments stop nothing."""
-        return self.is_denied or self.is_asked
+        return self.answer.is_stopped
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on, work
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widgets import Input, Label, OptionList
 from textual.widgets.option_list import Option
@@ -23,26 +23,24 @@ from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.past_results import read_events
 from anyhook.cli.panel.rows import tool_text
 from anyhook.cli.panel.samples import fire_command, recorded_event, sample_event, takes_tool
-from anyhook.cli.panel.state import PanelScreen
+from anyhook.cli.panel.state import PanelScreen, PanelState
 from anyhook.cli.render import outcome_text
 from anyhook.cli.timeline import print_background_results, print_timeline
-from anyhook.cli.verdict import verdicts_by_rules
 from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError
 from anyhook.history.describe import show_time, subject_of
+from anyhook.manage.verdict import verdicts_by_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.console import Console
-    from textual.binding import BindingType
     from textual.timer import Timer
     from textual.widget import Widget
 
     from anyhook.cli.panel.snapshot import PanelHook
-    from anyhook.cli.panel.state import PanelState
     from anyhook.history.events import RecordedEvent
     from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.events import Event
@@ -79,7 +77,7 @@ class FireScreen(PanelScreen):
 
     def on_mount(self) -> None:
         """Show a sample event."""
-        self.show_title(f"fire {self.hook.event}  {self.hook.engine.agent.title}")
+        self.show_title(f"fire {self.hook.row.event}  {self.hook.engine.agent.title}")
         self.query_one("#events").display = False
         self.query_one("#input").focus()
         self._prepare()
@@ -113,7 +111,7 @@ class FireScreen(PanelScreen):
     def _options(self) -> EventOptions:
         tool = self.query_one("#tool", Input).value.strip() if takes_tool(self.hook) else ""
         text = self.query_one("#input", Input).value.strip()
-        return EventOptions(self.hook.event, tool or None, text or None, self._fields)
+        return EventOptions(self.hook.row.event, tool or None, text or None, self._fields)
 
     def _show_command(self, options: EventOptions) -> None:
         command = fire_command(self.hook.engine, options)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.payloads import NOT_IN_PAYLOAD, payload_key
 from anyhook.agents.translate import decode_any_form
 from anyhook.cli.event_input import EventOptions
-from anyhook.cli.panel.snapshot import command_line
+from anyhook.cli.panel.snapshot import PanelHook, command_line
 from anyhook.errors import EventError
 from anyhook.manage.reaching import SAMPLE_INPUT, SAMPLE_TOOL, reaching_fields
 from anyhook.model.events import UnknownEvent, event_class
@@ -15,7 +15,6 @@ from anyhook.model.json import dump_json, repair
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
-    from anyhook.cli.panel.snapshot import PanelHook
     from anyhook.engine.engine import Engine
     from anyhook.history.events import RecordedEvent
 

@@ -57,16 +57,16 @@ async def call_model(
     """Call the model, unless hooks answer in its place, and apply what hooks decide."""
     session = state.session
     _offer_tools(session, request)
-    shown = shown_request(request)
+    hook_request = shown_request(request)
     names = [tool_name(tool) for tool in request.tools]
-    call = await wait(session.before_model(shown.stable, tools=names))
+    call = await wait(session.before_model(hook_request.stable, tools=names))
     if call.response is not None:
         return new_response(call.response)
     if call.denied is not None:
         state.is_turn_denied = True
         session.messages.send(call.denied)
         return notice(call.denied)
-    request = _changed_request(session, request, shown, call)
+    request = _changed_request(session, request, hook_request, call)
     if session.must_buffer(call.request):
         with _without_streaming(request.model) as model:
             is_same = model is request.model
@@ -101,10 +101,10 @@ def _offer_tools(session: Session, request: ModelRequest[Any]) -> None:
 
 
 def _changed_request(
-    session: Session, request: ModelRequest[Any], shown: ShownRequest, call: ModelCall
+    session: Session, request: ModelRequest[Any], hook_request: ShownRequest, call: ModelCall
 ) -> ModelRequest[Any]:
     """Return the request that hooks want; the same one if they change nothing."""
-    changes = shown.changes(call.request)
+    changes = hook_request.changes(call.request)
     if changes is not None:
         request = changed_request(request, changes)
     request = select_tools(request, call.tools)
@@ -128,14 +128,14 @@ async def _decide_response(
     messages = [message for message in response.result if isinstance(message, AIMessage)]
     if not messages:
         return response
-    shown = shown_response(messages[0])
-    reply = await wait(session.after_model(call.request, shown.stable))
+    hook_response = shown_response(messages[0])
+    reply = await wait(session.after_model(call.request, hook_response.stable))
     if reply.response is None:
         session.messages.send(str(reply.denied))
         return notice(str(reply.denied))
     if not reply.changed:
         return response
-    changed = changed_response(messages[0], shown.changes(reply.response))
+    changed = changed_response(messages[0], hook_response.changes(reply.response))
     result = _replace_message(response.result, messages[0], changed)
     structured = response.structured_response
     form: Any = request.response_format
