@@ -109,6 +109,7 @@ def test_a_history_that_cannot_be_opened_is_reported(run, guard, tmp_path, monke
 
     assert code == OK
     assert "guard.py denies" in output
+    assert "passed, not proved equal" in output
     assert "denials in the history are not tried: " in err
 
 

@@ -19,7 +19,7 @@ from anyhook.backtest.results import Decided, Result
 from anyhook.errors import UsageError
 from anyhook.history.replay import (
     PastDecision,
-    has_run,
+    count_runs,
     past_answers,
     past_decisions,
     versions_by_file,
@@ -94,10 +94,12 @@ def recorded_baseline(
         title = "what was recorded"
     else:
         versions = _versions_of_file(history, subject.path)
-        if versions and has_run(history, selection, versions):
+        number = count_runs(history, selection, versions) if versions else 0
+        if number:
             for past in past_answers(history, selection, versions):
                 result.add_decided(_decided(past))
-            return f"what {subject.title} answered when it was recorded", result
+            title = f"what {subject.title} answered when it was recorded"
+            return f"{title}, on {number:,} of these events", result
         title = f"all hooks together, because {subject.title} was never recorded"
     for past in past_decisions(history, selection):
         result.add_decided(_decided(past))

@@ -108,6 +108,9 @@ def check(
     else:
         _print_report(console(), scope, engines, findings)
         _print_health(console(), scope.project, healths)
+    if failed and not as_json and report_format in (Format.GITHUB, Format.SARIF):
+        # These formats hold diagnostics; a broken hook may have none.
+        _print_health(console(stderr=True), scope.project, healths)
     return PROBLEMS if failed else OK
 
 

@@ -218,7 +218,7 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
     proof = f"proved equal in {shell}" if result.can_prove else "not proved: no namespaces here"
     out.print(
         f"  {sums['denied']:,} denied, {sums['asked']:,} asked, {len(report.escapes):,} escapes "
-        f"{proof}, {sums['unproved']:,} passed and do something else"
+        f"{proof}, {sums['unproved']:,} passed, not proved equal"
     )
     if report.escapes:
         _print_escapes(out, report)

@@ -144,16 +144,16 @@ def versions_by_file(history: History) -> list[tuple[int, str, str]]:
     ]
 
 
-def has_run(history: History, chosen: Filter, versions: Iterable[int]) -> bool:
-    """Return whether versions of a hook ran on events that a filter describes."""
+def count_runs(history: History, chosen: Filter, versions: Iterable[int]) -> int:
+    """Return on how many events that a filter describes versions of a hook ran."""
     condition, values = _condition(chosen)
-    row = history.connection.execute(
-        "SELECT 1 FROM results JOIN events ON events.id = results.event_id"
+    ((number,),) = history.connection.execute(
+        "SELECT count(DISTINCT events.id) FROM results JOIN events ON events.id = results.event_id"
         f" JOIN sessions ON sessions.id = session_id WHERE {condition}"
-        f" AND hook_id IN ({_listed(versions)}) LIMIT 1",
+        f" AND hook_id IN ({_listed(versions)})",
         values,
-    ).fetchone()
-    return row is not None
+    )
+    return int(number)
 
 
 def past_answers(
