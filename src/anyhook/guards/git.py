@@ -159,7 +159,7 @@ cd src && git checkout ..
 git checkout HEAD src/main.py
 git checkout main src
 git checkout-index -f -a
-git read-tree -u --reset HEAD
+git read-tree -u --res HEAD
 git checkout -f main
 git switch -f main
 git switch --discard-changes main

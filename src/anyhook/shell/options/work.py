@@ -56,6 +56,8 @@ TABLES = {
         " pathspec-from-file= pathspec-file-nul"
     ),
     "git checkout-index": "f|force a|all q|quiet n|no-create u|index prefix= stage= temp z stdin",
+    "git read-tree": "m reset prefix= u i n|dry-run v trivial aggressive index-output= empty"
+    " q|quiet recurse-submodules? no-sparse-checkout debug-unpack",
     "git switch": (
         "c|create= C|force-create= d|detach guess no-guess f|force discard-changes m|merge"
         " conflict= q|quiet progress t|track? no-track orphan= ignore-other-worktrees"
