@@ -20,7 +20,7 @@ from anyhook.testing import load_hooks, make_payload, run_examples, run_hook
 DIRECTORY = Path(anyhook.guards.__file__).parent
 GUARDS = sorted(path.stem for path in DIRECTORY.glob("[a-z]*.py"))
 DENYING = [name for name in GUARDS if name not in ("format", "tests_first")]
-MAX_LINES = 340
+MAX_LINES = 350
 """Lines of a guard: one is read before it is added."""
 
 

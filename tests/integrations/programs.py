@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -65,6 +65,7 @@ class Program:
         self.scripts = {chat: iter(says) for chat, says in scripts.items()}
         self.run_tool = run_tool
         self.memory = memory
+        self.directory = engine.project_dir
         self.sent: list[str] = []
         self.make(engine, options)
 
@@ -251,15 +252,17 @@ class OpenAIProgram(Program):
             yield self
 
     async def stream(self, chat, prompt):
-        memory = self.memory.setdefault(chat, SQLiteSession(chat))
-        stream = self.runner.run_streamed(self.agents[chat], prompt, session=memory, **self.limit)
         model = self.models[chat]
-        try:
-            async for event in stream.stream_events():
-                if event.type == "raw_response_event":
-                    yield getattr(event.data, "delta", "")
-        finally:
-            self.sent += [openai_.text_of(call.input) for call in model.calls[len(self.sent) :]]
+        with closing(SQLiteSession(chat, self.directory / "memory.db")) as memory:
+            stream = self.runner.run_streamed(
+                self.agents[chat], prompt, session=memory, **self.limit
+            )
+            try:
+                async for event in stream.stream_events():
+                    if event.type == "raw_response_event":
+                        yield getattr(event.data, "delta", "")
+            finally:
+                self.sent += [openai_.text_of(call.input) for call in model.calls[len(self.sent) :]]
 
 
 def openai_script(script):

@@ -47,6 +47,7 @@ def effects(line, kind):
         ("perl -e 'unlink \"a\"'", ["/code/a"]),
         ("python3 -c 'import shutil; shutil.rmtree(\"a\")'", ["/code/a"]),
         ("node -e 'fs.rmSync(\"a\")'", ["/code/a"]),
+        ("python3 -m rimraf a", ["/code/a"]),
         ("node -p 'fs.rmSync(\"a\")'", ["/code/a"]),
         ("bun -e 'fs.rmSync(\"a\")'", ["/code/a"]),
         ("bun x rimraf a", ["/code/a"]),
@@ -103,6 +104,8 @@ def test_deleted_paths(line, paths):
         ("git reset --hard", ["/code"]),
         ('python3 -c \'open("a", "w")\'', ["/code/a"]),
         ("cat <<E > a\ntext > b\nE", ["/code/a"]),
+        ("perl -pi -e s/a/b/ a b", ["/code/a", "/code/b"]),
+        ("perl -ne print a", []),
     ],
 )
 def test_written_paths(line, paths):

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar, overload
+from weakref import finalize
 
 T = TypeVar("T")
 SEGMENT = 2**40
@@ -22,6 +23,7 @@ class ItemTable(Sequence[T]):
 
     def __init__(self, items: Iterable[T] = ()) -> None:
         self._connection = sqlite3.connect("", check_same_thread=False)
+        finalize(self, self._connection.close)
         self._connection.execute("PRAGMA journal_mode = OFF")
         self._connection.execute("CREATE TABLE items (number INTEGER PRIMARY KEY, value BLOB)")
         self._counts: dict[int, int] = {}

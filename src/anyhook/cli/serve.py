@@ -116,7 +116,7 @@ def serve(
 
         app: Any = http.make_app(responder, token=secret, hosts=address.hosts)
         if otel:
-            from anyhook.telemetry.asgi import TraceContext
+            from anyhook.telemetry.propagation import TraceContext
 
             app = TraceContext(app)
         try:

@@ -61,8 +61,11 @@ HARMLESS_FILES = [
 ]
 # Programs, with their first arguments, that print secrets.
 PRINTING_PROGRAMS = [
+    "aws configure export-credentials",
     "aws secretsmanager get-secret-value",
     "aws ssm get-parameter*",
+    "az account get-access-token",
+    "gcloud auth application-default print-*",
     "gcloud auth print-*",
     "gcloud secrets versions access",
     "gh auth token",
@@ -74,7 +77,7 @@ PRINTING_PROGRAMS = [
     "vault kv get",
     "vault read",
 ]
-PRINTING_OPTIONS = [("gpg", "--export-secret-keys"), ("security", "-w")]
+PRINTING_OPTIONS = [("gh", "--show-token"), ("gpg", "--export-secret-keys"), ("security", "-w")]
 # Beginnings of these to the options with which they show names, and no secrets.
 LISTING_OPTIONS = {
     "kubectl get": {"--all-namespaces", "--context", "--namespace", "--output", "--selector"},
@@ -147,7 +150,7 @@ def is_unknown(match):
     """
     command = match.command
     paths = command.read_paths if command else [match.path]
-    if any("*" in path and not is_harmless(path) for path in paths):
+    if any(re.search(r"[*?[]", path) and not is_harmless(path) for path in paths):
         return True
     return command is not None and bool(not command.program or command.uncertain_arguments)
 
@@ -172,8 +175,10 @@ def prints_variables(command):
     """Return whether a command prints the environment, a secret variable, or a file of git."""
     text = " ".join(command.arguments)
     match command.program:
-        case "env" | "export" | "set":
-            return not text
+        case "env" | "export" | "set" | "declare" | "typeset":
+            return text in {"", "-p", "-0"} or (text == "-x" and command.program != "set")
+        case "python" | "python3" | "node":
+            return re.search(r"\b(?:os\.environ|process\.env)\)", text) is not None
         case "printenv":
             return not text or SECRET_NAME.search(f"${text}") is not None
         case "echo" | "printf":
@@ -207,6 +212,10 @@ for denied in (
     "printenv",
     "env | sort",
     "export",
+    "export -p",
+    "declare -x",
+    "env -0",
+    "python3 -c 'import os; print(os.environ)'",
     "set",
     "echo $GITHUB_TOKEN",
     "printenv GITHUB_TOKEN",
@@ -221,9 +230,13 @@ for denied in (
     "git show HEAD:.env",
     "git cat-file -p main:app/.env",
     "gh auth token",
+    "gh auth status --show-token",
     "git credential fill",
     "docker inspect --format '{{.Config.Env}}' api",
     "aws secretsmanager get-secret-value --secret-id x",
+    "aws configure export-credentials",
+    "az account get-access-token",
+    "gcloud auth application-default print-access-token",
     "aws ssm get-parameters --names x --with-decryption",
     "aws secretsmanager get-secret-value --name x",
     "aws ssm get-parameter --cli-input-json file://x",
@@ -268,6 +281,7 @@ for path in (".env.example", "README.md"):
     hooks.example(tool="read_file", input={"file_path": path}, expect="none")
 for asked in """
 grep KEY= .env*
+cat .en?
 cat $FILE; echo done
 find . -name '*.p??' -exec cat {} +
 eval "$X"

@@ -20,6 +20,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from anyhook.errors import StoppedError
+from anyhook.integrations.langchain.changed_calls import DecidedRequest
 from anyhook.integrations.langchain.messages import (
     append_texts,
     changed_request,
@@ -229,7 +230,10 @@ async def _call_tool(
         if run.arguments != chain.arguments:
             call = {**request.tool_call, "args": run.arguments}
             request = request.override(tool_call=call)
-        result = await _run_tool(handler, request)
+        decided = DecidedRequest(
+            request.tool_call, request.tool, request.state, request.runtime, session, wait, None
+        )
+        result = await _run_tool(handler, decided)
         returned = await wait(chain.after(run.arguments, result.output, result.error))
         if not chain.go_on(returned):
             break
