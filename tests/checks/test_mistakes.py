@@ -435,6 +435,17 @@ def test_a_check_of_nothing_is_no_success_when_it_is_strict(project, check):
     assert "nothing was checked" in diagnostics["no-hooks"]["message"]
 
 
+def test_hooks_that_are_all_off_are_configured(project, check, capsys):
+    write_settings(project, hooks("true"))
+    assert main(["disable", "true", "--project", str(project), "--agent", "claude"]) == 0
+    capsys.readouterr()
+
+    _, diagnostics = check()
+
+    assert "no-hooks" not in diagnostics
+    assert "disabled" in diagnostics["hooks-off"]["message"]
+
+
 def test_a_bare_program_that_is_missing_is_reported_once(project, check):
     write_settings(project, hooks("x.py"))
 

@@ -39,8 +39,8 @@ def switched_off(engine: Engine) -> Iterator[Diagnostic]:
 
 
 def no_hooks(engine: Engine) -> Iterator[Diagnostic]:
-    """Report that nothing is configured, so that nothing was checked."""
-    if not engine.definitions:
+    """Report that nothing is configured, so that nothing was checked; hooks may be off."""
+    if not engine.definitions and not any(engine.switched_off()):
         yield diagnose("no-hooks", "no hook is configured here, so that nothing was checked")
 
 
