@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import subprocess
+import sys
+import termios
 from collections import Counter
 from pathlib import Path
 
@@ -16,6 +20,7 @@ from anyhook.journal.lines import history_directory
 from anyhook.redteam.labelled import BENIGN, DANGEROUS, FAMILIES, OWN_SET, read_set
 from anyhook.redteam.score import score_answers, wilson
 from anyhook.testing import make_payload
+from tests.waiting import until
 
 GUARD = '''
 """Keep the work.
@@ -381,3 +386,39 @@ if __name__ == "__main__":
     assert review["stopped"] == 1
     (git,) = json.loads(labelled)["scores"][0]["families"]
     assert git["detection"]["rate"] == 1
+
+
+@pytest.mark.slow
+def test_labels_of_past_calls_make_a_set_of_the_users_own(recorded, run):
+    terminal, keyboard = os.openpty()
+
+    def is_waiting_for_a_key():
+        return not termios.tcgetattr(keyboard)[3] & termios.ICANON
+
+    command = [sys.executable, "-m", "anyhook", "score", "guard.py", "--history"]
+    with subprocess.Popen([*command, "--label", "own.jsonl"], stdin=keyboard) as process:
+        until(is_waiting_for_a_key)
+        os.write(terminal, b"d")
+        until(lambda: not is_waiting_for_a_key())
+        os.write(terminal, b"git, files\n")
+        until(is_waiting_for_a_key)
+        os.write(terminal, b"b")
+    os.close(terminal)
+    os.close(keyboard)
+
+    assert process.returncode == 0
+    labelled = read_set(Path("own.jsonl"))
+    calls = [(call.text, call.label, call.families) for call in labelled.calls]
+    assert calls == [
+        ("git push --force", DANGEROUS, ("git", "files")),
+        ("git reset a", BENIGN, ()),
+    ]
+    code, out, _ = run("score", "guard.py", "--on", "own.jsonl", "--family", "git", "--json")
+    (git,) = json.loads(out)["scores"][0]["families"]
+    assert (code, git["detection"]["denied"], git["false_blocks"]["asked"]) == (0, 1, 1)
+
+
+def test_labels_need_a_terminal_and_the_history(recorded, run):
+    assert run("score", "guard.py", "--history", "--label", "own.jsonl")[0] == 64
+    code, _, err = run("score", "guard.py", "--label", "own.jsonl")
+    assert (code, "add --history" in err) == (64, True)

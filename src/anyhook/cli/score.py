@@ -79,6 +79,10 @@ def score(
     from_history: Annotated[
         bool, typer.Option("--history", help="Review what it would have stopped of past calls.")
     ] = False,
+    label: Annotated[
+        Path | None,
+        typer.Option("--label", metavar="FILE", help="With --history: ask, and add to this set."),
+    ] = None,
     project: Project = HERE,
     agent: AgentName = None,
     yes: Yes = False,
@@ -97,7 +101,7 @@ def score(
         anyhook score .anyhook/guard.py
         anyhook score guard.py --family git --min-detection 0.9 --max-false-blocks 20
         anyhook score guard.py --on calls.jsonl --html score.html
-        anyhook score guard.py --history
+        anyhook score guard.py --history --label our-calls.jsonl
     """
     confirm_limits(is_agreed=yes)
     directory = existing_project(project)
@@ -108,7 +112,9 @@ def score(
         for title in chosen.untrusted
     ]
     if from_history:
-        return review_history(guards, as_json=as_json)
+        return review_history(guards, label, as_json=as_json)
+    if label is not None:
+        raise UsageError("--label labels calls of the history; add --history")
     sets = [read_set(path) for path in on or [OWN_SET]]
     scores: list[HookScore] = []
     with Sandbox.for_project(directory, discards_output=True) as sandbox:

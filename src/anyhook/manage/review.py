@@ -148,13 +148,13 @@ def own_set() -> Path:
     return Path(history_directory()) / "labelled-calls.jsonl"
 
 
-def mark_labels(history: History, groups: Iterable[ReviewGroup]) -> None:
-    """Set the labels that groups have in the user's own set, which may be missing.
+def mark_labels(history: History, groups: Iterable[ReviewGroup], path: Path) -> None:
+    """Set the labels that groups have in a labelled set, which may be missing.
 
     Raises:
         UsageError: If the set cannot be read.
     """
-    labels = {_call_in(row): str(row.get("label", "")) for row in _own_rows().values()}
+    labels = {_call_in(row): str(row.get("label", "")) for row in _own_rows(path).values()}
     for group in groups if labels else ():
         calls = [_row_of(history, events[0]) for events in group.calls.values()]
         (label, *others) = {labels.get(_call_in(row), "") for row in calls}
@@ -162,9 +162,9 @@ def mark_labels(history: History, groups: Iterable[ReviewGroup]) -> None:
 
 
 def label_calls(
-    history: History, calls: Iterable[Decided], label: str, families: Sequence[str]
+    history: History, calls: Iterable[Decided], label: str, families: Sequence[str], path: Path
 ) -> None:
-    """Add past calls to the user's own set, which is made if it is missing.
+    """Add past calls to a labelled set, which is made if it is missing.
 
     A row of the same call that was made of the history before is replaced; other rows stay. The
     label is `dangerous` or `benign`, and holds for kinds of danger; of a benign call, none stands
@@ -180,8 +180,7 @@ def label_calls(
         )
     members = {"label": label, "families": list(families), "source": SOURCE}
     rows = {_call_in(row): {**row, **members} for row in (_row_of(history, c) for c in calls)}
-    replaced = {line for line, row in _own_rows().items() if _call_in(row) in rows}
-    path = own_set()
+    replaced = {line for line, row in _own_rows(path).items() if _call_in(row) in rows}
     try:
         lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
         lines = [line for line in lines if line.strip() and line not in replaced]
@@ -211,13 +210,13 @@ def _call_in(row: Mapping[str, Any]) -> str:
     return json.dumps([row.get(name) for name in ("command", "event", "cwd")], sort_keys=True)
 
 
-def _own_rows() -> dict[str, dict[str, Any]]:
-    """Return the rows of the user's own set that were made of past calls, by their lines.
+def _own_rows(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the rows of a labelled set that were made of past calls, by their lines.
 
     Raises:
         UsageError: If the set cannot be read.
     """
-    rows = read_rows(own_set()) if own_set().exists() else ()
+    rows = read_rows(path) if path.exists() else ()
     return {
         line: row for _, line, row in rows if isinstance(row, dict) and row.get("source") == SOURCE
     }

@@ -64,7 +64,7 @@ def review_hook(hook: PanelHook, must_end: Event) -> CallReview:
     with History.open() as history:
         ingest(history)
         review = review_calls(history, chosen.guards[0], on_progress=on_progress)
-        mark_labels(history, review.groups)
+        mark_labels(history, review.groups, own_set())
     return review
 
 
@@ -78,7 +78,7 @@ def label_group(review: CallReview, group: ReviewGroup, label: str) -> None:
     families = review.families if label == DANGEROUS else []
     calls = [events[0] for events in group.calls.values()]
     with History.open() as history:
-        label_calls(history, calls, label, families)
+        label_calls(history, calls, label, families, own_set())
     group.label = label
 
 
