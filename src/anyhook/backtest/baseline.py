@@ -6,11 +6,11 @@ import os
 import subprocess
 import tempfile
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.errors import UsageError
+from anyhook.model.record import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

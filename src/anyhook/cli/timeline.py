@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -33,6 +32,7 @@ from anyhook.journal.records import answer_record
 from anyhook.model.decisions import Status
 from anyhook.model.definitions import handlers_of, unique_labels
 from anyhook.model.diagnostics import Severity
+from anyhook.model.record import replace
 from anyhook.model.text import printable, shorten
 from anyhook.settings.detect import agents_with_hooks
 

@@ -7,7 +7,6 @@ import re
 import shlex
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -37,6 +36,7 @@ from anyhook.manage.health import health
 from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
 from anyhook.manage.scope import scope_of
+from anyhook.model.record import Record
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
 from anyhook.settings.hookset import load_hooks
@@ -70,8 +70,7 @@ MAX_CHARACTERS = 4000
 """Characters of a value that are printed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(Record, kw_only=False):
     """The project's hooks of one agent, and which of them are not trusted."""
 
     agent: AgentSpec
@@ -141,7 +140,7 @@ def trust(
     trusted = is_agreed or not needs_review
     if as_json:
         report = _reviews_json(scope.project, reviews, trusted=trusted)
-        print_json({**report, "changed_files": [asdict(change) for change in file_changes]})
+        print_json({**report, "changed_files": file_changes})
     else:
         _print_result(out, scope, reviews, trusted=trusted)
     return OK if trusted else PROBLEMS

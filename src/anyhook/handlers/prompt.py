@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec import Denial
@@ -17,6 +17,7 @@ from anyhook.handlers.results import call_service, failed_result, payload_notes
 from anyhook.handlers.services import PromptQuestion
 from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.decisions import HandlerResult, Status
+from anyhook.model.record import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from anyhook.history.digests import DIGEST_SIZE
 from anyhook.history.events import RecordedEvent
 from anyhook.history.spans import SPAN, Times, extend, store_times
 from anyhook.history.text import marks, searched_text
+from anyhook.model.record import replace
 from anyhook.secrets.redact import redact_text
 
 if TYPE_CHECKING:

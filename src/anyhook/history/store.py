@@ -11,7 +11,6 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +32,7 @@ from anyhook.history.schema import VERSION, OtherVersionError, prepare
 from anyhook.history.spans import remove_empty_spans
 from anyhook.history.verdicts import verdict_of
 from anyhook.journal.lines import history_directory
+from anyhook.model.record import Record
 from anyhook.secrets.redact import redact_json, redact_text
 
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ BATCH = 2000
 """Events of one transaction."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Record, kw_only=False):
     """How much the store keeps.
 
     Attributes:

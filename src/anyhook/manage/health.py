@@ -9,7 +9,6 @@ import os
 import shlex
 import time
 from collections import Counter
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +26,7 @@ from anyhook.manage.evidence import Evidence, evidence_of, is_guard, open_histor
 from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
 from anyhook.manage.paths import show_path
 from anyhook.model.diagnostics import Severity
+from anyhook.model.record import Record
 from anyhook.settings.detect import trust_command
 from anyhook.trust.native import RUNNING, native_states
 
@@ -66,8 +66,7 @@ class HealthWord(StrEnum):
     """Neither was seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookHealth:
+class HookHealth(Record, kw_only=False):
     """Whether a configured hook does its work.
 
     Attributes:
@@ -87,8 +86,7 @@ class HookHealth:
     old: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Health:
+class Health(Record, kw_only=False):
     """Whether the configured hooks of an agent do their work.
 
     Attributes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.engine.engine import Engine
@@ -14,6 +13,7 @@ from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
 from anyhook.history.verdicts import HOLDING
 from anyhook.manage.evidence import digest_of_files, identity_of
 from anyhook.model.definitions import each_handler
+from anyhook.model.record import Record
 from anyhook.probe.report import ProbeVerdict
 from anyhook.testing.examples import try_file
 from anyhook.trust.observed import add_observed
@@ -31,8 +31,7 @@ JUDGED = frozenset({"ok", "failed"})
 """Results of examples that say something about the hook: the others are about the agent."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaseRun:
+class CaseRun(Record, kw_only=False):
     """A run of a configured hook in a case that ended as it was expected.
 
     Attributes:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from anyhook.migrate.commands import unwrap
 from anyhook.migrate.names import Names, has_names
 from anyhook.model.definitions import each_handler
+from anyhook.model.record import Record, replace
 from anyhook.settings.hookset import load_hooks
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
 
 
-@dataclass(frozen=True, slots=True)
-class EntryOrigin:
+class EntryOrigin(Record, kw_only=False):
     """Where a migrated handler comes from."""
 
     event: str
@@ -29,8 +28,7 @@ class EntryOrigin:
     move: HandlerMigration
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Record, kw_only=False):
     """One definition for the target's file."""
 
     event: str

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
-from anyhook.model.record import Record
+from anyhook.model.record import Record, replace
 from anyhook.settings.file_stamp import FileStamp
 from anyhook.settings.formats import parse_settings
 from anyhook.settings.jsonc import SettingsSyntaxError

@@ -10,9 +10,9 @@ import datetime
 import math
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from anyhook.settings.jsonc import SettingsSyntaxError, SourceText
 
@@ -72,8 +72,7 @@ class TomlSection:
     end: int
 
 
-@dataclass(frozen=True)
-class TomlDocument(SourceText):
+class TomlDocument(SourceText, kw_only=False):
     """A parsed TOML file.
 
     Attributes:
@@ -82,7 +81,7 @@ class TomlDocument(SourceText):
     """
 
     value: Any
-    repeated: bool = field(default=False, init=False)
+    repeated: ClassVar[bool] = False
     """Whether a table has the same key twice: never, as TOML forbids it."""
 
     @cached_property
