@@ -33,6 +33,8 @@ def main() -> int:
     is_interruptible = signals.getsignal(signals.SIGINT) is signals.default_int_handler
     if is_interruptible:
         signals.signal(signals.SIGINT, end_quietly)
+    if os.environ.get("HOME") == "":  # Python would take the root directory for the home
+        del os.environ["HOME"]
     words = sys.argv[1:]
     if words[:1] == ["--version"]:
         from anyhook import __version__

@@ -180,6 +180,25 @@ def describe_no_directory(path: str | os.PathLike[str], error: OSError) -> str:
     return f"{parent} is not a directory; move this file away"
 
 
+def home_path(environ: Mapping[str, str] | None = None) -> str:
+    """Return the home directory of the user; an empty `HOME` counts as an absent one.
+
+    Args:
+        environ: Environment; by default this process's.
+    """
+    home = (os.environ if environ is None else environ).get("HOME")
+    if home:
+        return home
+    if os.name == "posix" and os.environ.get("HOME") == "":  # Python returns the root directory
+        from pwd import getpwuid
+
+        try:
+            return getpwuid(os.getuid()).pw_dir
+        except KeyError:  # a user without an entry
+            pass
+    return os.path.expanduser("~")
+
+
 def data_path(environ: Mapping[str, str] | None = None) -> str:
     """Return the data directory of the user as a string.
 
@@ -193,7 +212,7 @@ def data_path(environ: Mapping[str, str] | None = None) -> str:
     base = environ.get(DATA_VARIABLE)
     if base:
         return base
-    home = environ.get("HOME") or os.path.expanduser("~")
+    home = home_path(environ)
     platform: str = sys.platform
     if platform == "darwin":
         return f"{home}/Library/Application Support/anyhook"

@@ -96,6 +96,15 @@ async def test_a_file_may_import_modules_beside_it(engine, hook, tmp_path):
     assert (await engine.dispatch(EVENT)).reason == "beside"
 
 
+@pytest.mark.anyio
+async def test_a_file_may_import_all_names(engine, hook):
+    header = "from anyhook.authoring import *\nhooks = Hooks()\n"
+    text = "@hooks.before_tool\ndef f(event): return deny('no')\n"
+    engine.register_file(hook(text, header=header))
+
+    assert (await engine.dispatch(EVENT)).reason == "no"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

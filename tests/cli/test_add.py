@@ -102,7 +102,7 @@ def test_add_writes_each_agents_own_words(world, run, hook_file):
     assert terminai["tools"] == {"enableHooks": True}
     guarded = terminai["hooks"]["BeforeTool"][0]["matcher"]
     assert guarded == (
-        "^(?:run_terminal_command|run_shell_command|manage_processes|git__.*|edit_file|replace)$"
+        "^(?:run_terminal_command|run_shell_command|manage_processes|execute_repl|git__.*|edit_file|replace)$"
     )
     assert "Claude Code has no event before_model" in out
     assert "TerminaI ignores asking the user on BeforeTool" in out

@@ -170,7 +170,7 @@ def test_trust_shows_the_text_of_a_new_script(world, run):
 
 
 @pytest.mark.slow
-def test_a_narrow_terminal_shows_places_and_bars(world):
+def test_a_narrow_terminal_shows_places(world):
     world.settings("user", settings(hook("a-hook-with-a-long-name")))
     program = f"{shlex.quote(sys.executable)} -m anyhook"
     command = f"stty cols 80; {program} list; {program} fire BeforeTool --tool t"
@@ -955,6 +955,18 @@ def test_a_command_imports_no_other_command_and_no_library_of_one(world, command
     }
     assert {name for name in modules if name.startswith("anyhook.cli.")} == expected
     assert modules.isdisjoint(LIBRARIES), modules & LIBRARIES
+
+
+def test_fire_leaves_room_for_answers_in_80_columns(world, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    name = "a-hook-with-a-very-long-name-that-is-not-needed"
+    world.settings("user", settings(hook(name, "echo not in this project >&2; exit 2")))
+
+    lines = run("fire", "BeforeTool", "--tool", "t")[1].splitlines()
+
+    (row,) = [line for line in lines if line.startswith("  a-hook")]
+    assert "deny  not in this" in row
+    assert max(map(len, lines)) <= 80
 
 
 def test_without_arguments_it_shows_the_commands(run):

@@ -333,6 +333,14 @@ def test_sessions_are_named_so_that_none_stands_for_another(home, capsys, monkey
     assert main(["history", "show", names[0], "--all"]) == OK
 
 
+def test_a_list_of_sessions_that_is_cut_says_so(home, capsys):
+    add_results(home, shell(20, "ls", session="5e55-two"))
+
+    _, out = run(capsys, "history", "--limit", "1")
+
+    assert "Only the newest 1 are shown" in out
+
+
 def test_a_long_command_is_cut_in_a_timeline(home, capsys):
     add_results(home, shell(20, "echo " + "x" * 5000, session="5e55-long"))
 

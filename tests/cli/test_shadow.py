@@ -73,6 +73,16 @@ def journal(here):  # noqa: F811
     return [line for file in files for line in file.read_text().splitlines() if line]
 
 
+def test_a_hook_that_is_off_cannot_be_a_shadow(here, script, capfd):  # noqa: F811
+    path = settings(here, str(script))
+    path.write_text(path.read_text().replace("  // mine\n", ""))
+    assert main(["disable", "guard.sh", "--agent", "claude"]) == OK
+
+    assert main(["shadow", "guard.sh", "--agent", "claude", "--yes"]) == USAGE
+
+    assert "anyhook enable guard.sh" in capfd.readouterr().err
+
+
 def test_fire_shows_what_a_shadow_would_have_answered(here, script, capfd):  # noqa: F811
     path = settings(here, str(script))
     path.write_text(path.read_text().replace("  // mine\n", ""))

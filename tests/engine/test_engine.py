@@ -246,6 +246,15 @@ def test_a_handler_that_dispatches_on_its_own_engine_is_reported(world):
     assert "a handler of this engine cannot dispatch" in result.error
 
 
+def test_a_handler_that_closes_its_own_synchronous_engine_is_reported(world):
+    with SyncEngine(world.load()) as engine:
+        engine.engine.register("before_tool", lambda event: engine.close(), timeout=5)
+
+        (result,) = engine.dispatch(WRITE).results
+
+    assert "a handler of this engine cannot close it" in result.error
+
+
 @pytest.mark.slow
 def test_functions_decide_in_a_forked_process(world):
     program = """if True:
@@ -929,13 +938,14 @@ def test_the_engine_without_a_loop(world):
         engine.dispatch(WRITE)
 
 
-def test_inside_a_loop_the_synchronous_face_says_what_to_do(world):
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_inside_a_loop_the_synchronous_face_says_what_to_do(world, backend):
     async def inside():
         with SyncEngine(world.load()) as engine:
             engine.dispatch(WRITE)
 
     with pytest.raises(UsageError, match=r"await Engine\.dispatch"):
-        anyio.run(inside)
+        anyio.run(inside, backend=backend)
 
 
 # -- loading

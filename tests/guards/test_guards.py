@@ -49,6 +49,16 @@ def test_every_example_holds_in_every_agent(name, agent, home):
     assert failed == []
 
 
+@pytest.mark.parametrize(
+    ("language", "code", "outcome"),
+    [("shell", "git reset --hard", "deny"), ("lua", "x()", "deny"), ("python", "print(1)", "none")],
+)
+def test_code_for_a_running_interpreter_is_guarded(language, code, outcome):
+    code = {"language": language, "code": code}
+
+    assert decide("git", agent="terminai", tool="execute_repl", input=code).outcome == outcome
+
+
 @pytest.mark.parametrize(("agent", "tool"), [("claude", "Monitor"), ("qwen", "monitor")])
 def test_a_command_whose_output_is_watched_is_a_command(agent, tool):
     run = decide("git", agent=agent, tool=tool, input={"command": "git reset --hard"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from anyhook.history.ingest import ingest
 from anyhook.history.store import History
 from anyhook.journal.lines import SWITCH, history_directory, is_recording
 from anyhook.journal.records import RECORDED
+from anyhook.settings.sources import Location
 from anyhook.testing import make_payload
 from tests.waiting import until
 from tests.warm import Warm
@@ -297,6 +299,17 @@ def test_hook_files_look_where_the_history_is(tmp_path, environ):
     assert recording_directory(environ) == str(directory)
     assert is_recording(str(directory))
     assert recording_directory({**environ, RECORDED: "1"}) is None
+
+
+def test_an_empty_home_is_the_one_of_the_user(monkeypatch):
+    monkeypatch.setenv("HOME", "")
+    for name in ("ANYHOOK_DATA_DIR", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    home = pwd.getpwuid(os.getuid()).pw_dir
+
+    assert history_directory({"HOME": ""}).startswith(home)
+    assert recording_directory(os.environ) in (None, history_directory())
+    assert Location.of(".").home == Path(home)
 
 
 def test_a_hook_that_does_not_record_loads_nothing_for_it(tmp_path):

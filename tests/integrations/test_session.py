@@ -361,6 +361,22 @@ def test_the_transcript_says_what_happened(tmp_path):
     assert set(paths) == {str(path)}
 
 
+def test_the_transcript_holds_texts_and_values_that_utf8_and_json_do_not_have(tmp_path):
+    world = World(tmp_path)
+    path = tmp_path / "session.jsonl"
+
+    async def run():
+        async with Session(world.load(), transcript=path) as session:
+            await session.prompt("half a character: \ud800")
+            await session.before_tool("write_file", {"content": {(1, 2): {3}}})
+
+    asyncio.run(run())
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+
+    assert lines[1]["content"] == "half a character: \ud800"
+    assert lines[2]["arguments"] == {"content": {"(1, 2)": [3]}}
+
+
 def test_a_transcript_that_cannot_be_written_ends_no_session(tmp_path, caplog):
     world = World(tmp_path)
     (tmp_path / "file").write_text("")

@@ -19,6 +19,10 @@ def tool(name, agent="claude", **arguments):
     return make_event("before_tool", agent=agent, tool=name, input=arguments, cwd="/code")
 
 
+def repl(language, code):
+    return tool("execute_repl", "terminai", language=language, code=code)
+
+
 @pytest.fixture(autouse=True)
 def home(monkeypatch):
     monkeypatch.setenv("HOME", "/home/ada")
@@ -159,6 +163,15 @@ def test_patterns_start_where_they_say(pattern, command):
         (tool("manage_processes", "terminai", operation="list"), "deletes", "no"),
         (tool("manage_processes", "terminai", operation="send", text="rm src/a"), "deletes", "may"),
         (tool("Bash", operation="run", cmd="rm src/a"), "deletes", "may"),
+        (repl("shell", "rm src/a"), "deletes", "yes"),
+        (repl("Bash", "ls src"), "deletes", "no"),
+        (repl("python", "import os; os.remove('src/a')"), "deletes", "yes"),
+        (repl("python", "import os; os.remove(path)"), "deletes", "may"),
+        (repl("python", "import os; os.system('rm src/a')"), "deletes", "yes"),
+        (repl("python", "print(1)"), "deletes", "no"),
+        (repl("node", "require('child_process').execSync('rm src/a')"), "deletes", "yes"),
+        (repl("ruby", "print 1"), "deletes", "may"),
+        (repl("shell", None), "deletes", "may"),
     ],
 )
 def test_other_tools_answer_too(event, kind, expected):

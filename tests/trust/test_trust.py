@@ -100,6 +100,23 @@ def test_a_comment_that_became_a_command_is_shown(world, store, separator):
     assert "+exit 0" in change.difference
 
 
+@pytest.mark.parametrize(
+    ("after", "lines"),
+    [
+        ("exit 2\n# new\n", ["+# new"]),
+        ("exit 2", ["-"]),
+    ],
+)
+def test_only_changed_lines_are_in_the_difference(world, store, after, lines):
+    world.script.write_text("#!/bin/sh\nexit 2\n")
+    trust(world, store)
+    world.script.write_text(f"#!/bin/sh\n{after}")
+
+    (change,) = load(world, store).guard.changes()
+
+    assert [line for line in change.difference[2:] if line[0] in "+-"] == lines
+
+
 def test_a_script_that_changes_under_a_loaded_engine_does_not_run(world, store):
     trust(world, store)
     engine = load(world, store)

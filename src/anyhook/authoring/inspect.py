@@ -89,8 +89,8 @@ def builds_hooks(source: bytes) -> bool:
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "anyhook":
             for alias in node.names:
-                names = classes if alias.name == "Hooks" else modules
-                names.add(alias.asname or alias.name)
+                names = classes if alias.name in {"Hooks", "*"} else modules
+                names.add("Hooks" if alias.name == "*" else alias.asname or alias.name)
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.partition(".")[0] == "anyhook":

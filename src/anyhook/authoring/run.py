@@ -687,8 +687,8 @@ def recording_directory(environ: Mapping[str, str]) -> str | None:
     if environ.get(RECORDED_ENV):
         return None
     data = environ.get("ANYHOOK_DATA_DIR")
-    if not data and sys.platform == "linux":
-        home = environ.get("HOME") or os.path.expanduser("~")
+    home = environ.get("HOME")
+    if not data and home and sys.platform == "linux":
         data = f"{environ.get('XDG_DATA_HOME', '').strip() or f'{home}/.local/share'}/anyhook"
     if not data:
         from anyhook.files import data_path

@@ -141,6 +141,7 @@ def list_sessions(
     out = console()
     if summaries:
         out.print(_session_table(summaries, names))
+        _print_limit(out, len(summaries), limit)
     else:
         given = {"--agent": agent, "--since": since, "--project": project}
         print_no_events(out, given, what="session")
@@ -366,9 +367,14 @@ def search_events(
         )
     out.print(table)
     out.print(f"To see all of one: anyhook history show --event {hits[0].id}", style="dim")
-    if len(hits) == limit:
-        out.print(f"Only the newest {limit} are shown; for more: --limit {limit * 4}", style="dim")
+    _print_limit(out, len(hits), limit)
     return OK
+
+
+def _print_limit(out: Console, number: int, limit: int) -> None:
+    """Print that there may be more than the rows that are shown."""
+    if number == limit:
+        out.print(f"Only the newest {limit} are shown; for more: --limit {limit * 4}", style="dim")
 
 
 def _hit_text(event: RecordedEvent, words: str) -> Text:

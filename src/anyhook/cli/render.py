@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 WIDE = 100
 """Columns from which on tables show all of their columns."""
 BAR_WIDTH = 24
-NARROW_BAR_WIDTH = 8
 MAX_PROBLEMS = 10
 """Problems that are shown before the rest is counted."""
 STATUS_WORDS = {
@@ -292,11 +291,15 @@ class RunRow(NamedTuple):
 
 def runs_table(out: Console, rows: Sequence[RunRow], *, has_header: bool = True) -> Table:
     """Return the timeline of an event: when each hook ran, and what it answered."""
-    width = BAR_WIDTH if out.width >= WIDE else NARROW_BAR_WIDTH
+    is_wide = out.width >= WIDE
     table = make_table("hook", "place", "time", "", "answer", no_wrap=("hook", "place", "time", ""))
     table.show_header = has_header
-    table.columns[0].overflow = "ellipsis"
     table.columns[3].justify = "right"
+    if not is_wide:
+        # The answer needs the room more than names and places do.
+        hook, place = table.columns[:2]
+        hook.max_width, place.max_width = out.width // 3, out.width // 4
+        place.no_wrap, place.overflow = False, "fold"
     total = max((row.started + (row.duration or 0.0) for row in rows), default=0.0)
     for row in rows:
         style = "" if row.duration is not None else "dim"
@@ -304,7 +307,7 @@ def runs_table(out: Console, rows: Sequence[RunRow], *, has_header: bool = True)
         table.add_row(
             Text(f"  {name_text(row.hook)}", style=style),
             Text(name_text(row.place), style="dim"),
-            _bar(row, total or 1.0, width),
+            _bar(row, total or 1.0, BAR_WIDTH) if is_wide else "",
             Text(duration, style="dim"),
             row.result,
         )

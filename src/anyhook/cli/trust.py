@@ -173,7 +173,9 @@ def _print_result(
     out: Console, scope: CommandScope, reviews: list[Review], *, trusted: bool
 ) -> None:
     if not any(review.subjects for review in reviews):
-        out.print("This project has no hooks of its own; there is nothing to trust.")
+        titles = ", ".join(review.agent.title for review in reviews)
+        agents = f" for {titles}" if titles else ""
+        out.print(f"This project has no hooks of its own{agents}; there is nothing to trust.")
     if not reviews:
         print_no_hooks(out, scope)
     problems: dict[Diagnostic, None] = {}

@@ -7,6 +7,8 @@ import contextvars
 import threading
 from typing import TYPE_CHECKING
 
+from anyio.lowlevel import current_token
+
 from anyhook.engine.engine import Engine
 from anyhook.errors import EngineClosedError, UsageError
 
@@ -55,7 +57,7 @@ class SyncEngine:
         if self._running.get():
             raise UsageError("a handler of this engine cannot dispatch; await Engine.dispatch")
         try:
-            asyncio.get_running_loop()
+            current_token()
         except RuntimeError:
             with self._lock:
                 if self._closed:
@@ -70,7 +72,13 @@ class SyncEngine:
         raise UsageError("an event loop runs here; await Engine.dispatch instead")
 
     def close(self) -> None:
-        """Close the engine and its event loop."""
+        """Close the engine and its event loop.
+
+        Raises:
+            UsageError: If a handler of this engine calls it; `Engine.close` works there.
+        """
+        if self._running.get():
+            raise UsageError("a handler of this engine cannot close it; call engine.close()")
         self.engine.close()
         with self._lock:
             self._closed = True

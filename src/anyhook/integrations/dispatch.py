@@ -7,7 +7,6 @@ transcript. `Session` decides what a decision means for each kind of event.
 from __future__ import annotations
 
 import inspect
-import json
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,6 +21,7 @@ from anyhook.integrations.results import Question
 from anyhook.model.answers import Audience, Outcome
 from anyhook.model.decisions import NO_DECISION
 from anyhook.model.events import Event, Notification, event_class
+from anyhook.model.json import dump_json, repair
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -89,11 +89,11 @@ class EventDispatcher:
         if self._transcript is None:
             return
         record = {"type": kind, "session_id": self.session_id, **fields}
-        line = json.dumps(record, ensure_ascii=False, default=str)
+        line = dump_json(repair(record)) + b"\n"
         try:
             self._transcript.parent.mkdir(parents=True, exist_ok=True)
-            with self._transcript.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
+            with self._transcript.open("ab") as file:
+                file.write(line)
         except OSError as error:
             log.warning("the transcript cannot be written: %s", error)
             self._transcript = None

@@ -48,11 +48,15 @@ def check_can_be_shadow(engine: Engine, handlers: Sequence[HandlerSpec]) -> None
     """Check that hooks can run without deciding.
 
     Raises:
-        UsageError: If one is not a command, or does the agent's work.
+        UsageError: If one is not a command, is switched off, or does the agent's work.
         SettingsError: If its file is not the user's, or a command that has to be wrapped stands in
             a file that is shared.
     """
+    configured = handlers_of(engine.definitions)
     for handler in handlers:
+        if handler not in configured or engine.hooks.switched_off(handler):
+            name = handler.label
+            raise UsageError(f"{name!r} is switched off; first write: anyhook enable {name}")
         if handler.kind != "command":
             raise UsageError(
                 f"{handler.label!r} is of type {handler.kind}; only commands can be shadows"

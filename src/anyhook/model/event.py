@@ -34,6 +34,12 @@ else:
 
 STARTS_NOTHING = ("list", "status", "read", "stop", "signal", "summarize")
 """Operations of a tool that also starts programs, like `manage_processes` of TerminaI."""
+CODE_RUNNERS = {
+    **dict.fromkeys(("bash", "sh", "shell"), ("bash", "-c")),
+    **dict.fromkeys(("python", "python3"), ("python3", "-c")),
+    **dict.fromkeys(("javascript", "js", "node"), ("node", "-e")),
+}
+"""Language of a tool that runs code, like `execute_repl` of TerminaI, to how a shell runs it."""
 
 
 class Event(Record):
@@ -151,6 +157,9 @@ class ToolEvent(Event, OfTool[CallT_co]):
         text = call.arguments.get("command")
         if text is None and call.arguments.get("operation") in STARTS_NOTHING:
             return ()
+        runner = CODE_RUNNERS.get(str(call.arguments.get("language")).lower())
+        if text is None and runner:
+            text = [*runner, call.arguments.get("code")]
         # Some agents take a list of words; any other type is a text that nobody can read.
         if isinstance(text, list) and all(isinstance(word, str) for word in text):
             from shlex import join

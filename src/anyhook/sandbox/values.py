@@ -10,27 +10,30 @@ import enum
 import importlib
 import io
 import pickle
+from collections import Counter, OrderedDict, deque
 from dataclasses import is_dataclass
+from pathlib import PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
 from typing import Any
 
 from anyhook.errors import SandboxError
 from anyhook.model.record import Record
 
 PACKAGE = "anyhook"
-PLAIN_CLASSES = frozenset(
-    {
-        ("builtins", "set"),
-        ("builtins", "frozenset"),
-        ("collections", "Counter"),
-        ("collections", "OrderedDict"),
-        ("collections", "deque"),
-        ("pathlib", "PosixPath"),
-        ("pathlib", "PurePosixPath"),
-        ("pathlib", "WindowsPath"),
-        ("pathlib", "PureWindowsPath"),
-    }
-)
-"""Classes of the standard library, by module and name."""
+PLAIN_CLASSES = {
+    (plain.__module__, plain.__qualname__): plain
+    for plain in (
+        set,
+        frozenset,
+        Counter,
+        OrderedDict,
+        deque,
+        PosixPath,
+        PurePosixPath,
+        WindowsPath,
+        PureWindowsPath,
+    )
+}
+"""Classes of the standard library by module and name; Python 3.13 has paths in another module."""
 
 
 def dump_value(value: object) -> bytes:
@@ -70,8 +73,9 @@ class _ValueReader(pickle.Unpickler):
 
     def find_class(self, module_name: str, global_name: str) -> Any:
         """Return a class that a pickle names."""
-        if (module_name, global_name) in PLAIN_CLASSES:
-            return super().find_class(module_name, global_name)
+        plain = PLAIN_CLASSES.get((module_name, global_name))
+        if plain is not None:
+            return plain
         if module_name.partition(".")[0] == PACKAGE and "." not in global_name:
             named = getattr(importlib.import_module(module_name), global_name, None)
             if isinstance(named, type) and named.__module__.partition(".")[0] == PACKAGE:

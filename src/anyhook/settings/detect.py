@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.agents.spec.settings import Extensions
 from anyhook.errors import UsageError
+from anyhook.files import home_path
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
@@ -71,7 +72,7 @@ def find_project(start: str | os.PathLike[str], home: str | os.PathLike[str] | N
     not a project: its settings belong to the user.
     """
     first = Path(os.path.abspath(start))  # noqa: PTH100 - links stay as the user wrote them
-    user_home = Path(os.path.realpath(home or os.environ.get("HOME") or Path.home()))
+    user_home = Path(os.path.realpath(home or home_path()))
     for directory in (first, *first.parents):
         if Path(os.path.realpath(directory)) == user_home:
             break

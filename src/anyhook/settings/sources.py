@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents.spec.settings import HOOKS_PATH, Extensions
-from anyhook.files import read_user_file
+from anyhook.files import home_path, read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.record import EMPTY, Record
@@ -72,7 +72,7 @@ class Location(NamedTuple):
         environ = os.environ if environ is None else environ
         if home is None and home_variable:
             home = environ.get(home_variable)
-        user_home = Path(home or environ.get("HOME") or Path.home())
+        user_home = Path(home or home_path(environ))
         return cls(Path(project).absolute(), user_home.absolute(), environ)
 
 

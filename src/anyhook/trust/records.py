@@ -327,6 +327,9 @@ def _file_difference(path: str, before: RecordedFile, now: RecordedFile) -> Iter
         # line of its own would be no difference.
         old_lines = before.text.split("\n")
         new_lines = now.text.split("\n")
+        if not old_lines[-1] and not new_lines[-1]:
+            # What follows the last line end of both is not a line.
+            del old_lines[-1], new_lines[-1]
         if max(len(old_lines), len(new_lines)) <= MAX_DIFF_LINES:
             titles = (f"{path} (trusted)", f"{path} (now)")
             yield from difflib.unified_diff(old_lines, new_lines, *titles, lineterm="")

@@ -18,7 +18,9 @@ TOOLS = (
 )
 
 TOOL_TABLE = {
-    "shell": Tool(("run_terminal_command", "run_shell_command", "manage_processes")),
+    "shell": Tool(
+        ("run_terminal_command", "run_shell_command", "manage_processes", "execute_repl")
+    ),
     "read_file": Tool(("read_file",)),
     "read_many_files": Tool(("read_many_files",)),
     "write_file": Tool(("write_to_file", "write_file")),

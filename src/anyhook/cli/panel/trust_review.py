@@ -58,7 +58,8 @@ class TrustScreen(TextScreen):
 
         def draw(out: Console) -> None:
             if not review.subjects:
-                out.print("This project has no hooks of its own; there is nothing to trust.")
+                title = review.agent.title
+                out.print(f"This project has no hooks of {title} of its own to trust.")
                 return
             print_review(out, project, review)
             if review.changes:
