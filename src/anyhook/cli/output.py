@@ -48,7 +48,7 @@ class PrintableConsole(Console):
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(markup=False, highlight=False, **options)
+        super().__init__(markup=False, highlight=False, emoji=False, **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zlib
 from functools import lru_cache
@@ -268,6 +267,8 @@ def with_storable_names(event: RecordedEvent) -> RecordedEvent:
 
 def identity_of(agent: str, event: str, payload: str) -> bytes:
     """Return a hash that equal events share."""
+    import hashlib  # late: to read events needs no hash
+
     names = f"{agent}\0{event}\0".encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(names, digest_size=DIGEST_SIZE)
     digest.update(payload.encode("utf-8", "surrogatepass"))

@@ -12,7 +12,6 @@ import shlex
 import shutil
 import sqlite3
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,8 +74,7 @@ class Identity(NamedTuple):
     file: str
 
 
-@dataclass(slots=True)
-class Runs:
+class Runs(Record):
     """What recorded runs show of a hook with its present content.
 
     Attributes:
