@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.capabilities import Support, support
 from anyhook.agents.program import get_program
-from anyhook.cli.verdict import effects_of
 from anyhook.integrations.adk import ADK
 from anyhook.integrations.claude_sdk import CLAUDE_SDK
 from anyhook.integrations.langchain import LANGCHAIN
 from anyhook.integrations.openai_agents import OPENAI_AGENTS
 from anyhook.integrations.pydantic_ai import PYDANTIC_AI
+from anyhook.manage.verdict import effects_of
 from anyhook.model.diagnostics import CODES
 from anyhook.model.events import EVENTS, Event
 from anyhook.redteam.labelled import FAMILIES

@@ -373,6 +373,18 @@ def test_subjects_of_other_events_are_matched_too():
     assert answer("subagent_stop", agent_type="Plan").reason is None
 
 
+def test_the_traceback_of_an_async_function_has_no_other_error():
+    async def fail(_event):
+        raise ValueError("v")
+
+    hooks = Hooks()
+    hooks.before_tool(fail)
+    with pytest.raises(ValueError, match="v") as raised:
+        hooks.answer(make_event("before_tool", agent="claude", tool="shell", input={}))
+
+    assert raised.value.__context__ is None
+
+
 def test_mistakes_are_reported_with_what_was_meant():
     hooks = Hooks()
     with pytest.raises(AttributeError, match="did you mean 'before_tool'"):
@@ -381,6 +393,12 @@ def test_mistakes_are_reported_with_what_was_meant():
         hooks.on("nope")
     with pytest.raises(UsageError, match="takes names"):
         hooks.on("before_tool", 3)
+    for pattern in ("shell|write_file", "Bash(git *)", "^shell$", "mcp__github__.*", " shell"):
+        with pytest.raises(UsageError, match=r"only \* is special, not"):
+            hooks.before_tool(pattern)
+    with pytest.raises(UsageError, match=r"not 'startup\|resume'"):
+        hooks.session_start("startup|resume")
+    hooks.before_tool("mcp__my-server__*", "server.tool:x/y")
     with pytest.raises(UsageError, match="did you mean 'deny'"):
         Hooks(on_crash="den")
     with pytest.raises(UsageError, match="positive number"):

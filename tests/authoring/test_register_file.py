@@ -87,6 +87,30 @@ async def test_a_crash_follows_on_crash(engine, hook, policy, outcome, caplog):
 
 
 @pytest.mark.anyio
+async def test_a_failure_is_at_a_line_of_the_file_and_its_denial_names_the_choice(engine, hook):
+    path = hook("hooks = Hooks(on_crash='deny')\n" + SAYS + "    event.call.nope")
+    engine.register_file(path)
+
+    decision = await engine.dispatch(EVENT)
+
+    line = path.read_text().splitlines().index("    event.call.nope") + 1
+    assert f"raised AttributeError at {path.name}:{line} " in decision.results[0].error
+    assert decision.reason == "hook 'guard' failed; blocking because on_crash is \"deny\""
+
+
+@pytest.mark.parametrize("function", ["def", "async def"])
+@pytest.mark.anyio
+async def test_a_field_of_a_wrong_type_is_reported_and_the_verdict_stays(engine, hook, function):
+    body = SAYS.replace("def", function) + "    return deny('no', system_message=['x'])"
+    engine.register_file(hook(body))
+
+    decision = await engine.dispatch(EVENT)
+
+    assert (decision.outcome, decision.reason) == ("deny", "no")
+    assert "system_message must be a string, not a list; left out" in str(decision.diagnostics)
+
+
+@pytest.mark.anyio
 async def test_a_file_may_import_modules_beside_it(engine, hook, tmp_path):
     (tmp_path / "words_beside.py").write_text("WORD = 'beside'")
     engine.register_file(
@@ -109,7 +133,7 @@ async def test_a_file_may_import_all_names(engine, hook):
     ("text", "message"),
     [
         ("open('ran', 'w')\n", "is not an anyhook hook file, and was not run"),
-        (HEADER + "1 / 0\n", "cannot be imported: ZeroDivisionError"),
+        (HEADER + "1 / 0\n", r"\.py:\d+ cannot be imported: ZeroDivisionError"),
         (HEADER + "hooks.run()\n", "it runs when it is imported"),
     ],
 )

@@ -7,14 +7,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from anyhook.backtest import sources
-from anyhook.backtest.baseline import baseline_of
 from anyhook.backtest.changes import find_changes, group_changes, new_denials
+from anyhook.backtest.evaluation import baseline_of
 from anyhook.backtest.item_table import ItemTable
 from anyhook.backtest.report import report_json
 from anyhook.backtest.results import Decided, Result
@@ -181,7 +180,8 @@ def test_a_killed_process_changes_nothing(recorded):
 
     def kill():
         child = until(lambda: _children(os.getpid()))[0]
-        time.sleep(0.5)  # the events take three times as long
+        # Its sandbox, the first process in that, a run, and a session that is being decided.
+        until(lambda: _generations(child) >= 4)
         os.kill(child, signal.SIGKILL)
         killed.append(child)
 
@@ -227,6 +227,16 @@ def test_no_process_is_left_behind_when_the_run_is_killed(recorded, tmp_path, ha
 def _children(pid):
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [int(child) for child in children if "spawn_main" in _command_line(child)]
+
+
+def _generations(pid):
+    """Return how many generations of processes are below one."""
+    threads = Path(f"/proc/{pid}/task").glob("*/children")
+    try:
+        children = [int(child) for file in threads for child in file.read_text().split()]
+    except OSError:  # it has ended meanwhile
+        children = []
+    return 1 + max(map(_generations, children)) if children else 0
 
 
 def _command_line(pid):

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from anyhook.backtest.pool import SAMPLED_SESSIONS
+from anyhook.backtest.pool import SAMPLED_SESSIONS, Slice, slices_of
 from anyhook.backtest.run import run_backtest
-from anyhook.backtest.slices import Slice, slices_of
 from anyhook.backtest.sources import parts_of_history
 from anyhook.backtest.subjects import BacktestSubject
 from anyhook.history.filters import Filter

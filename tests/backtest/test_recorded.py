@@ -47,7 +47,7 @@ def test_a_hook_file_is_compared_with_its_own_answers(recorded):
     comparison = compare(recorded, guard)
 
     assert list(comparison.changes) == []
-    assert comparison.title == "what guard.py answered when it was recorded"
+    assert comparison.title == "what guard.py answered when it was recorded, on 2 of these events"
 
 
 @pytest.mark.slow

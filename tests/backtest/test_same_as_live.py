@@ -13,7 +13,7 @@ from anyhook.authoring.load import load_hooks
 from anyhook.authoring.process_exit import Output
 from anyhook.authoring.run import answer
 from anyhook.backtest.changes import find_changes
-from anyhook.backtest.recorded import recorded_baseline
+from anyhook.backtest.evaluation import recorded_baseline
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.sources import parts_of_history
 from anyhook.backtest.subjects import BacktestSubject
@@ -123,7 +123,7 @@ def test_a_hook_file_decides_as_it_did_live(tmp_path, monkeypatch, agent):
         parts = list(parts_of_history(str(directory), Filter()))
         subject = BacktestSubject(str(file), "hooks.py")
         run = run_backtest(subject, parts, jobs=1)
-        recorded = recorded_baseline(history, Filter(), subject, run.result).result
+        _, recorded = recorded_baseline(history, Filter(), subject, run.result)
 
     assert run.result.total == 60
     assert list(find_changes(recorded, run.result)) == []

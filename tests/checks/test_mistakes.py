@@ -386,6 +386,18 @@ def test_github_annotations_are_one_line_each(project, capsys):
     assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in lines)
 
 
+@pytest.mark.parametrize("form", ["github", "sarif"])
+def test_a_check_that_fails_without_a_diagnostic_says_why(project, capsys, form):
+    write_settings(project, hooks("true"))
+    main(["trust", "--project", str(project), "--yes"])
+    capsys.readouterr()
+
+    code = main(["check", "--project", str(project), "--strict", "--format", form])
+
+    assert code == 1
+    assert "unknown  true" in capsys.readouterr().err
+
+
 def test_sarif_names_rules_and_places(project, capsys):
     write_settings(project, hooks("echo 'no"))
 

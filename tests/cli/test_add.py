@@ -750,6 +750,18 @@ def test_capabilities_are_shown_for_people_programs_and_the_documentation(run):
     assert run("agents", "capabilities", "before_lunch")[0] == 64
 
 
+@pytest.mark.parametrize("columns", ["80", "100"])
+def test_the_capabilities_of_all_agents_fit_the_terminal(run, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+
+    _, out, _ = run("agents", "capabilities", "before_tool")
+
+    for title in ("Gemini", "Qwen", "Codex"):
+        assert title in out
+    (deny,) = {line.count("yes") for line in out.splitlines() if line.startswith("deny")}
+    assert deny in (4, 8)
+
+
 def test_the_tables_of_the_documentation_are_those_of_the_code():
     from tests.package.test_docs import ROOT
 

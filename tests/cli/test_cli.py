@@ -732,6 +732,15 @@ def test_a_link_stays_a_link_and_the_mode_stays(world, run, tmp_path):
 # -- trust
 
 
+def test_trust_names_settings_that_it_cannot_read(world, run):
+    world.write(world.files["project"], "{")
+
+    code, out, err = run("trust", "--agent", "gemini")
+
+    assert (code, out) == (0, "")
+    assert "error[settings-syntax]" in err
+
+
 def test_trust_shows_asks_and_records(world, run):
     world.write(world.project / "guard.sh", "#!/bin/sh\necho no >&2; exit 2\n")
     world.settings("project", settings(hook("p", "./guard.sh")))

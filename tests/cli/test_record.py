@@ -84,6 +84,23 @@ def test_a_recorder_for_every_event_is_added_and_removed(here, agent):
     assert not (here / "data" / "history" / SWITCH).exists()
 
 
+def test_a_dry_run_reports_the_state_that_stays(here, capfd):
+    def off(*words):
+        capfd.readouterr()
+        assert record("off", "--json", *words) == OK
+        state = json.loads(capfd.readouterr().out)
+        return state["written"], state["recording"], len(state["files"])
+
+    assert off("--dry-run") == (False, False, 0)
+    record("on", "--agent", "claude", "--agent", "gemini", "--yes")
+
+    assert off("--dry-run") == (False, True, 2)
+    assert off("--agent", "gemini", "--yes") == (True, True, 1)
+    assert off("--dry-run") == (False, True, 1)
+    assert off("--yes") == (True, False, 1)
+    assert off("--dry-run") == (False, False, 0)
+
+
 @pytest.mark.slow
 def test_the_settings_are_valid_with_the_recorder(here):
     for agent in CODING_AGENTS:

@@ -102,6 +102,17 @@ def test_hooks_of_the_settings_run_when_they_are_trusted(run, project, monkeypat
     assert "[[case]]" in output
 
 
+def test_a_history_that_cannot_be_opened_is_reported(run, guard, tmp_path, monkeypatch):
+    monkeypatch.setenv("ANYHOOK_DATA_DIR", str(guard))
+
+    code, output, err = run("redteam", "guard.py", "--class", "path", "--yes")
+
+    assert code == OK
+    assert "guard.py denies" in output
+    assert "passed, not proved equal" in output
+    assert "denials in the history are not tried: " in err
+
+
 def test_options_are_checked(run, guard):
     for arguments, message in (
         (("--class", "quote"), "quotes"),

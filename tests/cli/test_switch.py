@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from anyhook.agents import CODING_AGENTS
 from anyhook.manage.recording import RECORDER_FILE
+from anyhook.settings.changes import exclusive_edits
 from anyhook.settings.jsonc import parse
 
 CLAUDE = """{
@@ -145,6 +148,21 @@ def test_disabling_a_hook_twice_reports_that_it_was_off(run, claude):
 
     assert (code, claude.read_text()) == (0, before)
     assert "was off already" in out
+
+
+def test_a_hook_is_not_looked_for_while_another_process_moves_it(run, claude):
+    run("disable", "lint.py")
+    record = claude.with_name("anyhook-disabled.json")
+    moved = claude.with_name("moved")
+    with exclusive_edits():
+        record.rename(moved)
+        process = subprocess.Popen([sys.executable, "-m", "anyhook", "enable", "lint.py"])
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=2)
+        moved.rename(record)
+
+    assert process.wait(timeout=60) == 0
+    assert claude.read_text() == CLAUDE
 
 
 def test_a_hook_comes_back_though_the_file_was_edited_meanwhile(run, claude):

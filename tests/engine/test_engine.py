@@ -42,6 +42,7 @@ from anyhook import (
     deny,
 )
 from anyhook.authoring import Hooks
+from anyhook.model.answers import NO_OPINION
 from anyhook.model.decisions import NO_DECISION
 from tests.leftovers import MARK, marked, none_left
 from tests.waiting import until
@@ -753,6 +754,46 @@ async def test_a_function_that_raises_costs_only_itself(world, raises):
 
     assert decision.reason == "x"
     assert decision.results[0].error == f"raised {type(raises).__name__}: {raises}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [(None, "timed_out"), (allow(), "timed_out"), (deny("x"), "ran"), (Answer(stop=True), "ran")],
+    ids=["none", "allow", "deny", "stop"],
+)
+@pytest.mark.anyio
+async def test_a_function_that_goes_on_after_its_deadline_loses_all_but_a_denial(
+    world, answer, status
+):
+    async def late(_event):
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(0.1)
+        return answer
+
+    engine = world.load()
+    engine.register("before_tool", late, timeout=0.01)
+
+    (result,) = (await engine.dispatch(WRITE)).results
+
+    assert result.status == status
+    assert result.answer == (answer if status == "ran" else NO_OPINION)
+
+
+@pytest.mark.anyio
+async def test_the_only_error_of_a_task_group_is_named(world):
+    async def fail():
+        raise ValueError("v")
+
+    async def broken(_event):
+        async with anyio.create_task_group() as group:
+            group.start_soon(fail)
+
+    engine = world.load()
+    engine.register("before_tool", broken)
+
+    (result,) = (await engine.dispatch(WRITE)).results
+
+    assert result.error == "raised ValueError: v"
 
 
 @pytest.mark.anyio

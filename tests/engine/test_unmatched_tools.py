@@ -98,6 +98,45 @@ class TestDispatch:
 
         assert messages == []
 
+    @pytest.mark.parametrize("word", ["shell", "run_shell_command", "Shell"])
+    def test_a_matcher_with_another_name_of_the_tool_is_reported(
+        self, project, load, messages, word
+    ):
+        write_hooks(project, on(f"{word}|Read", name="guard.py"), on("*"))
+
+        load().dispatch(call("Bash", command="ls"))
+
+        message = (
+            f"{project}/.claude/settings.json:7: warning[dead-matcher]: 'guard.py' does not run on "
+            f"'Bash': its matcher has {word!r}, which is not a tool of Claude Code; write 'Bash'"
+        )
+        assert messages == [message]
+
+    @pytest.mark.parametrize("matcher", ["run_shell_command|Bash", ".*sh$|Shell", "PowerShell"])
+    def test_a_matcher_that_means_this_tool_or_another_one_of_the_agent_is_not(
+        self, project, load, messages, matcher
+    ):
+        write_hooks(project, on(matcher))
+
+        load().dispatch(call("Bash", command="ls"))
+
+        assert messages == []
+
+    def test_a_function_with_a_dead_matcher_is_reported_and_an_escape_if_it_is_required(
+        self, project, load, messages
+    ):
+        write_hooks(project, on("Read"))
+        engine = load(require=True)
+        engine.engine.register("before_tool", lambda event: deny("no"), matcher="shell")
+
+        with pytest.raises(RequiredHooksError, match="its matcher has 'shell'"):
+            engine.dispatch(call("Bash", command="ls"))
+
+    def test_a_function_for_a_value_that_the_event_lacks_is_reported(self, load, messages):
+        load().engine.register("session_start", str, matcher="start")
+
+        assert "'start' is not a value that the event has; did you mean 'startup'?" in messages[0]
+
     def test_a_shell_of_a_server_is_reported(self, project, load, messages):
         write_hooks(project, on("Bash"))
 

@@ -12,6 +12,7 @@ import socket
 import ssl
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -759,6 +760,22 @@ async def test_a_no_at_the_end_sends_the_agent_round_unless_it_is_impossible(wor
 
     assert (decision.outcome, decision.stop) == (Outcome.DENY, False)
     assert (impossible.outcome, only(impossible).status) == (Outcome.NONE, Status.RAN)
+
+
+async def test_a_plain_function_asks_the_model_in_a_thread(world):
+    world.settings(prompt(timeout=0.1), prompt("No shells."))
+    threads = []
+
+    def ask(_question):
+        threads.append(threading.get_ident())
+        time.sleep(0.3)
+        return json.dumps(NO)
+
+    decision = await world.decide(ask=ask)
+
+    assert [result.status for result in decision.results] == [Status.TIMED_OUT, Status.RAN]
+    assert decision.reason == NO["reason"]
+    assert threading.get_ident() not in threads
 
 
 async def test_what_is_impossible_still_denies_a_call(world):

@@ -15,7 +15,7 @@ from anyhook.errors import HistoryError
 from anyhook.history.events import RecordedEvent
 from anyhook.history.ingest import ingest
 from anyhook.history.rows import uncompressed
-from anyhook.history.store import FILE, History, Limits
+from anyhook.history.store import FILE, History
 from anyhook.journal import lines as journal
 from anyhook.testing import make_payload
 from tests.waiting import until
@@ -243,7 +243,7 @@ def test_events_above_an_age_are_removed(tmp_path):
     with History.open(tmp_path) as history:
         history.add([event(1), event(2, session="s2"), event(86400 * 10, session="s2")])
 
-        removed = history.prune(Limits(days=5, size=0), now=NOW + 86400 * 11)
+        removed = history.prune(days=5, size=0, now=NOW + 86400 * 11)
 
         assert removed == 2
         assert commands(history) == [f"echo {86400 * 10}"]
@@ -261,7 +261,7 @@ def test_the_oldest_events_are_removed_above_a_size(tmp_path):
         history.add([event(number, payload=large) for number in range(5000)])
         size = history.size()
 
-        history.prune(Limits(days=0, size=size // 2))
+        history.prune(days=0, size=size // 2)
 
         assert history.size() <= size // 2
         oldest = history.connection.execute("SELECT min(time) FROM events").fetchone()[0]
@@ -360,7 +360,7 @@ def test_half_an_emoji_is_stored_and_does_not_stop_later_events(tmp_path):
         history.add([event(1, payload={"tool_input": {"command": HALF_EMOJI}})])
 
         assert commands(history) == [f"echo {HALF_EMOJI}", "later", HALF_EMOJI]
-        assert history.prune(Limits(days=1, size=0), now=NOW + 1e9) == 3
+        assert history.prune(days=1, size=0, now=NOW + 1e9) == 3
 
 
 def test_a_line_with_an_unknown_verdict_does_not_stop_later_events(tmp_path):

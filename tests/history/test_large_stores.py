@@ -12,7 +12,7 @@ from anyhook.history.filters import Filter
 from anyhook.history.search import iterate, search
 from anyhook.history.sessions import events_of, find_session, sessions
 from anyhook.history.statistics import statistics
-from anyhook.history.store import History, Limits
+from anyhook.history.store import History
 from tests.history.test_faults import NOW, event
 
 SCAN = re.compile(r"SCAN (events|bodies|results|sessions|hooks)\b(?! USING (COVERING )?INDEX)")
@@ -141,14 +141,14 @@ def test_removing_events_keeps_sessions_that_have_others(tmp_path):
     with History.open(tmp_path) as history:
         history.add([event(number, session=f"s{number // 1500}") for number in range(6000)])
 
-        removed = history.prune(Limits(days=1, size=0), now=NOW + 86400 + 5000)
+        removed = history.prune(days=1, size=0, now=NOW + 86400 + 5000)
 
         assert removed == 5000
         rows = history.connection.execute("SELECT session, events FROM sessions").fetchall()
         assert rows == [("s3", 1000)]
         assert history.connection.execute("SELECT number FROM spans").fetchall() == [(1,)]
         history.connection.execute("INSERT INTO texts (texts) VALUES ('integrity-check')")
-        history.prune(Limits(days=1, size=0), now=NOW + 1e9)
+        history.prune(days=1, size=0, now=NOW + 1e9)
         assert history.connection.execute("SELECT * FROM spans").fetchall() == []
         history.add([event(1)])
         assert len(search(history, Filter(since=NOW))) == 1

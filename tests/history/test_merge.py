@@ -8,7 +8,7 @@ import pytest
 
 from anyhook.history.imports import find_transcripts, import_transcripts
 from anyhook.history.ingest import ingest
-from anyhook.history.store import History, Limits
+from anyhook.history.store import History
 from anyhook.journal import lines as journal
 from anyhook.testing import make_payload
 from tests.history.test_faults import NOW, event, record
@@ -150,7 +150,7 @@ def test_the_events_of_a_long_session_are_found_by_their_time(tmp_path):
 def test_a_session_that_another_process_removed_is_added_again(tmp_path):
     with History.open(tmp_path) as first, History.open(tmp_path) as second:
         first.add([event(1)])
-        second.prune(Limits(days=1, size=0), now=NOW + 1e9)
+        second.prune(days=1, size=0, now=NOW + 1e9)
         second.add([event(1, session="another")])
         first.add([event(2)])
         rows = first.connection.execute("SELECT session, events FROM sessions ORDER BY session")

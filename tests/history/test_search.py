@@ -12,7 +12,7 @@ from anyhook.history.describe import hit_of
 from anyhook.history.filters import Filter
 from anyhook.history.search import newest
 from anyhook.history.sessions import find_session, short_names
-from anyhook.history.store import History, Limits
+from anyhook.history.store import History
 from anyhook.history.text import MAX_TEXT, has_words
 from tests.history.test_faults import NOW, event
 
@@ -36,7 +36,7 @@ def test_every_phrase_of_a_long_result_is_found(tmp_path):
             phrase = " ".join(words[start : start + 3])
             assert [found.id for found in newest(history, Filter(text=f'"{phrase}"'))] == [1]
             assert phrase in hit_of(newest(history, Filter(text=f'"{phrase}"'))[0], phrase, 200)
-        history.prune(Limits(days=1, size=0), now=NOW + 1e9)
+        history.prune(days=1, size=0, now=NOW + 1e9)
         history.connection.execute("INSERT INTO texts (texts) VALUES ('integrity-check')")
 
 

@@ -20,7 +20,7 @@ from langchain.agents.middleware import (
     ModelRequest,
     ModelRetryMiddleware,
 )
-from langchain.agents.structured_output import ProviderStrategy
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake_chat_models import (
     FakeListChatModel,
@@ -33,6 +33,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
+from anyhook import deny
 from anyhook.integrations import StoppedError
 from anyhook.integrations.langchain import LANGCHAIN, AnyhookMiddleware, calls
 from anyhook.integrations.langchain.messages import (
@@ -422,11 +423,61 @@ def test_what_no_hook_changes_goes_through_as_the_same_objects(tmp_path, watched
     state = agent.invoke(HELLO)
 
     assert len(outside.requests) == len(inside.requests) == 2
-    for seen, given in zip(
-        outside.requests + outside.calls, inside.requests + inside.calls, strict=True
-    ):
+    for seen, given in zip(outside.requests, inside.requests, strict=True):
         assert seen is given
+    for seen, given in zip(outside.calls, inside.calls, strict=True):
+        assert (seen.tool_call, seen.tool, seen.state) == (given.tool_call, given.tool, given.state)
     assert state["messages"][-1] is answers[-1]
+
+
+class Changing(AgentMiddleware):
+    """Runs other calls than those that hooks have decided, as a reviewer's edits do."""
+
+    def __init__(self, *arguments):
+        super().__init__()
+        self.arguments = arguments
+
+    def requests(self, request):
+        for arguments in self.arguments:
+            request = request.override(tool_call={**request.tool_call, "args": arguments})
+            yield request
+
+    def wrap_tool_call(self, request, handler):
+        return [handler(changed) for changed in self.requests(request)][-1]
+
+    async def awrap_tool_call(self, request, handler):
+        return [await handler(changed) for changed in self.requests(request)][-1]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_hooks_decide_the_call_that_another_middleware_runs_in_its_place(tmp_path, is_async):
+    ran = []
+
+    @tool
+    def shell(command: str, call_id: Annotated[str, InjectedToolCallId]) -> str:
+        """Run."""
+        ran.append((command, call_id))
+        return f"ran {command}"
+
+    def decide(event):
+        if "rm" in event.tool_input["command"]:
+            return deny("not that")
+        return event.rewrite(command="pwd") if event.tool_input["command"] == "cd" else None
+
+    engine = world_of(tmp_path).load()
+    engine.register("before_tool", decide)
+    changing = Changing({"command": "rm"}, {"command": "cd"}, {"command": "rm -f"})
+    agent = create_agent(
+        Scripted(messages=iter([calling("shell", command="ls"), AIMessage("done")])),
+        [shell],
+        middleware=[AnyhookMiddleware(engine), changing],
+    )
+
+    state = asyncio.run(agent.ainvoke(HELLO)) if is_async else agent.invoke(HELLO)
+
+    assert ran == [("pwd", "call-1")]
+    result = state["messages"][2]
+    assert (result.content, result.status) == ("not that", "error")
 
 
 def test_without_hooks_nothing_is_translated(tmp_path, monkeypatch):
@@ -718,6 +769,22 @@ def test_structured_output_is_read_from_what_hooks_left(tmp_path):
 
     assert state["structured_response"] == Answer(text="polite")
     assert "rude" not in repr(state)
+
+
+def test_the_end_of_a_turn_has_the_structured_output_of_a_call(tmp_path):
+    answers = []
+    engine = world_of(tmp_path).load()
+    engine.register("after_agent", lambda event: answers.append(event.prompt_response))
+    call = {"name": "Answer", "args": {"text": "é"}, "id": "1"}
+    agent = create_agent(
+        Scripted(messages=iter([AIMessage("", tool_calls=[call])])),
+        middleware=[AnyhookMiddleware(engine)],
+        response_format=ToolStrategy(Answer),
+    )
+
+    agent.invoke(HELLO)
+
+    assert answers == ['{"text": "é"}']
 
 
 FILE = {"type": "file", "base64": "aGk=", "mime_type": "application/pdf"}

@@ -16,6 +16,7 @@ from pydantic_ai import (
     ModelRetry,
     RunContext,
     TextOutput,
+    ToolOutput,
     ToolReturn,
     UserError,
     capture_run_messages,
@@ -644,6 +645,21 @@ def test_an_output_function_is_guarded_like_a_tool_of_its_name(tmp_path):
     assert "not that" in str(life.messages)
     assert life.names().count("before_tool") == 2
     assert life.names().count("after_tool") == 1
+
+
+def test_an_output_function_with_a_name_of_its_own_is_guarded_by_that_name(tmp_path):
+    ran = []
+
+    def finish(command: str) -> str:
+        ran.append(command)
+        return command
+
+    calls, output = ({"command": "rm"}, {"command": "ls"}), ToolOutput(finish, name="shell")
+    agent = calling_output(*calls, ran=[], output_type=output)
+
+    life = live(tmp_path, {"before_tool": deny_rm}, lambda bound: bound.run("x"), agent=agent)
+
+    assert (life.result.output, ran) == ("ls", ["ls"])
 
 
 def test_hooks_change_what_an_output_function_gets_and_returns(tmp_path):

@@ -335,6 +335,19 @@ def test_a_question_says_what_a_yes_means(event):
     )
 
 
+def test_a_choice_of_a_tool_means_every_tool_of_the_host_that_is_one(tmp_path):
+    engine = World(tmp_path).load()
+    choice = {"mode": "ANY", "allowedFunctionNames": ["run_shell_command"]}
+    engine.register("before_tool_selection", lambda _event: Answer(tool_config=choice))
+    tools = {"bash": "shell", "zsh": "shell", "look": "read_file"}
+
+    async def run():
+        async with Session(engine, tools=tools) as session:
+            return await session.before_model({}, tools=[*tools, "shell"])
+
+    assert asyncio.run(run()).tools["allowedFunctionNames"] == ["bash", "zsh", "shell"]
+
+
 def test_the_transcript_says_what_happened(tmp_path):
     world = World(tmp_path)
     path = tmp_path / "logs" / "session.jsonl"

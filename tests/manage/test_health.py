@@ -18,7 +18,7 @@ from anyhook.history.events import RecordedEvent
 from anyhook.history.recording import RecordingSwitch, write_switch
 from anyhook.history.store import History
 from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
-from anyhook.manage.evidence import identity_of
+from anyhook.manage.evidence import hook_identity
 from anyhook.manage.health import HealthWord
 from anyhook.model.events import BeforeTool
 from anyhook.settings.changes import settings_file
@@ -187,7 +187,7 @@ def test_a_probe_counts_for_the_release_that_is_installed(
 def keep(engine, kind, *, release="", detail="", is_good=True, has_decided=True, at=None):
     (definition,) = engine.definitions
     (handler,) = definition.handlers
-    identity = identity_of(engine, definition, handler)
+    identity = hook_identity(engine, definition, handler)
     with History.open() as history:
         keep_trials(
             history,
@@ -396,6 +396,7 @@ def test_a_guard_that_never_denied_is_unknown(here):
 
     assert hook.word is HealthWord.UNKNOWN
     assert hook.evidence.startswith("it ran 4 times since ")
+    assert hook.evidence.endswith(" and decided nothing")
     assert hook.settle == "anyhook probe --agent claude"
 
 

@@ -112,6 +112,21 @@ def test_a_pattern_of_the_shell_deletes_the_file_that_it_names(command, expected
     assert answer(shell(command).deletes(".git/HEAD")) == expected
 
 
+@each(
+    "command, pattern, expected",
+    [
+        ("cat src/*.py", ".env.*", "no"),
+        ("cat src/.*.py", ".env.*", "may"),
+        ("find . -name '*.local' -exec cat {} +", ".env.*", "may"),
+        ("cat *.md", "*.key", "no"),
+        ("cat *.key", "*.key", "may"),
+        ("cat a*.key", "*.key", "may"),
+    ],
+)
+def test_two_patterns_have_a_file_in_common_if_their_ends_agree(command, pattern, expected):
+    assert answer(shell(command).reads(pattern)) == expected
+
+
 @pytest.mark.parametrize(
     ("pattern", "command"),
     [
@@ -147,6 +162,17 @@ def test_patterns_start_where_they_say(pattern, command):
         (tool("mcp__files__move_file", source="src/a", destination="b"), "deletes", "may"),
         (tool("mcp__files__copy_file", source="a", destination="src/b"), "writes", "may"),
         (tool("mcp__files__list", path="src"), "writes", "no"),
+        (tool("mcp__files__writeFile", targetPath="src/a"), "writes", "may"),
+        (tool("mcp__files__write_files", files=[{"path": "src/a"}]), "writes", "may"),
+        (tool("mcp__files__write_files", files=[{"path": "lib/a"}]), "writes", "no"),
+        (tool("mcp__files__write_files", files=[{"id": 1}]), "writes", "may"),
+        (tool("mcp__x__replace_body", relative_path="src/a"), "writes", "may"),
+        (tool("mcp__x__run_command", command="rm src/a"), "deletes", "may"),
+        (tool("mcp__x__executeCommand", command="rm lib/a"), "deletes", "no"),
+        (tool("mcp__x__describe", command="rm src/a"), "deletes", "no"),
+        (tool("Grep", pattern="x", glob="*.py", path="lib"), "reads", "no"),
+        (tool("Grep", pattern="x", glob="*.py"), "reads", "may"),
+        (tool("Shell", "cursor", command="rm a", cwd="/code/src"), "deletes", "yes"),
         (tool("Delete", "cursor", path="src/a"), "deletes", "yes"),
         (tool("Delete", "cursor", path="src/a"), "writes", "no"),
         (tool("move_file", source="src/a", destination="b"), "deletes", "yes"),

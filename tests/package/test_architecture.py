@@ -20,23 +20,13 @@ ROOT = Path(__file__).parents[2]
 SRC = Path(anyhook.__file__).parent
 LONGEST_MODULE = 450
 
-LOWEST = [
-    "_compat expressions interrupts python_source _help_text",
-    "shell",
-    "errors extras model",
-    "files locks atomic_write _help",
-]
-"""What stands below the diagram of `docs/architecture.md`."""
-HIGHEST = ["_entry_point", "__main__"]
-
 
 def layers():
     """Return the layers of the package, the lowest first; each is a set of modules and packages."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     diagram = page.split("<!-- layers -->")[1].split("<!-- /layers -->")[0]
-    rows = [line[:36].split() for line in diagram.splitlines() if line.startswith(" ")]
-    drawn = [set(row) - {"model", "shell"} for row in reversed(rows)]
-    return [set(row.split()) for row in LOWEST] + drawn + [set(row.split()) for row in HIGHEST]
+    rows = [line[:40].split() for line in diagram.splitlines() if line.startswith(" ")]
+    return [set(row) for row in reversed(rows)]
 
 
 def layer_of(module):

@@ -103,6 +103,7 @@ class Served:
         self._listening, address = listen("127.0.0.1", port, is_guarded=True)
         directory = Path(history_directory())
         access = Access.load(directory, address.port)
+        self.form_token = access.form_token
         app = make_app(directory, access, project)
         config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=5)
         self._server = uvicorn.Server(config)
@@ -136,13 +137,9 @@ class Served:
         assert response.status_code == 200, response.text
         return response.text
 
-    def token(self, path="/backtests"):
-        """Return the token of the forms."""
-        return re.search(r'name="token" value="(\w+)"', self.get(path))[1]
-
     def post(self, path, /, **fields):
         """Send a form with its token."""
-        return self.client.post(path, data={"token": self.token(), **fields})
+        return self.client.post(path, data={"token": self.form_token, **fields})
 
 
 class Command(Served):

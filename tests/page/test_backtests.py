@@ -13,7 +13,6 @@ from anyhook.history.store import History
 from anyhook.journal.lines import history_directory
 from anyhook.page.kept import MAX_KEPT, keep, kept_backtests
 from tests.page.serving import event, links_of, store, text_of
-from tests.waiting import until
 
 SECRET = "ghp_" + "a1B2" * 9
 GUARD = """
@@ -46,69 +45,6 @@ def guard(world):
 @pytest.fixture
 def events():
     store(event("git push", outcome="ask"), event("ls", number=1), event("make", session="s2"))
-
-
-def finished(page):
-    """Wait for the backtest that runs; returns the text of the list."""
-
-    def done():
-        text = page.get("/backtests")
-        return "http-equiv" not in text and text
-
-    return until(done)
-
-
-@pytest.mark.slow
-def test_a_backtest_is_started_and_compared_with_what_was_recorded(page, guard, events):
-    response = page.post("/backtests", path=str(guard), against="recorded")
-    assert (response.status_code, response.headers["location"]) == (303, "/backtests")
-
-    listed = finished(page)
-    (link,) = {x for x in links_of(listed) if re.fullmatch(r"/backtests/[\d-]+-\w+", x)}
-    shown = text_of(page.get(link))
-
-    assert "1 deny" in text_of(listed)
-    assert "Decided differently 1" in shown
-    assert "New denials 1" in shown
-    assert re.search(r"ask → becomes deny", shown)
-    assert "not from here" in shown
-    assert "/event/1" in links_of(page.get(link))
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("/nothing/here.py", "there is no file or directory"),
-        ("{project}", "has no hooks"),
-        ("", "name a hook file"),
-    ],
-)
-def test_what_cannot_be_evaluated_is_explained_beside_the_form(page, world, path, message):
-    response = page.post("/backtests", path=path.format(project=world.project))
-
-    assert response.status_code == 400
-    assert message in text_of(response.text)
-
-
-def test_the_hooks_of_a_project_that_is_not_trusted_do_not_run(page, world, events):
-    mark = world.project / "ran"
-    hook = {"type": "command", "command": f"touch {mark}"}
-    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
-
-    response = page.post("/backtests", path=str(world.project))
-
-    assert response.status_code == 400
-    assert "are not trusted" in text_of(response.text)
-    assert not mark.exists()
-
-
-@pytest.mark.slow
-def test_a_hook_file_that_cannot_be_loaded_is_reported(page, world, events):
-    broken = world.write(world.project / "broken.py", "import no_such_module\n" + GUARD)
-
-    page.post("/backtests", path=str(broken))
-
-    assert "no_such_module" in text_of(finished(page))
 
 
 @pytest.mark.slow
@@ -237,17 +173,6 @@ def test_a_report_names_crashes_and_timeouts(run, guard, events, tmp_path):
     assert "Crashes hook events error guard 1 KeyError: '<b>no</b>' (guard.py:9)" in shown
     assert "1 event reached a timeout, which took 500 ms of the run" in shown
     assert "2 crash" in shown
-
-
-@pytest.mark.slow
-def test_the_page_saves_the_same_reports(page, guard, events, run):
-    run("backtest", str(guard), "--json")
-    (kept,) = kept_backtests(history_directory())
-
-    for path in ("/report?agent=gemini&id=s1", f"/backtests/{kept.name}/report"):
-        response = page.client.get(path)
-        assert response.headers["content-disposition"].startswith("attachment; filename=")
-        assert is_self_contained(response.text)
 
 
 def test_a_report_of_an_unknown_session_is_refused(run, events):

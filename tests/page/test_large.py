@@ -67,7 +67,6 @@ PATHS = [
     "/hooks",
     "/hook?" + urlencode({"name": "guard.py", "place": PLACE}),
     "/backtests",
-    "/report?agent=gemini&id=session-3",
 ]
 SCANS = re.compile(r"SCAN (events|bodies|results|sessions)(?! USING (COVERING )?INDEX)")
 
@@ -101,7 +100,6 @@ def lower_limits(monkeypatch):
         (hook_history, "MAX_RUNS", 50),
         (hook_history, "MAX_ROWS", 200),
         (denials, "MAX_DENIALS", 20),
-        (session_history, "MAX_NEAR", 20),
         (session_history, "MAX_SORTED_SESSIONS", 3),
         (past_views, "PAGE", 4),
         (search_module, "MIN_PART", 16),

@@ -8,8 +8,11 @@ import time
 
 import pytest
 
+from anyhook import Engine
 from anyhook.history.events import RecordedResult
+from anyhook.history.trials import PROBE
 from anyhook.journal.records import RECORDER_KIND
+from tests.manage.test_health import keep
 from tests.page.serving import NOW, PLACE, event, links_of, record, store, text_of
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202egnp.exe\u200b\"'><img src=x onerror=alert(1)>"
@@ -395,7 +398,6 @@ def test_an_unknown_verdict_is_shown_and_chooses_no_style(page):
         "/hook?name=%ff&place=%00",
         "/backtests/..%2f..%2fetc",
         "/compare?before=../x&after=/etc/passwd",
-        "/report?id=..",
         "/static/%2e%2e%2faccess.py",
     ],
 )
@@ -430,6 +432,18 @@ def test_problems_of_the_settings_are_shown(page, world):
 
     assert "BeforeTol" in text
     assert "settings.json" in text
+
+
+def test_a_broken_hook_is_a_problem_though_its_settings_are_not(page, world):
+    handler = {"type": "command", "command": "cat"}
+    world.settings("user", {"hooks": {"BeforeTool": [{"hooks": [handler]}]}})
+    assert "No problems" in page.get("/problems")
+    keep(Engine.load(world.project), PROBE, is_good=False, detail="it did not run")
+
+    text = text_of(page.get("/problems"))
+
+    assert "No problems" not in text
+    assert "cat, Gemini CLI BeforeTool: probe" in text
 
 
 def test_a_hook_is_switched_off_and_on(page, world):
@@ -489,11 +503,18 @@ def test_a_page_that_comes_back_gets_what_it_missed(page):
     assert_recorded(page, 205)
 
     with page.client.stream("GET", "/live", headers={"Last-Event-ID": "5"}) as stream:
-        line = next(line for line in stream.iter_lines() if line.startswith("data: "))
-    update = json.loads(line[6:])
+        numbers, skipped = set(), 0
+        # The first update may be of the time before the last events were read.
+        for line in stream.iter_lines():
+            if line.startswith("data: "):
+                update = json.loads(line[6:])
+                numbers |= {row["id"] for row in update["rows"] if row["id"] > 5}
+                skipped += update["skipped"]
+            if 205 in numbers:
+                break
 
-    assert max(row["id"] for row in update["rows"]) == 205
-    assert len(update["rows"]) + update["skipped"] == 200
+    assert max(numbers) == 205
+    assert len(numbers) + skipped == 200
 
 
 def assert_recorded(page, number):

@@ -12,7 +12,7 @@ import pytest
 from anyhook.agents.program import get_program
 from anyhook.history.store import History
 from anyhook.history.trials import trials_of
-from anyhook.manage.evidence import identity_of
+from anyhook.manage.evidence import hook_identity
 from anyhook.manage.tried import keep_probe
 from anyhook.probe.plan import CallRequest
 from anyhook.probe.probing import ProbeOptions, probe_agent
@@ -51,11 +51,11 @@ def write(project):
 def probe(project, home):
     """Try the hooks in the stand-in."""
 
-    def call(*calls, options=()):
+    def call(*calls, options=(), command=STAND_IN):
         program = get_program("claude").replace(subagent_call=None)
         real = Location.of(project, home=home, environ={"PATH": "/usr/bin:/bin"})
         requests = tuple(map(CallRequest.parse, calls))
-        settings = ProbeOptions((*STAND_IN, *options), requests, 30.0)
+        settings = ProbeOptions((*command, *options), requests, 30.0)
         return probe_agent(program, real, settings, lambda _text: None)
 
     return call
@@ -67,6 +67,20 @@ def rows(report):
         hook.hook.matcher or hook.hook.event: (hook.verdict, hook.fired, hook.held())
         for hook in report.hooks
     }
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_program_that_never_asks_its_model_is_no_fault_of_a_hook(write, probe, tmp_path, code):
+    write(("SessionStart", "*", "true"), ("PreToolUse", "Bash", DENIES))
+    program = tmp_path / "claude"
+    program.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo 2.1.330 || exit {code}\n")
+    program.chmod(0o755)
+
+    report = probe(command=(str(program),))
+
+    assert [hook.verdict for hook in report.hooks] == [ProbeVerdict.UNTESTED] * 2
+    assert report.is_broken
+    assert f"ended with {code} before it asked its model" in report.problems[0]
 
 
 def test_a_run_counts_for_the_hook_whose_matcher_let_it_run(write, probe):
@@ -87,7 +101,7 @@ def test_what_is_kept_of_a_probe_is_of_the_hook_that_ran(write, probe, project, 
     decided = {}
     with History.open() as history:
         for definition in engine.definitions:
-            identity = identity_of(engine, definition, definition.handlers[0])
+            identity = hook_identity(engine, definition, definition.handlers[0])
             trials = trials_of(history, "claude", "before_tool", entry=identity.entry, file="")
             decided[definition.matcher] = [trial.has_decided for trial in trials]
     assert decided == {"Bash": [True], "WebFetch": []}

@@ -75,13 +75,13 @@ def test_wrong_options_are_refused(run, hooks, arguments, text):
     assert text in err
 
 
-def test_a_program_that_does_not_start_is_reported(run, hooks, tmp_path):
+def test_a_named_program_that_does_not_start_is_an_error(run, hooks, tmp_path):
     program = tmp_path / "claude"
     program.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
     program.chmod(0o755)
-    code, out, _ = run("probe", "--agent", "claude", "--trust-once", "--program", str(program))
-    assert code == 0
-    assert "does not print its version: broken" in out
+    code, _, err = run("probe", "--agent", "claude", "--trust-once", "--program", str(program))
+    assert code == USAGE
+    assert "does not print its version: broken" in err
 
 
 def test_every_program_names_an_api_and_events_of_its_agent():

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
-import termios
 from collections import Counter
 from pathlib import Path
 
@@ -18,9 +14,8 @@ from anyhook.history.events import RecordedEvent
 from anyhook.history.store import History
 from anyhook.journal.lines import history_directory
 from anyhook.redteam.labelled import BENIGN, DANGEROUS, FAMILIES, OWN_SET, read_set
-from anyhook.redteam.score import wilson
+from anyhook.redteam.score import score_answers, wilson
 from anyhook.testing import make_payload
-from tests.waiting import until
 
 GUARD = '''
 """Keep the work.
@@ -175,6 +170,16 @@ def test_a_guard_is_scored_for_what_it_says_that_it_is_for(files, run, world):
     assert not data["scores"][0]["claimed"]
     families = {family["family"] for family in data["scores"][0]["families"]}
     assert families == {"git", "files", "secrets"}
+
+
+def test_a_limit_that_is_compared_with_nothing_is_not_kept():
+    nothing = score_answers([], ["git"])
+
+    assert nothing.problems() == []
+    (problem,) = nothing.problems(min_detection=0.5)
+    assert "no dangerous call was asked about" in problem
+    (problem,) = nothing.problems(max_false_blocks=5)
+    assert "no benign call was asked about" in problem
 
 
 @pytest.mark.slow
@@ -335,13 +340,13 @@ def test_the_history_shows_what_would_have_been_stopped_and_was_not(recorded, ru
 
     assert code == 0, err
     (review,) = json.loads(out)["reviews"]
-    assert (review["calls"], review["stopped"]) == (5, 3)
+    assert (review["calls"], review["stopped"]) == (4, 3)
     groups = [(group["outcome"], group["reason"], group["number"]) for group in review["groups"]]
     assert groups == [("deny", "no force", 2), ("ask", "sure?", 1)]
     (call,) = review["groups"][0]["calls"]
     assert (call["call"], call["number"]) == ("git push --force", 2)
     _, out, _ = run("score", "guard.py", "--history")
-    assert "would have stopped 3 of 5 calls; to review" in out
+    assert "would have stopped 3 of 4 calls; to review" in out
 
 
 @pytest.mark.slow
@@ -376,39 +381,3 @@ if __name__ == "__main__":
     assert review["stopped"] == 1
     (git,) = json.loads(labelled)["scores"][0]["families"]
     assert git["detection"]["rate"] == 1
-
-
-@pytest.mark.slow
-def test_labels_of_past_calls_make_a_set_of_the_users_own(recorded, run):
-    terminal, keyboard = os.openpty()
-
-    def is_waiting_for_a_key():
-        return not termios.tcgetattr(keyboard)[3] & termios.ICANON
-
-    command = [sys.executable, "-m", "anyhook", "score", "guard.py", "--history"]
-    with subprocess.Popen([*command, "--label", "own.jsonl"], stdin=keyboard) as process:
-        until(is_waiting_for_a_key)
-        os.write(terminal, b"d")
-        until(lambda: not is_waiting_for_a_key())
-        os.write(terminal, b"git, files\n")
-        until(is_waiting_for_a_key)
-        os.write(terminal, b"b")
-    os.close(terminal)
-    os.close(keyboard)
-
-    assert process.returncode == 0
-    labelled = read_set(Path("own.jsonl"))
-    calls = [(call.text, call.label, call.families) for call in labelled.calls]
-    assert calls == [
-        ("git push --force", DANGEROUS, ("git", "files")),
-        ("git reset a", BENIGN, ()),
-    ]
-    code, out, _ = run("score", "guard.py", "--on", "own.jsonl", "--family", "git", "--json")
-    (git,) = json.loads(out)["scores"][0]["families"]
-    assert (code, git["detection"]["denied"], git["false_blocks"]["asked"]) == (0, 1, 1)
-
-
-def test_labels_need_a_terminal_and_the_history(recorded, run):
-    assert run("score", "guard.py", "--history", "--label", "own.jsonl")[0] == 64
-    code, _, err = run("score", "guard.py", "--label", "own.jsonl")
-    assert (code, "add --history" in err) == (64, True)

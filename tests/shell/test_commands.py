@@ -112,6 +112,11 @@ def words_of(line, **kwargs):
             ["python3 -", "rm a"],
         ),
         ("perl -e 'system(\"rm a\")'", ['perl -e system("rm a")', "rm a"]),
+        ("lua -e 'os.execute(\"rm a\")'", ['lua -e os.execute("rm a")', "rm a"]),
+        (
+            "osascript -e 'do shell script \"rm a\"'",
+            ['osascript -e do shell script "rm a"', "rm a"],
+        ),
         ("awk 'BEGIN { system(\"rm a\") }'", ['awk BEGIN { system("rm a") }', "rm a"]),
         ("git -c alias.x='!rm a' x", ["git -c alias.x=!rm a x", "rm a"]),
         ("git config core.editor 'rm a'", ["git config core.editor rm a", "rm a?"]),

@@ -527,6 +527,19 @@ def test_the_hooks_of_a_project_are_measured_as_they_are_written(world, runtime,
     assert status["hook"] == str(file)
 
 
+def test_the_agents_are_those_of_the_list(world, runtime, run):
+    # Copilot CLI and Cursor would read this file, too.
+    path = world.project / ".claude" / "settings.json"
+    path.parent.mkdir()
+    hooks = [{"type": "command", "command": "exit 0"}]
+    path.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": hooks}]}}))
+
+    code, report = bench(run, "--trust-once")
+
+    assert code == 0
+    assert [hook["agent"] for hook in report["hooks"]] == ["claude"]
+
+
 def test_people_see_figures_and_a_sentence_but_no_answers(world, runtime, run, hook_file):
     project_hooks(world, "echo a secret greeting >&2; exit 2")
 

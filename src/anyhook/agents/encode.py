@@ -98,9 +98,9 @@ def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
             return None
         return answer.reason if _has_reason(answer) else DEFAULT_CONTINUATION
     if item.kind == "shown_reason":
-        shown = getattr(answer, item.field)
-        has_reason = shown is None and answer.outcome in (Outcome.DENY, Outcome.ASK)
-        return answer.reason if has_reason else shown
+        text = getattr(answer, item.field)
+        has_reason = text is None and answer.outcome in (Outcome.DENY, Outcome.ASK)
+        return answer.reason if has_reason else text
     value = getattr(answer, item.field)
     if value is None or (value is False and item.kind != "any"):
         return None

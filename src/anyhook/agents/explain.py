@@ -73,10 +73,10 @@ def _explain(agent: AgentSpec, event: str, parent: Path, name: str) -> MemberPro
     members: list[Path] = []
     for path in (parent, *others):  # those of the same object first
         members += [(*path, member) for member in sorted(objects.get(path, ()))]
-    shown = _quote((*parent, name))
+    quoted = _quote((*parent, name))
     own_path = _find_name(members, name)
     if own_path is not None:
-        message = f"{shown} has no effect there; write {_example(own_path)}"
+        message = f"{quoted} has no effect there; write {_example(own_path)}"
         return MemberProblem(code="output-misplaced", message=message)
     # A member of another agent is not taken for a typing error, unless only its case differs.
     spellings = {fold(path[-1]): path for path in reversed(members)}
@@ -84,19 +84,19 @@ def _explain(agent: AgentSpec, event: str, parent: Path, name: str) -> MemberPro
     if suggestion is None:
         owner = owner_of((*parent, name), agent)
         if owner is not None:
-            message = f"{shown} is a member of {owner}'s replies; {agent.title} does not have it"
+            message = f"{quoted} is a member of {owner}'s replies; {agent.title} does not have it"
             return MemberProblem(code="output-foreign", message=message)
         siblings = [path[-1] for path in members if path[:-1] == parent]
         similar = closest(name, siblings) or closest(name, [path[-1] for path in members])
         suggestion = None if similar is None else _find_name(members, similar)
     if suggestion is not None:
-        message = f"unknown member {shown}; did you mean {_quote(suggestion)}?"
+        message = f"unknown member {quoted}; did you mean {_quote(suggestion)}?"
         return MemberProblem(code="output-unknown", message=message)
     decision = _decision_by_word(agent, event, name)
     if decision is not None:
-        message = f"unknown member {shown}; did you mean {decision}?"
+        message = f"unknown member {quoted}; did you mean {decision}?"
         return MemberProblem(code="output-unknown", message=message)
-    message = f"unknown member {shown}; {agent.title} does not have it"
+    message = f"unknown member {quoted}; {agent.title} does not have it"
     return MemberProblem(code="output-unknown", message=message, severity=Severity.INFO)
 
 

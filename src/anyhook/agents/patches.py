@@ -139,10 +139,10 @@ def write_patch(tool: str, arguments: Mapping[str, Any], cwd: str) -> str | None
     return FileChange(UPDATE, path, tuple(hunks)).patch
 
 
-def deny_changed_patch(answer: Answer, shown: ToolEvent) -> Answer:
+def deny_changed_patch(answer: Answer, hook_event: ToolEvent) -> Answer:
     """Return a denial with the arguments that a hook wants, unless it changes none."""
-    wanted, own = answer.tool_input or {}, shown.tool_input
-    changed = {name: value for name, value in wanted.items() if own.get(name) != value}
+    new, old = answer.tool_input or {}, hook_event.tool_input
+    changed = {name: value for name, value in new.items() if old.get(name) != value}
     unchanged_call = answer.replace(tool_input=None)
     if not changed or answer.outcome is Outcome.DENY:
         return unchanged_call

@@ -47,7 +47,10 @@ def decode_event(
 
         all_events = f"events: {', '.join(agent.by_wire)}"
         hint = did_you_mean(str(name), agent.by_wire) or all_events
-        problems.append(("payload-event", f"{agent.title} has no event {name!r}; {hint}"))
+        text = f"{agent.title} has no event {name!r}; {hint}"
+        if name is None:
+            text = f"the payload names no event; add {agent.event_key!r}; {all_events}"
+        problems.append(("payload-event", text))
     fields: dict[str, Any] = {
         "raw": payload,
         "wire_name": wire_name,

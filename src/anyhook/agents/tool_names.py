@@ -33,15 +33,15 @@ def counterpart_tool(agent: AgentSpec, name: str) -> str | None:
     for tool in TOOLS:
         if fold(tool) == folded:  # `ReadFile` too
             return _own_name(agent, tool)
-    found: Counter[str] = Counter()
+    votes: Counter[str] = Counter()
     for other_name in CODING_AGENTS:
         other = get_agent(other_name)
         current = other.renamed_tools.get(name, name)
         canonical = other.vocabulary.canonical.get(current)
         own = None if canonical is None else _own_name(agent, canonical)
         if own is not None:
-            found[own] += 1
-    return found.most_common(1)[0][0] if found else None
+            votes[own] += 1
+    return votes.most_common(1)[0][0] if votes else None
 
 
 def _own_name(agent: AgentSpec, tool: str) -> str | None:

@@ -117,23 +117,25 @@ def _translate_tool_event(
         result = read_tool_result(source, call, event.tool_response)
     elif event.name == FAILED_TOOL:
         result = read_tool_result(source, call, None, getattr(event, "error", ""))
-    shown = _translate_arguments(event, call, source, target)
-    own_name = target.vocabulary.name(shown.tool) if patch_tool is None else patch_tool.names[-1]
+    translated = _translate_arguments(event, call, source, target)
+    own_name = (
+        target.vocabulary.name(translated.tool) if patch_tool is None else patch_tool.names[-1]
+    )
     fields: Fields = {
         "tool_name": own_name or event.tool_name,
-        "tool_input": target.vocabulary.arguments(shown.tool, shown.arguments),
+        "tool_input": target.vocabulary.arguments(translated.tool, translated.arguments),
     }
     spec = target.by_canonical.get(event.name)
-    is_mcp_tool = event.mcp_context is None and shown.tool.startswith(MCP_PREFIX)
+    is_mcp_tool = event.mcp_context is None and translated.tool.startswith(MCP_PREFIX)
     if is_mcp_tool and payload_key(target, spec, "mcp_context"):
-        server, _, bare_name = shown.tool.removeprefix(MCP_PREFIX).partition("__")
+        server, _, bare_name = translated.tool.removeprefix(MCP_PREFIX).partition("__")
         fields["mcp_context"] = {"server_name": server, "tool_name": bare_name}
-    tool = target.vocabulary.tools.get(shown.tool)
+    tool = target.vocabulary.tools.get(translated.tool)
     has_no_directory = tool is not None and DIRECTORY in tool.without
-    if DIRECTORY in shown.arguments and has_no_directory:
+    if DIRECTORY in translated.arguments and has_no_directory:
         # A tool without this argument runs in the working directory of the event.
         fields["tool_input"].pop(DIRECTORY)
-        fields["cwd"] = _make_absolute(shown.arguments[DIRECTORY], event.cwd)
+        fields["cwd"] = _make_absolute(translated.arguments[DIRECTORY], event.cwd)
     if result is None:
         return event.name, fields
     name = event.name
@@ -142,7 +144,7 @@ def _translate_tool_event(
     if name == FAILED_TOOL:
         fields |= {"error": result.error or "", "is_interrupt": result.interrupted}
     elif name != event.name or not have_same_form(source, target):
-        fields["tool_response"] = write_tool_result(target, shown, result)
+        fields["tool_response"] = write_tool_result(target, translated, result)
     return name, fields
 
 
@@ -260,34 +262,34 @@ def translate_subject_name(subject: str, event: str, source: AgentSpec, target: 
 
 
 def translate_answer(
-    answer: Answer, shown: Event, asked: Event, source: AgentSpec, target: AgentSpec
+    answer: Answer, hook_event: Event, host_event: Event, source: AgentSpec, target: AgentSpec
 ) -> tuple[Answer, list[str]]:
     """Return the answer of a hook in another agent's names and forms.
 
-    `shown` is the event of `source` that the hook got, and `asked` the one that `target` sent. The
-    notes are about what is lost. Fields that have no effect in `target` are kept:
+    `hook_event` is the event of `source` that the hook got, and `host_event` the one that `target`
+    sent. The notes are about what is lost. Fields that have no effect in `target` are kept:
     `anyhook.authoring.degrade.fit` replaces them.
     """
     notes: list[str] = []
     changes: Fields = {}
-    if answer.outcome is Outcome.DENY and not denial_has_effect(shown, source):
+    if answer.outcome is Outcome.DENY and not denial_has_effect(hook_event, source):
         answer = answer.replace(outcome=Outcome.NONE, reason=None)
-    if isinstance(shown, ToolEvent) and isinstance(asked, ToolEvent):
-        has_patch = _has_patch(shown, source) or _has_patch(asked, target)
+    if isinstance(hook_event, ToolEvent) and isinstance(host_event, ToolEvent):
+        has_patch = _has_patch(hook_event, source) or _has_patch(host_event, target)
         if answer.tool_input is not None and has_patch and source.name != target.name:
             from anyhook.agents.patches import deny_changed_patch
 
-            answer = deny_changed_patch(answer, shown)
+            answer = deny_changed_patch(answer, hook_event)
             notes.append(f"{target.title} cannot take changed arguments of a patch; it is denied")
         elif answer.tool_input is not None:
             changes["tool_input"] = _translate_tool_input(
-                answer.tool_input, shown, asked, source, target
+                answer.tool_input, hook_event, host_event, source, target
             )
-            spec = source.by_canonical.get(shown.name)
-            removed = [key for key in shown.tool_input if key not in answer.tool_input]
+            spec = source.by_canonical.get(hook_event.name)
+            removed = [key for key in hook_event.tool_input if key not in answer.tool_input]
             if removed and spec is not None and spec.replaces_whole_input:
                 notes.append(f"{target.title} cannot take arguments away: {', '.join(removed)}")
-        changes |= _translate_tool_output(answer, shown, asked, source, target)
+        changes |= _translate_tool_output(answer, hook_event, host_event, source, target)
     if answer.tail_tool_call is not None:
         tail_call = answer.tail_tool_call
         call = source.vocabulary.call(tail_call["name"], tail_call["args"])
@@ -300,7 +302,7 @@ def translate_answer(
         names = answer.tool_config["allowedFunctionNames"]
         translated = [_translate_tool_name(name, source, target) for name in names]
         changes["tool_config"] = {**answer.tool_config, "allowedFunctionNames": translated}
-    effective_fields = _effective_fields(asked, target)
+    effective_fields = _effective_fields(host_event, target)
     lost = [name for name in answer.extra or {} if f"extra.{name}" not in effective_fields]
     notes += [f"{target.title} has no {name.replace('_', ' ')} here" for name in lost]
     if changes:
@@ -320,41 +322,45 @@ def _effective_fields(event: Event, agent: AgentSpec) -> frozenset[str]:
 
 
 def _translate_tool_input(
-    wanted: Mapping[str, Any],
-    shown: ToolEvent,
-    asked: ToolEvent,
+    new_input: Mapping[str, Any],
+    hook_event: ToolEvent,
+    host_event: ToolEvent,
     source: AgentSpec,
     target: AgentSpec,
 ) -> Fields | None:
     """Merge the arguments that a hook changed with those that the agent sent."""
-    before = shown.tool_input
-    changed = {key: value for key, value in wanted.items() if before.get(key, _MISSING) != value}
+    before = hook_event.tool_input
+    changed = {key: value for key, value in new_input.items() if before.get(key, _MISSING) != value}
     if not changed:
         return None
-    canonical = source.vocabulary.call(shown.tool_name, changed).arguments
-    tool = call_of(shown, source).tool
-    return {**asked.tool_input, **target.vocabulary.arguments(tool, canonical)}
+    canonical = source.vocabulary.call(hook_event.tool_name, changed).arguments
+    tool = call_of(hook_event, source).tool
+    return {**host_event.tool_input, **target.vocabulary.arguments(tool, canonical)}
 
 
 def _translate_tool_output(
-    answer: Answer, shown: ToolEvent, asked: ToolEvent, source: AgentSpec, target: AgentSpec
+    answer: Answer,
+    hook_event: ToolEvent,
+    host_event: ToolEvent,
+    source: AgentSpec,
+    target: AgentSpec,
 ) -> Fields:
-    takes_output = "tool_output" in _effective_fields(asked, target)
+    takes_output = "tool_output" in _effective_fields(host_event, target)
     if answer.tool_output is not None:
         if have_same_form(source, target):
             return {}
-        call = call_of(shown, source)
+        call = call_of(hook_event, source)
         result = read_tool_result(source, call, answer.tool_output)
         output = _write_output(target, call, result) if takes_output else result.text
         return {"tool_output": output}
     # A denial that hides the result in the source, but not in the target: the reason replaces it.
-    old, new = source.by_canonical.get(shown.name), target.by_canonical.get(asked.name)
+    old, new = source.by_canonical.get(hook_event.name), target.by_canonical.get(host_event.name)
     hides = old is not None and old.denial is Denial.HIDES
     hides_too = new is not None and new.denial is Denial.HIDES
     if answer.outcome is not Outcome.DENY or not hides or hides_too or not takes_output:
         return {}
     reason = ToolResult(text=answer.reason or "", exit_code=None)
-    return {"tool_output": _write_output(target, call_of(asked, target), reason)}
+    return {"tool_output": _write_output(target, call_of(host_event, target), reason)}
 
 
 def _write_output(target: AgentSpec, call: ToolCall, result: ToolResult) -> Any:

@@ -254,12 +254,14 @@ def _await_result(result: Any) -> Any:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return run_loop()
-    # The running loop belongs to the host, and a second one cannot run in the same thread.
-    from concurrent.futures import ThreadPoolExecutor
+        pass
+    else:
+        # The running loop belongs to the host, and a second one cannot run in the same thread.
+        from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(1) as threads:
-        return threads.submit(copy_context().run, run_loop).result()
+        with ThreadPoolExecutor(1) as threads:
+            return threads.submit(copy_context().run, run_loop).result()
+    return run_loop()  # not above: the traceback of a hook would start with that RuntimeError
 
 
 def subject_names(event: Event, agent: AgentSpec | None) -> list[str]:

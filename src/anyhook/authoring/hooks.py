@@ -8,13 +8,14 @@ from anyhook._compat import caller
 from anyhook.authoring.functions import HookFunction, HookFunctions, check_word
 from anyhook.authoring.run import answer_failed_load, run
 from anyhook.errors import UsageError
+from anyhook.model.event import ToolEvent
 from anyhook.model.events import UnknownEvent, all_events, event_class
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, NoReturn, TypeVar
+    from typing import Any, Literal, NoReturn, TypeVar
 
     from anyhook.authoring.decorators import EventDecorators, EventName, Expectation
     from anyhook.authoring.register import Host
@@ -82,8 +83,8 @@ class Hooks(HookFunctions, EventDecorators):
         self,
         name: str | None = None,
         *,
-        on_crash: str = "allow",
-        unsupported: str = "degrade",
+        on_crash: Literal["allow", "deny"] = "allow",
+        unsupported: Literal["degrade", "refuse"] = "degrade",
         timeout: float | None = None,
         shadow: bool = False,
     ) -> None:
@@ -115,7 +116,7 @@ class Hooks(HookFunctions, EventDecorators):
         def __getattr__(self, name: str) -> Callable[..., Any]:
             return self._decorator(name)
 
-    def _decorator(self, name: str) -> Callable[..., Any]:
+    def _decorator(self, name: Any) -> Callable[..., Any]:
         """Return the decorator of an event.
 
         Raises:
@@ -135,7 +136,7 @@ class Hooks(HookFunctions, EventDecorators):
 
         return decorate
 
-    def on(self, event: str, *subjects: str) -> Callable[[FunctionT], FunctionT]:
+    def on(self, event: EventName, *subjects: str) -> Callable[[FunctionT], FunctionT]:
         """Decorate a function that answers an event.
 
         Args:
@@ -144,13 +145,20 @@ class Hooks(HookFunctions, EventDecorators):
 
         Raises:
             AttributeError: If there is no such event.
-            UsageError: If a subject is not a string.
+            UsageError: If a subject is not a string, or is a pattern with more than `*`.
         """
         if not is_event(event):
             self._decorator(event)  # raises, with a suggestion
+        is_of_tool = issubclass(event_class(event), ToolEvent)
         for subject in subjects:
             if not isinstance(subject, str):
                 raise UsageError(f"{event} takes names, like {event}('shell'), not {subject!r}")
+            # A function for a pattern, as in the matchers of agents, would never run.
+            if "|" in subject or (is_of_tool and _is_expression(subject)):
+                raise UsageError(
+                    f"{event} takes names, like {event}('shell', 'mcp__github__*'), in which only "
+                    f"* is special, not {subject!r}"
+                )
 
         def decorate(function: FunctionT) -> FunctionT:
             return self._add(event, subjects, function)
@@ -272,3 +280,8 @@ EXPECTATIONS = tuple(
 def is_event(name: str) -> bool:
     """Return whether a name is the canonical name of an event."""
     return event_class(name).name == name != UnknownEvent.name
+
+
+def _is_expression(subject: str) -> bool:
+    """Return whether a text has what no name of a tool has: a pattern, or a permission rule."""
+    return "__.*" in subject or subject == ".*" or not set("^$()[]\\?+ ").isdisjoint(subject)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,10 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
         code = compile(source, str(file), "exec", dont_inherit=True)
         exec(code, module.__dict__)  # noqa: S102 - the caller trusts it
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+        lines = [f.lineno for f in extract_tb(error.__traceback__) if f.filename == str(file)]
+        line = f":{lines[-1]}" if lines else ""  # a syntax error has its line in its text
+        problem = f"{type(error).__name__}: {error}"
+        raise UsageError(f"{path}{line} cannot be imported: {problem}") from error
     finally:
         loading.remove(str(file))
         if str(file.parent) in sys.path:

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anyhook.authoring.functions import drop_wrong_fields, subject_names, to_answer
+from anyhook.authoring.functions import subject_names, to_answer
 from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
@@ -110,10 +110,10 @@ def _checked_call(function: HookFunction, agent: AgentSpec, around: Around) -> C
             except SystemExit as end:
                 return answer_of_exit(end, function.name, stderr.text)
             except Exception as error:  # noqa: BLE001 - reported without its text
-                raise _without_text(error) from None
+                raise _without_text(function, error) from None
         if hasattr(answer, "__await__"):
             return _await_answer(function, answer)  # the engine awaits what a function returns
-        return drop_wrong_fields(to_answer(function, answer))[0]
+        return to_answer(function, answer)
 
     return call
 
@@ -125,15 +125,16 @@ async def _await_answer(function: HookFunction, awaitable: Any) -> Answer | None
         except SystemExit as end:
             return answer_of_exit(end, function.name, stderr.text)
         except Exception as error:  # noqa: BLE001 - reported without its text
-            raise _without_text(error) from None
-    return drop_wrong_fields(to_answer(function, answer))[0]
+            raise _without_text(function, error) from None
+    return to_answer(function, answer)
 
 
-def _without_text(error: Exception) -> HookFailedError:
+def _without_text(function: HookFunction, error: Exception) -> HookFailedError:
     """Return an error with the kind and the line of another one; its text may hold secrets."""
     log = logging.getLogger("anyhook.authoring")
     log.debug("a function of a hook file failed", exc_info=error)
-    frame = extract_tb(error.__traceback__)[-1]
+    frames = extract_tb(error.__traceback__)
+    frame = next((f for f in reversed(frames) if f.filename == function.file), frames[-1])
     place = f"{PurePath(frame.filename).name}:{frame.lineno}"
     return HookFailedError(
         f"{type(error).__name__} at {place} (the logger {log.name} has its text at DEBUG)"

@@ -30,10 +30,10 @@ class DecisionChange:
     @property
     def event(self) -> Decided:
         """The event, as one of the sides describes it."""
-        found = self.after or self.before
-        if found is None:
+        decided = self.after or self.before
+        if decided is None:
             raise ValueError("a change has a side")
-        return found
+        return decided
 
     @property
     def outcomes(self) -> tuple[str, str]:
@@ -82,8 +82,8 @@ def find_changes(before: Result, after: Result) -> ItemTable[DecisionChange]:
 def _compare(
     before: Iterable[Decided], after: Iterable[Decided], changes: ItemTable[DecisionChange]
 ) -> None:
-    first = {found.ref: found for found in before}
-    second = {found.ref: found for found in after}
+    first = {decided.ref: decided for decided in before}
+    second = {decided.ref: decided for decided in after}
     for ref in dict.fromkeys([*second, *first]):
         old, new = first.get(ref), second.get(ref)
         of_old = old.decision if old else {}

@@ -1,21 +1,40 @@
-"""A run of a backtest and, if it is compared, that of its baseline."""
+"""A run of a backtest, and what it is compared with.
+
+That is another hook file or project, a revision of git, or what was recorded.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from anyhook.backtest.baseline import baseline_of
-from anyhook.backtest.recorded import recorded_baseline
+from anyhook.backtest.decided import crash_text, shown_text
 from anyhook.backtest.report import BacktestComparison, compare
+from anyhook.backtest.results import Decided, Result
+from anyhook.errors import UsageError
+from anyhook.history.replay import (
+    PastDecision,
+    count_runs,
+    past_answers,
+    past_decisions,
+    versions_by_file,
+)
+from anyhook.model.answers import STRENGTH
+from anyhook.model.record import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from anyhook.backtest.run import BacktestRun
     from anyhook.backtest.subjects import BacktestSubject
     from anyhook.history.filters import Filter
     from anyhook.history.store import History
+
 
 RECORDED = "recorded"
 """The baseline of what was decided when the events happened."""
@@ -48,8 +67,8 @@ def evaluate(
         run = run_one(subject)
         if not against or not run.is_complete:
             return Evaluation(run, None)
-        before = recorded_baseline(store, selection, subject, run.result)
-        return Evaluation(run, compare(before.title, before.result, run.result))
+        title, before = recorded_baseline(store, selection, subject, run.result)
+        return Evaluation(run, compare(title, before, run.result))
     with baseline_of(subject, against) as other:
         run = run_one(subject)
         if not run.is_complete:
@@ -57,3 +76,135 @@ def evaluate(
         former = run_one(other)
         run.is_complete = former.is_complete
         return Evaluation(run, compare(other.title, former.result, run.result))
+
+
+# -- what was recorded
+
+
+def recorded_baseline(
+    history: History, selection: Filter, subject: BacktestSubject, after: Result
+) -> tuple[str, Result]:
+    """Return a title for the recorded decisions on the events of a selection, and these.
+
+    A hook file is compared with its own answers if it was recorded on one of the events: others
+    have decided, too. Without such answers, and for a project, the decisions of all hooks count.
+    `after` is the result of the subject; both count the same events.
+    """
+    result = Result(after.events, after.sessions)
+    if subject.is_project:
+        title = "what was recorded"
+    else:
+        versions = _versions_of_file(history, subject.path)
+        number = count_runs(history, selection, versions) if versions else 0
+        if number:
+            for past in past_answers(history, selection, versions):
+                result.add_decided(_decided(past))
+            title = f"what {subject.title} answered when it was recorded"
+            return f"{title}, on {number:,} of these events", result
+        title = f"all hooks together, because {subject.title} was never recorded"
+    for past in past_decisions(history, selection):
+        result.add_decided(_decided(past))
+    return title, result
+
+
+def _versions_of_file(history: History, path: str) -> list[int]:
+    """Return the numbers of the versions of a hook file.
+
+    A hook of the same name counts if its file is not there any more: it was moved.
+    """
+    name, own, moved = Path(path).name, [], []
+    for number, label, file in versions_by_file(history):
+        if file and os.path.realpath(file) in (path, os.path.realpath(path)):
+            own.append(number)
+        elif label == name and not (file and os.path.exists(file)):  # noqa: PTH110 - a text
+            moved.append(number)
+    return own or moved
+
+
+def _decided(past: PastDecision) -> Decided:
+    """Return a decision; of several answers of one hook file, the strongest verdict counts."""
+    fields: dict[str, Any] = {}
+    ranks = {str(outcome): rank for outcome, rank in STRENGTH.items()}
+    for answer in sorted(past.answers, key=lambda answer: ranks.get(answer.get("outcome", ""), 0)):
+        fields |= answer
+    return Decided(
+        str(past.event_id),
+        past.session,
+        past.event,
+        past.tool,
+        shown_text(past.payload),
+        fields,
+        past.hooks,
+        crash=crash_text(past.error) if past.error else "",
+    )
+
+
+# -- another hook file or project, and revisions of git
+
+GIT = "git:"
+"""What the name of a revision begins with."""
+
+
+@contextmanager
+def baseline_of(subject: BacktestSubject, against: str) -> Iterator[BacktestSubject]:
+    """Make another subject available to compare with.
+
+    `against` is the path of a hook file or a project, or `git:REVISION`: the subject itself as it
+    was in that revision.
+
+    Raises:
+        UsageError: If there is no such path or revision.
+    """
+    if not against.startswith(GIT):
+        if not Path(against).exists():
+            raise UsageError(f"there is no {against!r}; give a path or git:REVISION")
+        yield replace(subject, path=str(Path(against).resolve()), title=against)
+        return
+    revision = against.removeprefix(GIT) or "HEAD"
+    path = Path(subject.path).resolve()
+    directory = path if path.is_dir() else path.parent
+    root = Path(_git(directory, "rev-parse", "--show-toplevel").decode().strip()).resolve()
+    with tempfile.TemporaryDirectory(prefix="anyhook-revision-") as copy:
+        _extract(root, revision, Path(copy))
+        inside = Path(copy) / path.relative_to(root)
+        if not inside.exists():
+            name = path.relative_to(root)
+            raise UsageError(f"there is no {name} in revision {revision!r}")
+        yield replace(subject, path=str(inside), title=f"{subject.title} at {revision}")
+
+
+def _extract(root: Path, revision: str, copy: Path) -> None:
+    """Write the files of a revision into a directory."""
+    # A revision that begins with a dash would be an option.
+    name = f"{revision}^{{commit}}"
+    try:
+        commit = _git(root, "rev-parse", "--verify", "--end-of-options", name)
+    except UsageError:
+        raise UsageError(f"{root} has no revision {revision!r}; see git log") from None
+    # Not `git archive`, which leaves out what the attribute `export-ignore` names. The index is a
+    # file of its own, so that the user's stays as it is.
+    with tempfile.TemporaryDirectory(prefix="anyhook-index-") as directory:
+        index = {"GIT_INDEX_FILE": str(Path(directory) / "index")}
+        _git(root, "read-tree", commit.decode().strip(), environ=index)
+        _git(root, "checkout-index", "--all", f"--prefix={copy}/", environ=index)
+
+
+def _git(directory: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> bytes:
+    """Run git and return its output.
+
+    Raises:
+        UsageError: If it fails, or is not installed.
+    """
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(directory), *arguments],  # noqa: S607 - the user's git
+            capture_output=True,
+            env={**os.environ, **(environ or {})},
+            check=False,
+        )
+    except OSError as error:
+        raise UsageError(f"git cannot be run: {error.strerror}") from error
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise UsageError(f"git {arguments[0]} failed: {lines[-1] if lines else done.returncode}")
+    return done.stdout

@@ -116,10 +116,10 @@ class FilePart:
         """The file, for messages."""
         return self.file.name
 
-    def read(self, wanted: frozenset[str] | None) -> EventRows:
+    def read(self, names: frozenset[str] | None) -> EventRows:
         """Return the events, read while they are iterated over."""
         rows = EventRows(Counter(), set(), ())
-        reader = _PartReader(self, rows, wanted)
+        reader = _PartReader(self, rows, names)
         if self.form.is_parquet:
             rows.rows = reader.read_row_group()
         elif self.first >= 0:
@@ -147,10 +147,10 @@ def _recognize_file(file: StoredFile) -> Recognized | None:
             with _open_parquet(file) as table:
                 kind = recognize_members(table.schema_arrow.names)
             return None if kind is None else Recognized(kind, is_parquet=True)
-        found = recognize(head)
-        if found is None and len(head) < file.size <= MAX_LINE:  # a document
-            found = recognize(head + stream.read(file.size))
-    return found
+        form = recognize(head)
+        if form is None and len(head) < file.size <= MAX_LINE:  # a document
+            form = recognize(head + stream.read(file.size))
+    return form
 
 
 @contextmanager
@@ -189,14 +189,14 @@ def _split(file: StoredFile, form: Recognized, selection: Filter) -> Iterator[Fi
 class _PartReader:
     """Reads the events of one part.
 
-    `wanted` are the names of the events that are yielded; `None` for all.
+    `names` are the names of the events that are yielded; `None` for all.
     """
 
-    def __init__(self, part: FilePart, rows: EventRows, wanted: frozenset[str] | None) -> None:
+    def __init__(self, part: FilePart, rows: EventRows, names: frozenset[str] | None) -> None:
         self._part = part
         self._file = part.file
         self._rows = rows
-        self._wanted = wanted
+        self._wanted = names
         self._lines_before = 0 if part.first < 0 else None
 
     def read_lines(self) -> Iterator[EventRow]:

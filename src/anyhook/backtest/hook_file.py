@@ -13,6 +13,7 @@ from anyhook.agents.payloads import decode_event
 from anyhook.authoring.degrade import UnsupportedError, fit
 from anyhook.authoring.functions import (
     MAX_TIMEOUT,
+    HookFunction,
     call_function,
     describe_crash,
     drop_wrong_fields,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.authoring.functions import HookFunction
     from anyhook.backtest.sources import EventRow
     from anyhook.model.events import Event
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import pickle
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar, overload
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from typing import TypeVar, overload
+from weakref import finalize
 
 T = TypeVar("T")
 SEGMENT = 2**40
@@ -25,6 +23,7 @@ class ItemTable(Sequence[T]):
 
     def __init__(self, items: Iterable[T] = ()) -> None:
         self._connection = sqlite3.connect("", check_same_thread=False)
+        finalize(self, self._connection.close)
         self._connection.execute("PRAGMA journal_mode = OFF")
         self._connection.execute("CREATE TABLE items (number INTEGER PRIMARY KEY, value BLOB)")
         self._counts: dict[int, int] = {}

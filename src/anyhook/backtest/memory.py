@@ -13,12 +13,9 @@ import os
 import pickle
 import sys
 from types import FunctionType, MemberDescriptorType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anyhook.sandbox.keeper import installed_directories
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_SIZE = 256 * 1024
 """Bytes. To compare what holds more takes longer than a new process."""
@@ -44,19 +41,16 @@ class Memory:
         try:
             pickler = _StatePickler(stream)
             pickler.installed = self._installed
-            for module in self._modules():
+            for name, module in list(sys.modules.items()):
+                file = getattr(module, "__file__", None)
+                if name == "__main__" or not file or file.startswith(self._installed):
+                    continue
                 own = {n: value for n, value in vars(module).items() if not n.startswith("__")}
                 pickler.dump(own)
             pickler.dump(dict(os.environ))
         except Exception:  # noqa: BLE001 - an open file, a lock, a connection, code of the hook
             return None
         return stream.getvalue() if stream.tell() <= MAX_SIZE else None
-
-    def _modules(self) -> Iterator[ModuleType]:
-        for name, module in list(sys.modules.items()):
-            file = getattr(module, "__file__", None)
-            if name != "__main__" and file and not file.startswith(self._installed):
-                yield module
 
 
 class _StatePickler(pickle.Pickler):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.backtest.loading import hook_files
 from anyhook.backtest.pool import Done, Pool
 from anyhook.backtest.run import TIMEOUT
-from anyhook.backtest.sources import EventRows, HistoryPart
+from anyhook.backtest.sources import EventRow, EventRows, HistoryPart, Part
 from anyhook.errors import AnyhookError, MissingLibraryError, UsageError
 from anyhook.model.record import replace
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Iterator
 
-    from anyhook.backtest.sources import EventRow, Part
     from anyhook.backtest.subjects import BacktestSubject
 
 TASKS_OF_PROCESSOR = 2
@@ -85,9 +84,9 @@ class ShippedPart:
         rows = part.read(None)
         return cls(rows.events, rows.sessions, tuple(rows.rows), rows.unseen)
 
-    def read(self, wanted: frozenset[str] | None) -> EventRows:
+    def read(self, names: frozenset[str] | None) -> EventRows:
         """Return the events."""
-        rows = [row for row in self.rows if wanted is None or row.event in wanted]
+        rows = [row for row in self.rows if names is None or row.event in names]
         return EventRows(self.events, self.sessions, rows, self.unseen)
 
 

@@ -1,4 +1,11 @@
-"""Processes that evaluate parts. They run no hooks themselves: each has a sandbox for that."""
+"""Processes that evaluate parts. They run no hooks themselves: each has a sandbox for that.
+
+Several processes share a part of a project by slices: the events of some of its sessions. An event
+of a project takes as long as its commands, a thousand times as long as a function, and a few
+thousand events are one part. The events of a session stay together and in order, because hooks may
+set variables for the later hooks of their session. Each process has its own copy of the project, so
+that commands that run at the same time do not meet in it.
+"""
 
 from __future__ import annotations
 
@@ -7,32 +14,25 @@ import os
 import signal
 import sqlite3
 import threading
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from anyhook.backtest.results import Decided, Result
 from anyhook.backtest.runner import SAMPLE, SessionRunner
-from anyhook.backtest.slices import (
-    Evaluated,
-    Slice,
-    leave_counts_to_first,
-    merge_slices,
-    slices_of,
-)
-from anyhook.backtest.sources import read_errors
+from anyhook.backtest.sources import EventRow, EventRows, Part, read_errors
 from anyhook.errors import AnyhookError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from multiprocessing.process import BaseProcess
 
-    from anyhook.backtest.sources import EventRow, EventRows, Part
     from anyhook.backtest.subjects import BacktestSubject
 
-WHOLE = Slice()
+
 MAX_HELD_SIZE = 64 * 1024**2
 """Characters of payloads that are held until their sessions are decided. The rest of a longer part
 is decided as if it were another part. Only parts of a history are so long."""
@@ -41,6 +41,70 @@ SAMPLED_PARTS, SAMPLED_SESSIONS = 8, 4
 END_SECONDS = 10.0
 """Seconds that a process without a task has to end, with its sandbox."""
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and connections
+
+
+# -- slices of a part
+
+SLICES_OF_PROCESS = 8
+"""Slices for each process, if there are not as many parts: sessions are of different lengths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Which sessions of a part."""
+
+    number: int = 0
+    count: int = 1
+
+    def takes(self, rank: int) -> bool:
+        """Return whether a session belongs to the slice, by its rank among those of the part."""
+        return rank % self.count == self.number
+
+    def count_below(self, rank: int) -> int:
+        """Return how many sessions before a rank belong to the slice."""
+        return len(range(self.number, rank, self.count))
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """The results on a part or a slice of it."""
+
+    result: Result
+    """The first slice counts all events of the part."""
+    positions: Sequence[int] = ()
+    """Position in the part of each event on which hooks had an opinion."""
+
+
+def slices_of(parts: int, processes: int) -> list[Slice]:
+    """Return the slices of each part."""
+    count = -(-processes * SLICES_OF_PROCESS // parts) if processes > 1 else 1
+    return [Slice(number, count) for number in range(count)]
+
+
+def leave_counts_to_first(result: Result) -> None:
+    """Remove from the result of a further slice what the first one counts for the whole part."""
+    result.events = Counter()
+    result.sessions = set()
+    result.split_sessions = 0
+    result.unseen = 0
+
+
+def merge_slices(slices: Sequence[Evaluated]) -> Evaluated:
+    """Return the results on a part from those of all its slices."""
+    merged = Result()
+    decided: list[tuple[int, Decided]] = []
+    for piece in slices:
+        merged.add(piece.result)
+        decided += zip(piece.positions, piece.result.decided, strict=True)
+    decided.sort(key=itemgetter(0))
+    merged.decided = [item for _, item in decided]
+    return Evaluated(merged)
+
+
+WHOLE = Slice()
+
+
+# -- a part
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +217,9 @@ class _PartEvaluation:
 
 
 @lru_cache(maxsize=1)
-def _read_once(part: Part, wanted: frozenset[str]) -> EventRows:
+def _read_once(part: Part, names: frozenset[str]) -> EventRows:
     """Read a part of which this process evaluates several slices."""
-    rows = part.read(wanted)
+    rows = part.read(names)
     rows.rows = list(rows.rows)
     return rows
 

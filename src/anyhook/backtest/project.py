@@ -10,7 +10,7 @@ from anyhook.agents.translate import decode_any_form, translate_event
 from anyhook.backtest.decided import crash_text
 from anyhook.backtest.failures import OUT_OF_TIME, Failure, failure_text
 from anyhook.backtest.results import Crash, Result, bucket_of
-from anyhook.backtest.subjects import Opinion
+from anyhook.backtest.subjects import BacktestSubject, Opinion
 from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
 from anyhook.history.verdicts import CRASH, verdict_of
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.backtest.sources import EventRow
-    from anyhook.backtest.subjects import BacktestSubject
     from anyhook.model.decisions import HandlerResult
 
 
@@ -60,13 +59,13 @@ def find_engine(
     """
     settings = agents_with_hooks(project)
     loaded = {
-        one.agent: load_engine(replace(subject, agent=one.agent), project) for one in settings
+        entry.agent: load_engine(replace(subject, agent=entry.agent), project) for entry in settings
     }
-    usable = tuple(one for one in settings if loaded[one.agent].engine.definitions)
-    if preferred_agent in [one.agent for one in usable]:
+    usable = tuple(entry for entry in settings if loaded[entry.agent].engine.definitions)
+    if preferred_agent in [entry.agent for entry in usable]:
         return loaded[preferred_agent]
     if not usable:
-        with_recorder = [one for one in loaded.values() if one.has_recorder]
+        with_recorder = [entry for entry in loaded.values() if entry.has_recorder]
         return with_recorder[0] if with_recorder else load_engine(subject, project)
     return loaded[choose_agent(usable, None).agent]
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from anyhook.sandbox.keeper import installed_directories
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import FrameType
 
 MAX_FILES = 5000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,12 @@ from anyhook.backtest.changes import (
     new_denials,
 )
 from anyhook.backtest.reads import VARIABLE, WHOLE
-from anyhook.backtest.results import ORDER
+from anyhook.backtest.results import ORDER, Decided, Result, Tally
 from anyhook.history.verdicts import DENYING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from anyhook.backtest.results import Decided, Result, Tally
     from anyhook.backtest.run import BacktestRun
 
 PERCENTILES = (0.5, 0.95, 0.99)
@@ -70,8 +69,8 @@ def report_json(run: BacktestRun, comparison: BacktestComparison | None) -> dict
             "seconds_waited": progress.seconds_waited,
         },
         "problems": {"number": run.result.problem_count, "first": run.result.problems},
-        "depends": dependencies_of(run.result).to_json(),
-        "decided": [decided_json(found) for found in islice(run.result.decided, MAX_DECIDED)],
+        "depends": asdict(dependencies_of(run.result)),
+        "decided": [decided_json(decided) for decided in islice(run.result.decided, MAX_DECIDED)],
     }
     if comparison is not None:
         report["baseline"] = {"subject": comparison.title, **_result_json(comparison.result)}
@@ -95,16 +94,6 @@ class Dependencies:
     files: list[str]
     """Files that hook files read, without their code."""
     split_sessions: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {
-            "sampled": self.sampled,
-            "on": self.on,
-            "variables": self.variables,
-            "files": self.files,
-            "split_sessions": self.split_sessions,
-        }
 
     def texts(self) -> list[str]:
         """Return it as sentences, for people."""
@@ -240,18 +229,9 @@ def change_json(change: DecisionChange) -> dict[str, Any]:
 
 def decided_json(event: Decided) -> dict[str, Any]:
     """Return a decided event for programs."""
-    return {
-        "ref": event.ref,
-        "session": event.session,
-        "event": event.event,
-        "tool": event.tool,
-        "text": event.text,
-        "outcome": event.outcome,
-        "decision": dict(event.decision),
-        "hooks": list(event.hooks),
-        "reconstructed": list(event.reconstructed),
-        "crash": event.crash,
-    }
+    members = asdict(event)
+    del members["is_refused"]
+    return {**members, "outcome": event.outcome}
 
 
 def examples(decided: Iterable[Decided], number: int) -> list[Decided]:

@@ -61,11 +61,11 @@ class Tally:
         total = sum(self.durations.values())
         if not total:
             return None
-        wanted = math.ceil(total * share)
+        rank = math.ceil(total * share)
         seen = 0
         for bucket in sorted(self.durations):
             seen += self.durations[bucket]
-            if seen >= wanted:
+            if seen >= rank:
                 return seconds_of(bucket)
         return None
 
@@ -154,10 +154,10 @@ class Result:
 
     def tally(self, hook: str) -> Tally:
         """Return the results of a hook, to be added to."""
-        found = self.hooks.get(hook)
-        if found is None:
-            found = self.hooks[hook] = Tally()
-        return found
+        tally = self.hooks.get(hook)
+        if tally is None:
+            tally = self.hooks[hook] = Tally()
+        return tally
 
     def add_crash(self, crash: Crash, events: int = 1) -> None:
         """Count events on which a hook failed."""

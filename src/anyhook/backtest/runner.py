@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from anyhook.backtest.decided import decided_of
 from anyhook.backtest.failures import Failure
 from anyhook.backtest.reads import VARIABLE
-from anyhook.backtest.results import CHANCE, ORDER, TIME, Result
+from anyhook.backtest.results import CHANCE, ORDER, TIME, Decided, Result
 from anyhook.backtest.session import (
     AS_RECORDED,
     LOADING,
@@ -21,7 +21,7 @@ from anyhook.backtest.session import (
     decide_sessions,
     find_events,
 )
-from anyhook.backtest.subjects import Opinion
+from anyhook.backtest.subjects import BacktestSubject, Opinion
 from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.model.record import replace
 from anyhook.sandbox.sandbox import Sandbox
@@ -30,9 +30,7 @@ from anyhook.settings.directories import find_root
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from anyhook.backtest.results import Decided
     from anyhook.backtest.sources import EventRow
-    from anyhook.backtest.subjects import BacktestSubject
 
 SAMPLE = 64
 """Events of a session that are decided again, to find out on what decisions depend."""

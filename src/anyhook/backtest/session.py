@@ -7,27 +7,28 @@ session.
 
 from __future__ import annotations
 
+import datetime
 import mmap
 import os
 import select
 import signal
 import sys
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.backtest.results import Result
-from anyhook.backtest.sources import UnreadableEventError
-from anyhook.backtest.subjects import Opinion
+from anyhook.backtest.sources import EventRow, UnreadableEventError
+from anyhook.backtest.subjects import BacktestSubject, Evaluator, Opinion
 from anyhook.sandbox.world import move_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anyhook.backtest.failures import Failure
-    from anyhook.backtest.sources import EventRow
-    from anyhook.backtest.subjects import BacktestSubject, Evaluator
     from anyhook.sandbox.keeper import SandboxRun
+
 
 SCRATCH = "/run"
 """A directory on the file system in which a sandbox keeps what is written."""
@@ -120,8 +121,6 @@ def decide_sessions(run: SandboxRun, subject: BacktestSubject, limit: float, bat
     """
     modules_before = set(sys.modules)
     if batch.clock_shift:
-        from anyhook.backtest.clock import shift_clock
-
         shift_clock(batch.clock_shift)
     evaluator = _load(run, subject, limit)
     files = _FileState(is_copied=bool(batch.sessions[0].paths))
@@ -255,3 +254,65 @@ def _reopen_descriptors() -> None:
             else:
                 os.dup2(null, descriptor)
                 os.close(null)
+
+
+# -- another time, to find out whether decisions depend on it
+
+
+def shift_clock(seconds: float) -> None:
+    """Let Python's clocks be ahead in this process, for modules that are loaded from now on.
+
+    Clocks that measure durations stay, and programs that are started have the real time.
+    """
+    real_time, real_time_ns = time.time, time.time_ns
+
+    def now() -> float:
+        return real_time() + seconds
+
+    def of_now(function: Any) -> Any:
+        def shifted(*arguments: Any) -> Any:
+            return function(*(arguments or (now(),)))
+
+        return shifted
+
+    real_strftime, localtime = time.strftime, of_now(time.localtime)
+
+    def strftime(form: str, moment: Any = None) -> Any:
+        return real_strftime(form, localtime() if moment is None else moment)
+
+    class ShiftedDate(datetime.date):
+        """A date whose today is ahead."""
+
+        @classmethod
+        def today(cls) -> ShiftedDate:
+            return cls.fromtimestamp(now())
+
+    class ShiftedDatetime(datetime.datetime):
+        """A time whose now is ahead."""
+
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> ShiftedDatetime:
+            return cls.fromtimestamp(now(), tz)
+
+        @classmethod
+        def today(cls) -> ShiftedDatetime:
+            return cls.fromtimestamp(now())
+
+        @classmethod
+        def utcnow(cls) -> ShiftedDatetime:
+            return cls.fromtimestamp(now(), datetime.UTC).replace(tzinfo=None)
+
+    changes: dict[Any, dict[str, Any]] = {
+        time: {
+            "time": now,
+            "time_ns": lambda: real_time_ns() + int(seconds * 1e9),
+            "localtime": localtime,
+            "gmtime": of_now(time.gmtime),
+            "ctime": of_now(time.ctime),
+            "strftime": strftime,
+        },
+        datetime: {"date": ShiftedDate, "datetime": ShiftedDatetime},
+    }
+    for module, attributes in changes.items():
+        for name, value in attributes.items():
+            setattr(module, name, value)

@@ -117,7 +117,7 @@ class Part(Protocol):
         """A part is a value."""
         ...
 
-    def read(self, wanted: frozenset[str] | None) -> EventRows:
+    def read(self, names: frozenset[str] | None) -> EventRows:
         """Return the events.
 
         Payloads are needed of events with a wanted canonical name; `None` for all.
@@ -149,34 +149,34 @@ def read_errors(part: Part) -> Iterator[None]:
         raise UsageError(f"{part.title} cannot be read: {problem}") from error
 
 
-def may_take(wanted: Filter, session: SessionSummary) -> bool:
+def may_take(chosen: Filter, session: SessionSummary) -> bool:
     """Return whether a filter may describe events of a session of the history."""
-    is_chosen = wanted.agent in ("", session.agent) and wanted.session in ("", session.session)
-    is_before_end = not (wanted.until and session.started >= wanted.until)
-    return is_chosen and wanted.since <= session.ended and is_before_end
+    is_chosen = chosen.agent in ("", session.agent) and chosen.session in ("", session.session)
+    is_before_end = not (chosen.until and session.started >= chosen.until)
+    return is_chosen and chosen.since <= session.ended and is_before_end
 
 
-def takes(wanted: Filter, row: EventRow, time: float) -> bool:
+def takes(chosen: Filter, row: EventRow, time: float) -> bool:
     """Return whether a filter describes an event that is not in the history.
 
     Its time, agent, tool, event, session and words count, and whether only refused calls do.
     """
     pairs = (
-        (wanted.agent, row.agent),
-        (wanted.tool, row.tool),
-        (wanted.event, row.event),
-        (wanted.session and f"{row.agent}/{wanted.session}", row.session),
+        (chosen.agent, row.agent),
+        (chosen.tool, row.tool),
+        (chosen.event, row.event),
+        (chosen.session and f"{row.agent}/{chosen.session}", row.session),
     )
     for of_filter, actual in pairs:
         if of_filter and of_filter != actual:
             return False
-    if wanted.text:
+    if chosen.text:
         payload = row.payload if isinstance(row.payload, str) else dump(row.payload)
-        if not has_words(payload, wanted.text):
+        if not has_words(payload, chosen.text):
             return False
-    if wanted.refused and not row.is_refused:
+    if chosen.refused and not row.is_refused:
         return False
-    return wanted.since <= time and not (wanted.until and time >= wanted.until)
+    return chosen.since <= time and not (chosen.until and time >= chosen.until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class HistoryPart:
         """The file that holds it, for messages."""
         return str(Path(self.directory, FILE))
 
-    def read(self, wanted: frozenset[str] | None) -> EventRows:
+    def read(self, names: frozenset[str] | None) -> EventRows:
         """Return the events."""
         events = SessionRange(self.first, self.end, self.selection)
         with History.open(self.directory) as history, history.snapshot():
@@ -202,8 +202,8 @@ class HistoryPart:
             for event, session, number in events.count(history):
                 rows.events[event] += number
                 rows.sessions.add(session)
-            if wanted is None or wanted & rows.events.keys():
-                rows.rows = [EventRow(*row) for row in events.read(history, wanted)]
+            if names is None or names & rows.events.keys():
+                rows.rows = [EventRow(*row) for row in events.read(history, names)]
             return rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.engine.hook_files import path_variables
-from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.trust.scripts import named_files
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.model.diagnostics import Place, Severity
 
 
 class CheckedHook(NamedTuple):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from anyhook.authoring.inspect import gaps, never_runs, scan
+from anyhook.authoring.inspect import Use, gaps, never_runs, scan
 from anyhook.checks.scripts import POWERLESS, is_powerless
 from anyhook.engine.hook_files import files_of
 from anyhook.files import read_user_file
-from anyhook.model.definitions import each_handler
+from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.suggest import closest
 from anyhook.model.tools import TOOLS
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from anyhook.authoring.inspect import Use
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec, HookDefinition
 
 
 class CheckedFile(NamedTuple):

@@ -6,14 +6,13 @@ import ast
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from anyhook.checks.flow import Branch, Exit, Flow, Return, ScriptCall
+from anyhook.checks.flow import Branch, Exit, Flow, Return, ScriptCall, Statement
 from anyhook.checks.script_facts import DECISION_MEMBERS, ScriptOutput
 from anyhook.python_source import read_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from anyhook.checks.flow import Statement
 
 _EXITS = frozenset({"sys.exit", "exit", "SystemExit", "os._exit", "quit"})
 _PRINTS = frozenset({"print", "sys.stdout.write", "sys.stderr.write"})

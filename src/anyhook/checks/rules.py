@@ -17,12 +17,11 @@ from anyhook.checks import (
     syntax,
     trust,
 )
-from anyhook.checks.hook import HookReader
+from anyhook.checks.hook import CheckedHook, HookReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anyhook.checks.hook import CheckedHook
     from anyhook.engine.engine import Engine
     from anyhook.model.diagnostics import Diagnostic
 

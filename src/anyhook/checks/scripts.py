@@ -9,13 +9,12 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents.printed import parse_object
-from anyhook.agents.spec import Denial
+from anyhook.agents.spec import AgentSpec, Denial, EventSpec
 from anyhook.agents.spec.rules import REFUSED_INPUT
 from anyhook.authoring.inspect import MARK, STOP_FLAG
 from anyhook.checks.flow import facts_of_flow
-from anyhook.checks.javascript_facts import javascript_facts
 from anyhook.checks.python_flow import python_flow
-from anyhook.checks.script_facts import ScriptFacts
+from anyhook.checks.script_facts import ScriptFacts, ScriptOutput, javascript_facts
 from anyhook.checks.settings import shell_syntax_problem
 from anyhook.checks.shell_flow import shell_flow
 from anyhook.files import read_user_file
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.checks.hook import CheckedHook
-    from anyhook.checks.script_facts import ScriptOutput
     from anyhook.model.definitions import HandlerSpec
 
 POWERLESS = (

@@ -10,7 +10,7 @@ from anyhook.checks.interpreters import check_shell
 from anyhook.checks.started_scripts import started_paths
 from anyhook.engine.dead_matchers import check_matcher
 from anyhook.engine.startable import check_start, variables_of_others
-from anyhook.model.definitions import each_handler
+from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.suggest import closest
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from anyhook.checks.hook import CheckedHook
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec, HookDefinition
 
 MILLISECONDS_FROM = 1000
 """A timeout in seconds that is a multiple of this was probably meant in milliseconds."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from anyhook.checks.flow import Branch, Exit, Flow, Return, ScriptCall
+from anyhook.checks.flow import Branch, Exit, Flow, Return, ScriptCall, Statement
 from anyhook.checks.script_facts import ScriptOutput
 from anyhook.expressions import expression
 from anyhook.shell.parser import UnreadableError
-from anyhook.shell.structure import parse_script
+from anyhook.shell.structure import Block, Element, Pipeline, Redirection, parse_script
 from anyhook.shell.wrappers import unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anyhook.checks.flow import Statement
-    from anyhook.shell.structure import Block, Element, Pipeline, Redirection
 
 _JSON = expression(r"\s*\{")
 _OBJECT_FILTER = expression(r"(?:[^'\"]*\|)?\s*\{")

@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from anyhook.checks.hook import HookReader
-from anyhook.checks.interpreters import ScriptText, check_scripts
-from anyhook.checks.started_scripts import started_scripts
+from anyhook.checks.interpreters import ScriptText, SyntaxReport, check_scripts
+from anyhook.checks.started_scripts import StartedScript, started_scripts
 from anyhook.files import read_json_object
 from anyhook.model.diagnostics import Diagnostic, Place
 from anyhook.settings.sources import SIZE_LIMIT
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from anyhook.checks.interpreters import SyntaxReport
-    from anyhook.checks.started_scripts import StartedScript
     from anyhook.engine.engine import Engine
 
 

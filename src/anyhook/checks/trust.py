@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from anyhook.model.definitions import each_handler
+from anyhook.model.definitions import HandlerSpec, each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.trust.changes import changes_to_review
 from anyhook.trust.native import RUNNING, native_states
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec
     from anyhook.settings.hookset import HookSet
 
 

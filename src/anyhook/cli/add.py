@@ -10,7 +10,6 @@ import typer
 from anyhook.agents import get_agent
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
-from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.guard_views import (
     print_added,
     print_conflicts,
@@ -21,21 +20,22 @@ from anyhook.cli.guard_views import (
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, health_members, print_json
 from anyhook.cli.render import print_note
-from anyhook.cli.unsupported import print_unsupported, unsupported_uses
+from anyhook.cli.sandboxed import evidence_may_be_lost, print_unsupported, unsupported_uses
 from anyhook.errors import UsageError
 from anyhook.manage.adding import SettingsPlace
 from anyhook.manage.additions import (
     Addition,
+    choose_launcher,
     finish_addition,
     guard_rows,
     health_of_files,
     hook_files,
+    launcher_problem,
     plan_addition,
     plan_additions_of,
     plan_guard_updates,
 )
 from anyhook.manage.guard_files import all_guards, find_guard
-from anyhook.manage.launchers import choose_launcher, launcher_problem
 from anyhook.manage.scope import existing_project, require_agents
 from anyhook.manage.tried import keep_examples, try_hook_file
 from anyhook.sandbox.sandbox import Sandbox, sandbox_limits

@@ -13,17 +13,16 @@ from anyhook.cli import OK
 from anyhook.cli.colors import GOOD, QUIET
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, members, print_json
-from anyhook.cli.render import count_of, make_table
+from anyhook.cli.render import make_table
 from anyhook.errors import UsageError
 from anyhook.manage.approving import allow_call, revoke_approval
 from anyhook.manage.paths import show_path
-from anyhook.model.text import printable, shorten
-from anyhook.trust.approvals import VALID_SECONDS, Approvals
+from anyhook.model.text import count_of, printable, shorten
+from anyhook.trust.approvals import VALID_SECONDS, Approval, Approvals, DeniedCall
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from anyhook.trust.approvals import Approval, DeniedCall
 
 MINUTES = int(VALID_SECONDS // 60)
 CALL = ("id", "time", "hook", "agent", "tool", "arguments", "cwd", "project", "reason")

@@ -20,7 +20,6 @@ from anyhook.cli.event_filters import (
     canonical_event,
     canonical_tool,
     check_agent,
-    given_options,
     note_on_tool,
     print_no_events,
     print_notes,
@@ -30,7 +29,7 @@ from anyhook.cli.html import HtmlFile, write_html
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since, TrustOnce, Yes
 from anyhook.cli.output import console, print_json
-from anyhook.cli.render import confirm, count_of, print_problems, progress
+from anyhook.cli.render import confirm, print_problems, progress
 from anyhook.cli.sandboxed import confirm_limits, sandbox_text
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.describe import parse_since
@@ -40,13 +39,13 @@ from anyhook.interrupts import INTERRUPTED
 from anyhook.journal.lines import history_directory
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import existing_project
-from anyhook.model.definitions import each_handler, handlers_of, unique_labels
+from anyhook.model.definitions import HookDefinition, each_handler, handlers_of, unique_labels
 from anyhook.model.events import all_events
+from anyhook.model.text import count_of
 from anyhook.page.kept import describe, keep
 
 if TYPE_CHECKING:
     from anyhook.history.store import History
-    from anyhook.model.definitions import HookDefinition
 
 FAIL_ON = ("new-deny", "any-change")
 
@@ -160,8 +159,13 @@ def backtest(
         )
         parts = _parts(on, directory, chosen)
         if not parts:
-            is_empty = not on and not sessions(store, limit=1)
-            _report_no_events(on, chosen, is_empty=is_empty)
+            options = {}
+            if on or sessions(store, limit=1):
+                named = ("since", "agent", "event", "tool", "session", "refused")
+                options = {f"--{name}": bool(getattr(chosen, name)) for name in named}
+                options |= {"--where": bool(where), "--on": bool(on)}
+            print_no_events(console(stderr=True), options, what="event")
+            _print_tool_note(chosen)
             return PROBLEMS
         subject = _subject(hook, project, agent, yes=yes, trust_once=trust_once)
         done = _run(store, subject, parts, against, chosen, timeout, jobs, ray)
@@ -197,11 +201,11 @@ def replay(
     check_agent(agent)
     directory = history_directory()
     with open_history() as store:
-        found = find_session(store, session, agent)
-        if hook is None and project is None and found.project:
-            project = Path(found.project)
-        subject = _subject(hook, project, found.agent, yes=yes, trust_once=trust_once)
-        chosen = Filter(agent=found.agent, session=found.session)
+        recorded = find_session(store, session, agent)
+        if hook is None and project is None and recorded.project:
+            project = Path(recorded.project)
+        subject = _subject(hook, project, recorded.agent, yes=yes, trust_once=trust_once)
+        chosen = Filter(agent=recorded.agent, session=recorded.session)
         parts = list(parts_of_history(directory, chosen))
         done = _run(store, subject, parts, RECORDED, chosen, timeout)
     return _report(done, "any-change", as_json=as_json)
@@ -286,33 +290,6 @@ def _parts(on: list[str] | None, directory: str, chosen: Filter) -> list[Part]:
     return parts
 
 
-def _report_no_events(on: list[str] | None, chosen: Filter, *, is_empty: bool) -> None:
-    out = console(stderr=True)
-    if is_empty:
-        print_no_events(out, {}, what="event")
-        _print_tool_note(chosen)
-        return
-    given = {
-        "--since": chosen.since,
-        "--agent": chosen.agent,
-        "--event": chosen.event,
-        "--tool": chosen.tool,
-        "--session": chosen.session,
-        "--where": chosen.text,
-        "--refused": chosen.refused,
-    }
-    if any(given.values()):
-        out.print(f"No event matches {given_options(given)}.")
-    else:
-        out.print("There are no events.")
-    _print_tool_note(chosen)
-    if not on:
-        out.print("To see what there is: anyhook history stats")
-        out.print(
-            "To import past sessions: anyhook history import; to record: anyhook history record on"
-        )
-
-
 def _print_tool_note(chosen: Filter) -> None:
     note = note_on_tool(chosen.tool)
     print_notes([note] if note is not None else [])
@@ -328,8 +305,8 @@ def _run(
     jobs: int = 1,
     ray: str | None = None,
 ) -> Evaluation:
-    def run_one(one: BacktestSubject) -> BacktestRun:
-        with progress(one.title) as bar:
+    def run_one(hooks: BacktestSubject) -> BacktestRun:
+        with progress(hooks.title) as bar:
 
             def show(state: BacktestProgress) -> None:
                 text = f"{state.done}/{state.parts}  {state.rate:,.0f} events/s"
@@ -341,9 +318,9 @@ def _run(
             if ray is not None:
                 from anyhook.backtest.on_ray import RayExecutor
 
-                executor = RayExecutor(one, ray, timeout=timeout)
+                executor = RayExecutor(hooks, ray, timeout=timeout)
             return run_backtest(
-                one,
+                hooks,
                 parts,
                 jobs=jobs or None,
                 timeout=timeout,
@@ -365,5 +342,5 @@ def _report(done: Evaluation, fail_on: str, *, as_json: bool, everything: bool =
         return INTERRUPTED
     if comparison is None:
         return OK
-    found = comparison.new_denials if fail_on == "new-deny" else comparison.changes
-    return PROBLEMS if fail_on and found else OK
+    differences = comparison.new_denials if fail_on == "new-deny" else comparison.changes
+    return PROBLEMS if fail_on and differences else OK

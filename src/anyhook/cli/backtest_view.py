@@ -6,19 +6,24 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from anyhook.backtest.changes import EXAMPLES
-from anyhook.backtest.report import PERCENTILES, dependencies_of, examples, refusals_of, summary_of
+from anyhook.backtest.changes import EXAMPLES, ChangeGroup
+from anyhook.backtest.report import (
+    PERCENTILES,
+    BacktestComparison,
+    dependencies_of,
+    examples,
+    refusals_of,
+    summary_of,
+)
 from anyhook.cli.colors import ACCENT, BAD, CAUTION, GOOD
-from anyhook.cli.render import count_of, counts_text, make_table, outcome_text, rates_table
+from anyhook.cli.render import counts_text, make_table, outcome_text, rates_table
 from anyhook.history.describe import show_span
-from anyhook.model.text import printable, shorten
+from anyhook.model.text import count_of, printable, shorten
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from anyhook.backtest.changes import ChangeGroup
-    from anyhook.backtest.report import BacktestComparison
     from anyhook.backtest.results import Result
     from anyhook.backtest.run import BacktestRun
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents import get_agent
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, TrustOnce
 from anyhook.cli.output import console, print_json
@@ -20,8 +20,8 @@ from anyhook.engine.messages import discard
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.manage.reaching import reaching_fields
-from anyhook.manage.scope import existing_project
-from anyhook.model.definitions import each_handler
+from anyhook.manage.scope import scope_of
+from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.status import Status
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anyhook.model.decisions import HandlerResult
-    from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.events import Event
 
 UNCOUNTED_CALLS = 5
@@ -158,9 +157,10 @@ def bench(
         anyhook worker bench
         anyhook worker bench --project ~/code/app --agent claude --trust-once
     """
-    directory = existing_project(project)
+    scope = scope_of(project, agent)
+    directory = scope.project
     workloads: list[Workload] = []
-    for name in (get_agent(agent).name,) if agent else CODING_AGENTS:
+    for name in scope.agents:
         engine = Engine.load(directory, agent=name, trust_once=trust_once, on_message=discard)
         workload = Workload(engine)
         for definition, handler in each_handler(engine.definitions):

@@ -14,7 +14,7 @@ from anyhook.cli import OK
 from anyhook.cli.colors import SUPPORT
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, print_json
-from anyhook.cli.render import make_table
+from anyhook.cli.render import WIDE, make_table
 from anyhook.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
 
+NARROW_AGENTS = 4
+"""Agents next to each other in a narrow terminal."""
 LEGEND = (
     "yes: the reference promises it and the observed release does it. promised: the reference "
     "promises it, the release ignores it. undocumented: the release does it, the reference does "
@@ -75,13 +77,17 @@ def capabilities(
         print_json(abilities)
         return OK
     out = console()
+    # A table that is too wide would lose its last agents.
+    size = len(agents) if out.width >= WIDE else NARROW_AGENTS
     for name in events:
-        table = make_table(name, *(agent.title for agent in agents))
-        table.columns[0].min_width = 16
-        for row in ability_rows(agents, name):
-            cells = [_cell(cell) for cell in row.support]
-            table.add_row(Text(row.ability, style="bold"), *cells)
-        if table.row_count:
+        rows = list(ability_rows(agents, name))
+        for first in range(0, len(agents) if rows else 0, size):
+            part = slice(first, first + size)
+            table = make_table(name, *(agent.title for agent in agents[part]))
+            table.columns[0].min_width = 16
+            for row in rows:
+                cells = [_cell(cell) for cell in row.support[part]]
+                table.add_row(Text(row.ability, style="bold"), *cells)
             out.print(table)
     out.print(Text(LEGEND, style="dim"))
     return OK

@@ -12,10 +12,10 @@ from rich.text import Text
 from anyhook.agents.encode import answer_of
 from anyhook.cli import NOT_DECIDED, OK, PROBLEMS
 from anyhook.cli.colors import RESULTS
-from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.output import console, members, print_json
-from anyhook.cli.own_edits import accept_own_edits
 from anyhook.cli.render import make_table, print_diagnostics, show_place
+from anyhook.cli.sandboxed import evidence_may_be_lost
+from anyhook.cli.trust import accept_own_edits
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.not_run import why_not_decided
@@ -23,25 +23,22 @@ from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.manage.tried import CaseRun, keep_cases
 from anyhook.model.answers import Audience
-from anyhook.model.decisions import Status
-from anyhook.model.diagnostics import Place
+from anyhook.model.decisions import Decision, HandlerResult, Status
+from anyhook.model.diagnostics import Diagnostic, Place
 from anyhook.model.record import replace
 from anyhook.model.status import CANNOT_START_CODES, trouble_of
 from anyhook.model.text import printable
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.detect import agents_with_hooks, detected
-from anyhook.testing.cases import read_cases
+from anyhook.testing.cases import Case, read_cases
 from anyhook.testing.examples import describe_answer, is_expected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.definitions import HandlerSpec
-    from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
     from anyhook.sandbox.keeper import SandboxRun
-    from anyhook.testing.cases import Case
 
 UNTRUSTED_CODES = frozenset({"project-untrusted", "trust-changed", "trust-store"})
 """Diagnostics that report hooks of the project that do not run."""

@@ -15,14 +15,13 @@ from anyhook.cli.output import console
 from anyhook.cli.render import confirm
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
-from anyhook.settings.changes import exclusive_edits, write_changes
+from anyhook.settings.changes import Change, exclusive_edits, write_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
-    from anyhook.settings.changes import Change
 
 Parameters = ParamSpec("Parameters")
 

@@ -16,19 +16,18 @@ from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_
 from anyhook.cli.output import console, encode, health_members, print_json
 from anyhook.cli.render import (
     confirm,
-    count_of,
     health_text,
     make_table,
     print_diagnostics,
     show_place,
 )
-from anyhook.manage.health import HealthWord, health_of
+from anyhook.manage.health import Health, HealthWord, health_of
 from anyhook.manage.paths import show_path
-from anyhook.manage.problems import find_problems
-from anyhook.manage.scope import scope_of
+from anyhook.manage.problems import Finding, find_problems
+from anyhook.manage.scope import CommandScope, scope_of
 from anyhook.model.definitions import handlers_of
 from anyhook.model.diagnostics import Severity
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,10 +36,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.engine.engine import Engine
-    from anyhook.manage.health import Health
-    from anyhook.manage.problems import Finding
     from anyhook.manage.remedies import Remedy
-    from anyhook.manage.scope import CommandScope
 
 
 class Format(StrEnum):
@@ -112,6 +108,9 @@ def check(
     else:
         _print_report(console(), scope, engines, findings)
         _print_health(console(), scope.project, healths)
+    if failed and not as_json and report_format in (Format.GITHUB, Format.SARIF):
+        # These formats hold diagnostics; a broken hook may have none.
+        _print_health(console(stderr=True), scope.project, healths)
     return PROBLEMS if failed else OK
 
 

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook import __version__
-from anyhook.model.diagnostics import CODES, Severity
+from anyhook.model.diagnostics import CODES, Diagnostic, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from anyhook.model.diagnostics import Diagnostic
 
 GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 GITHUB_TEXT_ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from anyhook.backtest.sources import parts_of_history
+from anyhook.backtest.sources import EventRow, parts_of_history
 from anyhook.cli import OK
 from anyhook.cli.colors import BAD, CAUTION, GOOD, QUIET
 from anyhook.cli.open_history import open_history
 from anyhook.cli.output import console, print_json
-from anyhook.cli.render import count_of, make_table
+from anyhook.cli.render import make_table
 from anyhook.errors import MissingLibraryError
 from anyhook.history.filters import Filter
 from anyhook.journal.lines import history_directory
 from anyhook.manage.paths import show_path
-from anyhook.model.text import printable
-from anyhook.redteam.covered import SOURCES, cover, read_report
+from anyhook.model.text import count_of, printable
+from anyhook.redteam.covered import SOURCES, Coverage, cover, read_report
 from anyhook.redteam.trials import example_of
 from anyhook.sandbox.sandbox import Sandbox
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from anyhook.backtest.sources import EventRow
-    from anyhook.redteam.covered import Coverage
     from anyhook.testing.cases import Case
 
 WORDS = {"examples": "examples", "cases": "cases", "history": "past events"}

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.encode import encode_decision
 from anyhook.agents.payloads import encode_event
 from anyhook.cli.output import members, place_members
-from anyhook.cli.verdict import verdicts_by_rules
 from anyhook.engine.compare import differences
 from anyhook.engine.not_run import (
     NotRun,
@@ -15,6 +14,7 @@ from anyhook.engine.not_run import (
     unknown_tool,
     why_not_decided,
 )
+from anyhook.manage.verdict import verdicts_by_rules
 
 if TYPE_CHECKING:
     from anyhook.engine.engine import Engine

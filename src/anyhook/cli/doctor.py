@@ -29,7 +29,7 @@ from anyhook.files import read_user_file
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import existing_project
 from anyhook.migrate.commands import is_portable
-from anyhook.model.definitions import each_handler
+from anyhook.model.definitions import HandlerSpec, each_handler
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.companions import find_companion
@@ -51,7 +51,6 @@ from anyhook.worker.control import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.model.definitions import HandlerSpec
 
 FINE, NOTE, WRONG = "fine", "note", "wrong"
 NAME_LENGTH = 16
@@ -174,25 +173,25 @@ def _look_at_installation(_diagnosis: Diagnosis) -> Iterator[Check]:
 
 def _look_at_directory(diagnosis: Diagnosis) -> Iterator[Check]:
     name, path = "runtime directory", diagnosis.directory
-    shown = show_path(path)
+    place = show_path(path)
     try:
         status = os.lstat(path)
     except FileNotFoundError:
         parent = os.path.dirname(path) or "."  # noqa: PTH120 - as clients read it
         if os.access(parent, os.W_OK | os.X_OK):
-            yield Check(name, FINE, f"{shown} is made at the first event")
+            yield Check(name, FINE, f"{place} is made at the first event")
         else:
-            says = f"{shown} is not there, and cannot be made in {show_path(parent)}"
+            says = f"{place} is not there, and cannot be made in {show_path(parent)}"
             yield Check(name, WRONG, says, OTHER_DIRECTORY)
     except OSError as error:
-        yield Check(name, WRONG, f"{shown}: {error.strerror}", OTHER_DIRECTORY)
+        yield Check(name, WRONG, f"{place}: {error.strerror}", OTHER_DIRECTORY)
     else:
         problem, do = _problem_of_directory(path, status)
         if problem:
-            yield Check(name, WRONG, f"{shown}: {problem}", do)
+            yield Check(name, WRONG, f"{place}: {problem}", do)
         else:
             mode = stat.S_IMODE(status.st_mode)
-            yield Check(name, FINE, f"{shown}, yours alone, mode {mode:04o}")
+            yield Check(name, FINE, f"{place}, yours alone, mode {mode:04o}")
     length = len(os.fsencode(path)) + len("/") + NAME_LENGTH + len(SOCKET)
     if length > MAX_SOCKET_PATH:
         says = f"paths of sockets there have {length} bytes; the system takes {MAX_SOCKET_PATH}"
@@ -346,8 +345,8 @@ def _is_there(program: str) -> bool:
 def _install(file: Path, engine: Engine, handler: HandlerSpec) -> str:
     """Write the command that wires a hook file in anew."""
     scope = " --scope user" if handler.layer is Layer.USER else ""
-    shown = show_path(str(file), engine.project_dir)
-    return f"anyhook add {shown} --agent {engine.agent.name}{scope}"
+    place = show_path(str(file), engine.project_dir)
+    return f"anyhook add {place} --agent {engine.agent.name}{scope}"
 
 
 LOOKS = (

@@ -18,17 +18,15 @@ from anyhook.cli.switch import (
     load_engine,
     required_name,
     switch,
-    switch_all,
 )
 from anyhook.manage.hooks import find_hook
 from anyhook.manage.shadows import EXAMPLES, shadow_changes, would_have_decided
-from anyhook.model.definitions import handlers_of
+from anyhook.model.definitions import HandlerSpec, handlers_of
 from anyhook.model.text import printable
 from anyhook.settings.changes import exclusive_edits
 
 if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec
 
 Examples = Annotated[
     int,
@@ -60,14 +58,16 @@ def enable(
         anyhook enable guard.py --examples 20 --dry-run
         anyhook enable --all
     """
-    if is_all:
-        return switch_all(name, project, agent, is_on=True, dry_run=dry_run, as_json=as_json)
-    name = required_name(name)
-    if _shadows(load_engine(project, agent, name), name):
-        options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
-        with exclusive_edits() if yes else nullcontext():
-            return _let_decide(load_engine(project, agent, name), name, examples, options)
-    return switch(name, project, agent, is_on=True, dry_run=dry_run, as_json=as_json)
+    if not is_all:
+        name = required_name(name)
+        # Between the two files that another process writes, a hook would be in neither.
+        with nullcontext() if dry_run else exclusive_edits():
+            is_shadow = bool(_shadows(load_engine(project, agent, name), name))
+        if is_shadow:
+            options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
+            with exclusive_edits() if yes else nullcontext():
+                return _let_decide(load_engine(project, agent, name), name, examples, options)
+    return switch(name, project, agent, is_all=is_all, is_on=True, dry_run=dry_run, as_json=as_json)
 
 
 def _shadows(engine: Engine, name: str) -> list[HandlerSpec]:

@@ -40,7 +40,7 @@ def canonical_event(name: str, agent: str) -> str:
     if name in all_events():
         return name
     for names in ([agent] if agent else [], CODING_AGENTS):
-        tables = [get_agent(one).by_wire for one in names]
+        tables = [get_agent(agent_name).by_wire for agent_name in names]
         events = {table[name].canonical for table in tables if name in table}
         if len(events) == 1:
             return events.pop()
@@ -52,7 +52,7 @@ def canonical_tool(name: str, agent: str) -> str:
     if name in TOOLS:
         return name
     for names in ([agent] if agent else [], CODING_AGENTS):
-        tables = [get_agent(one).vocabulary.canonical for one in names]
+        tables = [get_agent(agent_name).vocabulary.canonical for agent_name in names]
         tools = {table[name] for table in tables if name in table}
         if len(tools) == 1:
             return tools.pop()
@@ -61,13 +61,13 @@ def canonical_tool(name: str, agent: str) -> str:
 
 def note_on_tool(name: str) -> str | None:
     """Return a note on a tool that no agent has, with a suggestion; names of MCP tools are free."""
-    specs = [get_agent(one) for one in CODING_AGENTS]
-    known = dict.fromkeys([*TOOLS, *[tool for spec in specs for tool in spec.tools]])
-    if not name or name in known or name.startswith(MCP_PREFIX):
+    specs = [get_agent(agent) for agent in CODING_AGENTS]
+    tools = dict.fromkeys([*TOOLS, *[tool for spec in specs for tool in spec.tools]])
+    if not name or name in tools or name.startswith(MCP_PREFIX):
         return None
     hint = (
         did_you_mean(name, TOOLS)
-        or did_you_mean(name, known)
+        or did_you_mean(name, tools)
         or f"known: {', '.join(TOOLS)}, mcp__SERVER__TOOL"
     )
     return f"no agent has a tool {name!r}, and no event has it; {hint}"
@@ -104,10 +104,10 @@ def project_path(directory: str) -> str:
 
 def given_options(options: Mapping[str, object]) -> str:
     """Return the names of the options that were given, for messages: `--agent and --since`."""
-    given = [name for name, value in options.items() if value]
-    if len(given) < 2:
-        return "".join(given)
-    return f"{', '.join(given[:-1])} and {given[-1]}"
+    used = [name for name, value in options.items() if value]
+    if len(used) < 2:
+        return "".join(used)
+    return f"{', '.join(used[:-1])} and {used[-1]}"
 
 
 def print_no_events(out: Console, options: Mapping[str, str | bool], *, what: str) -> None:
@@ -130,9 +130,9 @@ def notes_on(chosen: Filter, history: History) -> Iterator[str]:
     """Yield why a filter may have found nothing: its names that are unknown."""
     from anyhook.history.hooks import hook_labels  # takes 5 ms, and most searches find something
 
-    known = all_events()
-    if chosen.event and chosen.event not in known:
-        hint = did_you_mean(chosen.event, known) or f"known: {', '.join(known)}"
+    events = all_events()
+    if chosen.event and chosen.event not in events:
+        hint = did_you_mean(chosen.event, events) or f"known: {', '.join(events)}"
         yield f"there is no event {printable(chosen.event)!r}; {hint}"
     tool = note_on_tool(chosen.tool)
     if tool is not None:

@@ -13,7 +13,7 @@ from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, payload_key
 from anyhook.agents.translate import decode_any_form
 from anyhook.errors import EventError, UsageError
 from anyhook.files import read_user_file
-from anyhook.model.events import UnknownEvent, event_class
+from anyhook.model.events import Event, UnknownEvent, event_class
 from anyhook.model.json import parse_json
 from anyhook.model.record import Record
 from anyhook.model.suggest import did_you_mean
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.engine.engine import Engine
     from anyhook.model.diagnostics import Diagnostic
-    from anyhook.model.events import Event
 
 Payloads = list[tuple[str, dict[str, Any]]]
 """Payloads of a file, each behind its `FILE:LINE`."""

@@ -16,6 +16,7 @@ from anyhook.cli.decision_json import fired_event_json
 from anyhook.cli.event_input import (
     DecodedEvent,
     EventOptions,
+    Payloads,
     build_event,
     decode_payloads,
     read_event_file,
@@ -32,10 +33,9 @@ from anyhook.cli.options import (
     print_project,
 )
 from anyhook.cli.output import console, print_json
-from anyhook.cli.own_edits import accept_own_edits
 from anyhook.cli.render import print_settings_problems, progress
 from anyhook.cli.timeline import print_background_results, print_timeline
-from anyhook.cli.verdict import verdicts_by_rules
+from anyhook.cli.trust import accept_own_edits
 from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
@@ -44,12 +44,12 @@ from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.manage.hooks import hook_rows
 from anyhook.manage.scope import existing_project, one_agent
+from anyhook.manage.verdict import verdicts_by_rules
 from anyhook.trust.native import native_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anyhook.cli.event_input import Payloads
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
 

@@ -13,7 +13,7 @@ from anyhook.cli.output import console, print_json
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.manage.reaching import SAMPLE_TOOL, reaching_fields
-from anyhook.model.definitions import each_handler
+from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.events import ToolEvent, event_class
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.toml_edit import table_lines
@@ -22,7 +22,6 @@ from anyhook.testing.events import make_payload
 
 if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.sandbox.keeper import SandboxRun
 
 SAMPLE_INPUTS: dict[str, dict[str, Any]] = {

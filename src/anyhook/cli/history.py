@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -20,11 +20,10 @@ from anyhook.cli.event_filters import (
 )
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
-from anyhook.cli.output import console, encode, print_json
+from anyhook.cli.output import console, encode, members, print_json
 from anyhook.cli.render import (
     RunRow,
     answer_text,
-    count_of,
     counts_text,
     make_table,
     name_text,
@@ -35,7 +34,6 @@ from anyhook.cli.render import (
 from anyhook.errors import UsageError
 from anyhook.history.describe import (
     durations_of,
-    event_json,
     hit_of,
     notes_of,
     outcome_of_call,
@@ -47,12 +45,12 @@ from anyhook.history.describe import (
 )
 from anyhook.history.filters import Filter
 from anyhook.history.search import newest
-from anyhook.history.sessions import events_of, find_session, sessions, short_names
+from anyhook.history.sessions import SessionSummary, events_of, find_session, sessions, short_names
 from anyhook.history.stored import get_event
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.journal.records import RECORDER_KIND
 from anyhook.manage.paths import show_path
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +59,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from anyhook.history.events import RecordedEvent, RecordedResult
-    from anyhook.history.sessions import SessionSummary
 
 Agent = Annotated[str, typer.Option("--agent", metavar="AGENT", help="Only this agent.")]
 Project = Annotated[
@@ -96,6 +93,15 @@ SessionArgument = Annotated[
 ]
 AllEvents = Annotated[bool, typer.Option("--all", help="Events without hooks and decisions too.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many are shown.")]
+EVENT_MEMBERS = (
+    *("id", "agent", "session", "event", "time", "tool", "project", "source", "result", "refusal"),
+    *("has_reached_hooks", "stop", "decision", "reconstructed", "redacted", "cut", "payload"),
+)
+RESULT_MEMBERS = (
+    *("hook", "place", "kind", "digest", "status", "shadow", "started", "duration", "exit_code"),
+    *("signal", "answer", "stdout", "stderr", "truncated", "error"),
+)
+"""Members of an event and of a hook's result in the output for programs."""
 MAX_HIT = 120
 """Characters of what an event is about, and of the surroundings of a hit, in a search."""
 MAX_SUBJECT = 200
@@ -143,8 +149,8 @@ def list_sessions(
         out.print(_session_table(summaries, names))
         _print_limit(out, len(summaries), limit)
     else:
-        given = {"--agent": agent, "--since": since, "--project": project}
-        print_no_events(out, given, what="session")
+        options = {"--agent": agent, "--since": since, "--project": project}
+        print_no_events(out, options, what="session")
     return OK
 
 
@@ -202,7 +208,7 @@ def show(
             events = events_of(store, summary)
         names = short_names(store, [summary.session])
     if as_json:
-        print_json({**encode(summary), "events": [event_json(event) for event in events]})
+        print_json({**encode(summary), "events": [_event_json(event) for event in events]})
         return OK
     out = console()
     out.print(_session_table([summary], names))
@@ -325,7 +331,7 @@ def search_events(
         anyhook history search --refused "rm -rf"
     """
     with open_history() as store:
-        given = Filter(
+        named = Filter(
             text=" ".join(words or []),
             agent=agent,
             event=event,
@@ -339,13 +345,13 @@ def search_events(
             refused=refused,
             shadow=shadow,
         )
-        chosen = resolve(given, store)
+        chosen = resolve(named, store)
         hits = newest(store, chosen, limit=limit)
         names = short_names(store, [item.session for item in hits])
         if not hits:
             print_notes(notes_on(chosen, store))
     if as_json:
-        print_json([event_json(item) for item in hits])
+        print_json([_event_json(item) for item in hits])
         return OK if hits else 1
     out = console()
     if not hits:
@@ -386,3 +392,13 @@ def _hit_text(event: RecordedEvent, words: str) -> Text:
         text.append(f"\n{hit}", style="dim")
     text.highlight_words([word.strip('"*') for word in words.split()], "bold", case_sensitive=False)
     return text
+
+
+def _event_json(event: RecordedEvent) -> dict[str, Any]:
+    """Return an event for programs."""
+    results = []
+    for result in event.results:
+        words = {"outcome": result.verdict, "trouble": result.trouble or None}
+        results.append({**members(result, *RESULT_MEMBERS), **words})
+    words = {"outcome": event.verdict, "reason": event.reason or None}
+    return {**members(event, *EVENT_MEMBERS), **words, "results": results}

@@ -28,13 +28,14 @@ from anyhook.cli.history import (
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
 from anyhook.cli.output import console, print_json
-from anyhook.cli.render import ProgressBar, count_of, print_problems, progress
+from anyhook.cli.render import ProgressBar, print_problems, progress
 from anyhook.errors import UsageError
 from anyhook.history.describe import parse_since
 from anyhook.history.export import export_jsonl, export_parquet
 from anyhook.history.filters import Filter
 from anyhook.history.imports import find_transcripts, import_transcripts
 from anyhook.history.search import iterate
+from anyhook.model.text import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +118,7 @@ def export(
     if not is_stream and not output.parent.is_dir():
         raise UsageError(f"{output}: there is no directory {str(output.parent)!r}")
     with open_history() as store:
-        given = Filter(
+        named = Filter(
             text=text,
             agent=agent,
             event=event,
@@ -130,7 +131,7 @@ def export(
             failed=failed,
             refused=refused,
         )
-        chosen = resolve(given, store)
+        chosen = resolve(named, store)
         with progress("writing", is_quiet=is_stream) as bar:
             events = _counted(iterate(store, chosen), bar)
             if is_stream:

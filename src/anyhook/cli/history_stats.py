@@ -12,7 +12,6 @@ from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
 from anyhook.cli.output import console, encode, members, print_json
 from anyhook.cli.render import (
-    count_of,
     counts_text,
     make_table,
     name_text,
@@ -21,6 +20,7 @@ from anyhook.cli.render import (
 )
 from anyhook.history.describe import parse_since, show_span, show_time
 from anyhook.history.statistics import statistics
+from anyhook.model.text import count_of
 
 HOOK_MEMBERS = (
     "hook place versions runs outcomes shadow_outcomes failures warnings seconds slowest shadow "

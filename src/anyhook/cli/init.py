@@ -16,7 +16,7 @@ from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, print_error
 from anyhook.cli.render import make_table, require_terminal
 from anyhook.errors import UsageError
-from anyhook.manage.adding import load_hook_file
+from anyhook.manage.adding import SettingsPlace, load_hook_file
 from anyhook.manage.additions import DEFAULT_GUARDS, hook_files, plan_addition
 from anyhook.manage.guard_files import all_guards, copy_path, find_guard
 from anyhook.manage.paths import show_path
@@ -26,7 +26,6 @@ from anyhook.settings.write import stay_inside
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
-    from anyhook.manage.adding import SettingsPlace
 
 STARTER_PATH = Path(".anyhook") / "guard.py"
 """Path in the project."""
@@ -193,9 +192,9 @@ def _write_starter(place: SettingsPlace, agents: list[AgentSpec], options: Write
     addition = plan_addition(place, agents, [load_hook_file(path, change)])
     write_additions([addition], options)
     if not agents and not options.as_json:
-        shown = shlex.quote(show_path(path, place.project))
+        file_name = shlex.quote(show_path(path, place.project))
         names = ", ".join(CODING_AGENTS)
         out = console()
         out.print(f"{NO_AGENT.capitalize()}. Configure the file for one ({names}):", soft_wrap=True)
-        out.print(f"  anyhook add {shown} --agent NAME", soft_wrap=True)
+        out.print(f"  anyhook add {file_name} --agent NAME", soft_wrap=True)
     return OK

@@ -12,10 +12,10 @@ from anyhook.cli.colors import BAD, CAUTION, HEADING, STATES
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, print_no_hooks, print_project
 from anyhook.cli.output import console, health_members, members, print_json
 from anyhook.cli.render import WIDE, health_text, make_table, print_diagnostics, show_place
-from anyhook.manage.health import HealthWord, health
-from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
+from anyhook.manage.health import Health, HealthWord, health
+from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
 from anyhook.manage.scope import scope_of
-from anyhook.model.diagnostics import Severity
+from anyhook.model.diagnostics import Diagnostic, Severity
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
 from anyhook.trust.native import RUNNING, native_states
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.engine.engine import Engine
-    from anyhook.manage.health import Health
-    from anyhook.manage.hooks import HookRow
     from anyhook.model.definitions import HookDefinition
-    from anyhook.model.diagnostics import Diagnostic
 
 
 def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson = False) -> int:

@@ -29,9 +29,9 @@ from anyhook.engine.guard import TrustGuard
 from anyhook.errors import UsageError
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import agents_here, existing_project
-from anyhook.migrate.losses import KINDS
+from anyhook.migrate.losses import KINDS, Loss
 from anyhook.migrate.merge import merge_into
-from anyhook.migrate.plan import plan_migration
+from anyhook.migrate.plan import Migration, plan_migration
 from anyhook.migrate.prove import BUILTIN, ProofRequest, prove_migration
 from anyhook.model.record import replace
 from anyhook.sandbox.sandbox import Sandbox
@@ -44,8 +44,6 @@ from anyhook.trust.store import TrustStore
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.comparison import Proof
-    from anyhook.migrate.losses import Loss
-    from anyhook.migrate.plan import Migration
 
 HELP = """Move an agent's hooks into another agent's settings.
 

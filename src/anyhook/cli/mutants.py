@@ -13,14 +13,14 @@ from anyhook.backtest.run import available_processors
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import BAD, CAUTION, GOOD, QUIET
 from anyhook.cli.output import console, print_json
-from anyhook.cli.render import count_of, make_table, progress
+from anyhook.cli.render import make_table, progress
 from anyhook.errors import UsageError
 from anyhook.interrupts import INTERRUPTED
 from anyhook.journal.lines import history_directory
 from anyhook.manage.paths import show_path
-from anyhook.model.text import printable
-from anyhook.redteam.mutants import OPERATORS, mutants_of
-from anyhook.redteam.trials import Kept, key_of, plan_trials, try_mutants
+from anyhook.model.text import count_of, printable
+from anyhook.redteam.mutants import OPERATORS, Mutant, mutants_of
+from anyhook.redteam.trials import Kept, Noticed, key_of, plan_trials, try_mutants
 from anyhook.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from anyhook.redteam.mutants import Mutant
-    from anyhook.redteam.trials import Noticed
     from anyhook.testing.cases import Case
 
 KEPT = "mutants"

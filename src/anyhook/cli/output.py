@@ -6,29 +6,23 @@ import json
 import os
 import re
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
 from anyhook.cli.colors import BAD
-from anyhook.model.diagnostics import Diagnostic
+from anyhook.model.diagnostics import Diagnostic, Place
 from anyhook.model.json import dump_json, repair
 from anyhook.model.record import Record
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import TextIO
-
-    from rich.console import ConsoleOptions, RenderableType
-
     from anyhook.manage.health import HookHealth
-    from anyhook.model.diagnostics import Place
 
 NO_PLACE = dict.fromkeys(("file", "line", "column"))
 UNWRAPPED = 10_000

@@ -12,10 +12,9 @@ import typer
 from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.agents.program import get_program
+from anyhook.agents.program import AgentProgram, get_program
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import BAD, GOOD, RESULTS
-from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.options import (
     HERE,
     AgentNames,
@@ -27,17 +26,17 @@ from anyhook.cli.options import (
     print_project,
 )
 from anyhook.cli.output import console, members, place_members, print_json
-from anyhook.cli.render import WIDE, count_of, make_table, progress, show_place
-from anyhook.cli.sandboxed import confirm_limits
+from anyhook.cli.render import WIDE, make_table, progress, show_place
+from anyhook.cli.sandboxed import confirm_limits, evidence_may_be_lost
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.manage.scope import existing_project, scope_of
 from anyhook.manage.tried import keep_probe
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 from anyhook.probe.plan import CallRequest
 from anyhook.probe.probing import SECONDS, ProbeOptions, probe_in_sandbox
-from anyhook.probe.report import AgentReport, ProbeVerdict
+from anyhook.probe.report import AgentReport, HookReport, ProbeVerdict
 from anyhook.sandbox.sandbox import Sandbox, sandbox_limits
 from anyhook.settings.detect import agents_with_hooks, trust_command
 from anyhook.settings.sources import Location
@@ -48,8 +47,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from anyhook.agents.program import AgentProgram
-    from anyhook.probe.report import HookReport
 
 SUMMARY = {
     ProbeVerdict.WORKS: "works",
@@ -193,6 +190,8 @@ def _probe_one(
                 on_message=lambda text: on_progress(f"{agent.title}: {text}"),
             )
     except UsageError as error:
+        if path is not None:
+            raise
         return AgentReport(name, agent.title, missing=str(error))
 
 

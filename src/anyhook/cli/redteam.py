@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,9 +18,9 @@ from anyhook.cli.colors import BAD, CAUTION, QUIET
 from anyhook.cli.open_history import open_history
 from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
 from anyhook.cli.output import console, members, print_json
-from anyhook.cli.render import count_of, make_table, progress
+from anyhook.cli.render import ProgressBar, make_table, print_problems, progress
 from anyhook.cli.sandboxed import confirm_limits
-from anyhook.errors import UsageError
+from anyhook.errors import HistoryError, UsageError
 from anyhook.interrupts import INTERRUPTED
 from anyhook.manage.redteam import (
     ACCEPTED,
@@ -30,10 +30,10 @@ from anyhook.manage.redteam import (
     read_accepted,
 )
 from anyhook.manage.scope import existing_project
-from anyhook.model.text import printable, shorten
-from anyhook.redteam.asking import Asker
+from anyhook.model.text import count_of, printable, shorten
+from anyhook.redteam.asking import Asker, Guard
 from anyhook.redteam.programs import SHELLS, installed_shells
-from anyhook.redteam.search import Search, totals
+from anyhook.redteam.search import Attempt, Escape, Progress, Search, totals
 from anyhook.redteam.spellings import BY_NAME, CLASSES, sentence_for
 
 if TYPE_CHECKING:
@@ -41,10 +41,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from anyhook.cli.render import ProgressBar
+    from anyhook.history.store import History
     from anyhook.redteam.asking import Guard
     from anyhook.redteam.plain import Plain
-    from anyhook.redteam.search import Attempt, Escape, Progress
 
 FAIL_ON = "escape"
 
@@ -106,7 +105,8 @@ def redteam(
     reports: list[_Report] = []
     for guard in chosen.guards:
         with closing(Asker(guard)) as asker, progress(guard.title) as bar:
-            with open_history() as history:
+            with ExitStack() as stack:
+                history = _open_history(stack)
                 plains = denied_by(
                     guard, asker.examples(), history, cases=cases, commands=commands or []
                 )
@@ -137,6 +137,15 @@ def redteam(
     # Among all hooks of the settings there are some that are not guards.
     is_missing = len(guards) < len(reports) if hooks else not guards
     return PROBLEMS if is_missing or (fail_on and has_escape) else OK
+
+
+def _open_history(stack: ExitStack) -> History | None:
+    """Open the history; if that fails, report it: a hook has examples, too."""
+    try:
+        return stack.enter_context(open_history())
+    except HistoryError as error:
+        print_problems([f"denials in the history are not tried: {error}"])
+        return None
 
 
 def _check_options(names: list[str] | None, shell: str, fail_on: str) -> tuple[str, ...]:
@@ -209,7 +218,7 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
     proof = f"proved equal in {shell}" if result.can_prove else "not proved: no namespaces here"
     out.print(
         f"  {sums['denied']:,} denied, {sums['asked']:,} asked, {len(report.escapes):,} escapes "
-        f"{proof}, {sums['unproved']:,} passed and do something else"
+        f"{proof}, {sums['unproved']:,} passed, not proved equal"
     )
     if report.escapes:
         _print_escapes(out, report)
@@ -227,7 +236,7 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
 def _print_escapes(out: Console, report: _Report) -> None:
     """Print the escapes, the lines that keep them in sight, and the conditions that close them."""
     groups: dict[str, list[Escape]] = {}
-    for escape in sorted(report.escapes, key=lambda one: (len(one.command), one.command)):
+    for escape in sorted(report.escapes, key=lambda item: (len(item.command), item.command)):
         groups.setdefault(escape.class_name, []).append(escape)
     by_class = {item.name: groups[item.name] for item in CLASSES if item.name in groups}
     table = make_table("class", "tried", "denied", "asked", "escapes", "smallest escape")

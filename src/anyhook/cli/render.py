@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from rich.table import Table
@@ -19,17 +19,15 @@ from anyhook.cli.output import console
 from anyhook.errors import UsageError
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.manage.paths import show_path
-from anyhook.model.diagnostics import Severity
-from anyhook.model.text import printable, shorten
+from anyhook.model.diagnostics import Diagnostic, Place, Severity
+from anyhook.model.text import count_of, printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
 
     from rich.console import Console, JustifyMethod, OverflowMethod
 
     from anyhook.manage.health import HookHealth
-    from anyhook.model.diagnostics import Diagnostic, Place
 
 WIDE = 100
 """Columns from which on tables show all of their columns."""
@@ -61,11 +59,6 @@ EFFECTS = {
 
 
 # -- texts
-
-
-def count_of(number: int, noun: str) -> str:
-    """Return a number with its noun, like `1 hook` or `2,000 hooks`."""
-    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def name_text(text: str) -> str:
@@ -223,7 +216,7 @@ def counts_text(counts: Mapping[str, int]) -> Text:
     text = Text()
     for outcome, style in OUTCOMES.items():
         if outcome != NO_VERDICT and counts.get(outcome):
-            text.append(f"{'  ' if text else ''}{counts[outcome]} {outcome}", style=style)
+            text.append(f"{'  ' if text else ''}{counts[outcome]:,} {outcome}", style=style)
     return text
 
 

@@ -14,7 +14,7 @@ from anyhook.cli.colors import ACCENT, BAD, CAUTION, QUIET
 from anyhook.cli.html import HtmlFile, missing_library, write_page
 from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
 from anyhook.cli.output import console, encode, print_json
-from anyhook.cli.render import count_of, make_table, print_quoted
+from anyhook.cli.render import make_table, print_quoted
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.cli.score_review import review_history
 from anyhook.errors import EventError, UnknownNameError, UsageError
@@ -22,11 +22,12 @@ from anyhook.history.describe import show_span
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.manage.redteam import choose_guards
 from anyhook.manage.scope import existing_project
-from anyhook.model.text import printable, shorten
-from anyhook.redteam.asking import Asker
+from anyhook.model.text import count_of, printable, shorten
+from anyhook.redteam.asking import Asker, Guard
 from anyhook.redteam.labelled import OWN_SET, LabelledSet, read_set
 from anyhook.redteam.score import (
     PER,
+    Counts,
     Judged,
     Score,
     claimed_families,
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
-
-    from anyhook.redteam.asking import Guard
-    from anyhook.redteam.score import Counts
 
 
 class HookScore(NamedTuple):
@@ -81,10 +79,6 @@ def score(
     from_history: Annotated[
         bool, typer.Option("--history", help="Review what it would have stopped of past calls.")
     ] = False,
-    label: Annotated[
-        Path | None,
-        typer.Option("--label", metavar="FILE", help="With --history: ask, and add to this set."),
-    ] = None,
     project: Project = HERE,
     agent: AgentName = None,
     yes: Yes = False,
@@ -103,7 +97,7 @@ def score(
         anyhook score .anyhook/guard.py
         anyhook score guard.py --family git --min-detection 0.9 --max-false-blocks 20
         anyhook score guard.py --on calls.jsonl --html score.html
-        anyhook score guard.py --history --label our-calls.jsonl
+        anyhook score guard.py --history
     """
     confirm_limits(is_agreed=yes)
     directory = existing_project(project)
@@ -114,9 +108,7 @@ def score(
         for title in chosen.untrusted
     ]
     if from_history:
-        return review_history(guards, label, as_json=as_json)
-    if label is not None:
-        raise UsageError("--label labels calls of the history; add --history")
+        return review_history(guards, as_json=as_json)
     sets = [read_set(path) for path in on or [OWN_SET]]
     scores: list[HookScore] = []
     with Sandbox.for_project(directory, discards_output=True) as sandbox:
@@ -171,11 +163,13 @@ def _score(
     Raises:
         UsageError: If a kind of danger does not occur in the set.
     """
-    known = dict.fromkeys(name for call in labelled.calls for name in call.families)
+    occurring = dict.fromkeys(name for call in labelled.calls for name in call.families)
     for name in families:
-        if name not in known:
-            raise UsageError(f"{labelled.path.name} has no rows about {name!r}; {', '.join(known)}")
-    names = list(families) or list(known)
+        if name not in occurring:
+            raise UsageError(
+                f"{labelled.path.name} has no rows about {name!r}; {', '.join(occurring)}"
+            )
+    names = list(families) or list(occurring)
     calls = [call for call in labelled.calls if any(map(call.is_about, names))]
     asked, payloads = [], []
     for call in calls:

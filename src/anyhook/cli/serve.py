@@ -78,10 +78,6 @@ def serve(
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any that is free.")
     ] = 8787,
-    token: Annotated[
-        str | None,
-        typer.Option("--token", help=f"Token of all requests; better in {ENV_VARIABLE}."),
-    ] = None,
     trust_once: Annotated[
         bool, typer.Option("--trust-once", help="Run the project's hooks without asking.")
     ] = False,
@@ -93,7 +89,7 @@ def serve(
         from anyhook.server import http
     except ModuleNotFoundError as error:
         raise missing_library(error, "anyhook serve", "serve") from None
-    secret = _read_token(token)
+    secret = _read_token()
     settings = existing_project(project or Path()) if project or not files else None
     listening, address = listen(host, port, is_guarded=secret is not None)
     # The trace in which the server was started is not that of the sessions that it serves.
@@ -120,7 +116,7 @@ def serve(
 
         app: Any = http.make_app(responder, token=secret, hosts=address.hosts)
         if otel:
-            from anyhook.telemetry.asgi import TraceContext
+            from anyhook.telemetry.propagation import TraceContext
 
             app = TraceContext(app)
         try:
@@ -151,24 +147,22 @@ def _redirect_stdout() -> Iterator[TextIO]:
             os.dup2(out.fileno(), fd)
 
 
-def _read_token(option: str | None) -> str | None:
-    """Return the token; messages never hold it.
+def _read_token() -> str | None:
+    """Return the token of all requests; messages never hold it.
 
     Raises:
         UsageError: If it is too short, or is not valid in a header.
     """
-    source, token = "--token", option
-    if token is None:
-        source, token = ENV_VARIABLE, os.environ.get(ENV_VARIABLE)
+    token = os.environ.get(ENV_VARIABLE)
     if token is None:
         return None
     if len(token) < MIN_TOKEN:
         raise UsageError(
-            f"{source} has {len(token)} characters; it needs {MIN_TOKEN}, for example those of: "
-            "openssl rand -hex 16"
+            f"{ENV_VARIABLE} has {len(token)} characters; it needs {MIN_TOKEN}, for example those "
+            "of: openssl rand -hex 16"
         )
     if not (token.isascii() and token.isprintable()) or " " in token:
-        raise UsageError(f"{source} must be ASCII without spaces, to be valid in a header")
+        raise UsageError(f"{ENV_VARIABLE} must be ASCII without spaces, to be valid in a header")
     return token
 
 

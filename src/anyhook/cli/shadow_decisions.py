@@ -6,9 +6,9 @@ import shlex
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from anyhook.cli.render import count_of, make_table
+from anyhook.cli.render import make_table
 from anyhook.history.verdicts import NO_VERDICT
-from anyhook.model.text import printable, shorten
+from anyhook.model.text import count_of, printable, shorten
 
 if TYPE_CHECKING:
     from rich.console import Console

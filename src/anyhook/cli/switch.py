@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,15 +19,10 @@ from anyhook.errors import UsageError
 from anyhook.manage.hooks import all_handlers, handlers_named, hook_rows, split_recorder
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import one_agent, scope_of
-from anyhook.manage.switching import switch_changes, switch_hook
+from anyhook.manage.switching import SwitchResult, switch_changes, switch_hook
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.changes import EDITABLE_LAYERS
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from anyhook.manage.switching import SwitchResult
 
 _HOOK_HELP = "Name of the hook, its script (guard.py), or its place (FILE:LINE)."
 HookName = Annotated[str, typer.Argument(metavar="HOOK", help=_HOOK_HELP)]
@@ -57,9 +52,9 @@ def disable(
         anyhook disable settings.json:12 --dry-run
         anyhook disable --all
     """
-    if is_all:
-        return switch_all(name, project, agent, is_on=False, dry_run=dry_run, as_json=as_json)
-    return switch(name, project, agent, is_on=False, dry_run=dry_run, as_json=as_json)
+    return switch(
+        name, project, agent, is_all=is_all, is_on=False, dry_run=dry_run, as_json=as_json
+    )
 
 
 @one_at_a_time
@@ -68,41 +63,22 @@ def switch(
     project: Path,
     agent: str | None,
     *,
+    is_all: bool,
     is_on: bool,
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Switch a hook on or off, and print its state. Returns the exit code."""
-    name = required_name(name)
-    engine = load_engine(project, agent, name)
-    report, exit_code = _switch(engine, name, is_on=is_on, dry_run=dry_run, as_json=as_json)
-    if as_json:
-        print_json(report)
-    return exit_code
+    """Switch a hook, or all hooks of the user and the project, and print their states.
 
-
-def required_name(name: str | None) -> str:
-    """Return the name of a hook.
-
-    Raises:
-        UsageError: If there is none.
+    Returns the highest exit code.
     """
-    if name is None:
-        raise UsageError("name the hook, or add --all")
-    return name
-
-
-@one_at_a_time
-def switch_all(
-    name: str | None,
-    project: Path,
-    agent: str | None,
-    *,
-    is_on: bool,
-    dry_run: bool,
-    as_json: bool,
-) -> int:
-    """Switch all hooks of the user and the project on or off. Returns the highest exit code."""
+    if not is_all:
+        name = required_name(name)
+        engine = load_engine(project, agent, name)
+        report, exit_code = _switch(engine, name, is_on=is_on, dry_run=dry_run, as_json=as_json)
+        if as_json:
+            print_json(report)
+        return exit_code
     if name is not None:
         raise UsageError(f"--all stands for every hook; drop it, or drop {name!r}")
     reports: list[dict[str, Any]] = []
@@ -122,6 +98,17 @@ def switch_all(
     elif not reports:
         console().print(f"No hook here is {'off' if is_on else 'on'}.")
     return max(exit_codes)
+
+
+def required_name(name: str | None) -> str:
+    """Return the name of a hook.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    if name is None:
+        raise UsageError("name the hook, or add --all")
+    return name
 
 
 def _switch(

@@ -16,14 +16,17 @@ from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.cases import run_case_file
 from anyhook.cli.colors import BAD, CAUTION, QUIET, RESULTS
 from anyhook.cli.covered import cover_hook_file
-from anyhook.cli.evidence import evidence_may_be_lost
 from anyhook.cli.first_cases import write_first_cases
 from anyhook.cli.mutants import mutate_hook_file
 from anyhook.cli.options import HERE, AgentNames, AsJson, Project, TrustOnce, Yes
 from anyhook.cli.output import UNWRAPPED, console, members, print_json
 from anyhook.cli.render import make_table
-from anyhook.cli.sandboxed import confirm_limits
-from anyhook.cli.unsupported import print_unsupported, unsupported_uses
+from anyhook.cli.sandboxed import (
+    confirm_limits,
+    evidence_may_be_lost,
+    print_unsupported,
+    unsupported_uses,
+)
 from anyhook.errors import UsageError
 from anyhook.manage.scope import existing_project
 from anyhook.manage.tried import keep_examples, try_hook_file

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from anyhook.authoring.inspect import scan
-from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, SHADOW, STATUSES
+from anyhook.authoring.inspect import Use, scan
+from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, SHADOW, STATUSES, badge
 from anyhook.cli.render import (
     RunRow,
     answer_text,
@@ -19,7 +19,6 @@ from anyhook.cli.render import (
     show_place,
     status_text,
 )
-from anyhook.cli.verdict import RulesVerdict, verdicts_by_rules
 from anyhook.engine.compare import differences
 from anyhook.engine.hook_files import files_of
 from anyhook.engine.not_run import (
@@ -29,9 +28,10 @@ from anyhook.engine.not_run import (
     why_not_decided,
 )
 from anyhook.journal.records import answer_record
-from anyhook.model.decisions import Status
-from anyhook.model.definitions import handlers_of, unique_labels
-from anyhook.model.diagnostics import Severity
+from anyhook.manage.verdict import RulesVerdict, verdicts_by_rules
+from anyhook.model.decisions import Decision, HandlerResult, Status
+from anyhook.model.definitions import HandlerSpec, handlers_of, unique_labels
+from anyhook.model.diagnostics import Diagnostic, Severity
 from anyhook.model.record import replace
 from anyhook.model.text import printable, shorten
 from anyhook.settings.detect import agents_with_hooks
@@ -41,11 +41,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from anyhook.authoring.inspect import Use
     from anyhook.engine.engine import Engine
-    from anyhook.model.decisions import Decision, HandlerResult
-    from anyhook.model.definitions import HandlerSpec
-    from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
 
 HEADLINE_FIELDS = frozenset({"outcome", "stop", "approve"})
@@ -200,7 +196,11 @@ def _verdict_table(engine: Engine, verdicts: list[RulesVerdict]) -> Table:
                 subject = f"by its reference, {engine.agent.title}"
         table.add_row(
             Text("→", style="bold"),
-            Text(f" {verdict.word} ", style=verdict.style, no_wrap=True),
+            Text(
+                f" {verdict.word} ",
+                style=badge(OUTCOMES.get(verdict.outcome, CAUTION)),
+                no_wrap=True,
+            ),
             Text(verdict.sentence(subject), style=style),
             Text(rules, style="dim"),
         )

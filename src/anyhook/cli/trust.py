@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +15,7 @@ import typer
 from rich.cells import cell_len
 from rich.text import Text
 
-from anyhook.agents import get_agent
+from anyhook.agents import agent_that_started, get_agent
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import ACCENT, CAUTION, DIFFERENCES, GOOD
 from anyhook.cli.listing import print_broken
@@ -21,7 +23,6 @@ from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_
 from anyhook.cli.output import console, members, place_members, print_json
 from anyhook.cli.render import (
     confirm,
-    count_of,
     print_diagnostics,
     print_note,
     print_quoted,
@@ -35,15 +36,16 @@ from anyhook.errors import UsageError
 from anyhook.manage.health import health
 from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
-from anyhook.manage.scope import scope_of
+from anyhook.manage.scope import CommandScope, scope_of
+from anyhook.model.diagnostics import Severity
 from anyhook.model.record import Record
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 from anyhook.settings.detect import trust_command
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
-from anyhook.trust.changes import changes_to_review, forget_changes
+from anyhook.trust.changes import ChangedFile, changes_to_review, forget_changes
 from anyhook.trust.languages import CODE_SUFFIXES
-from anyhook.trust.native import RUNNING, native_states
+from anyhook.trust.native import RUNNING, NativeStates, native_states
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
@@ -53,11 +55,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.manage.scope import CommandScope
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
-    from anyhook.trust.changes import ChangedFile
-    from anyhook.trust.native import NativeStates
     from anyhook.trust.records import TrustChange
     from anyhook.trust.subjects import TrustSubject
 
@@ -79,7 +78,7 @@ class Review(Record, kw_only=False):
     changes: list[TrustChange]
     """The hooks that are new or changed since they were trusted."""
     problems: tuple[Diagnostic, ...]
-    """Diagnostics of the trust store."""
+    """Diagnostics of the trust store, and the errors in settings, whose hooks are not here."""
     sequential: frozenset[int]
     """`id` of the handlers that run one after the other."""
     native: NativeStates | None
@@ -139,7 +138,10 @@ def trust(
         forget_changes(scope.project)
     trusted = is_agreed or not needs_review
     if as_json:
-        report = _reviews_json(scope.project, reviews, trusted=trusted)
+        hooks: list[dict[str, Any]] = []
+        for review in reviews:
+            hooks += [_hook_json(review, subject) for subject in review.subjects]
+        report = {"project": scope.project, "trusted": trusted, "hooks": hooks}
         print_json({**report, "changed_files": file_changes})
     else:
         _print_result(out, scope, reviews, trusted=trusted)
@@ -166,13 +168,16 @@ def review_hooks(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
         if definition.sequential:
             sequential.update(id(handler) for handler in definition.handlers)
     native = native_states(agent, hooks)
-    return Review(agent, subjects, list(changes), tuple(problems), frozenset(sequential), native)
+    errors = [problem for problem in hooks.diagnostics if problem.severity is Severity.ERROR]
+    return Review(
+        agent, subjects, list(changes), (*errors, *problems), frozenset(sequential), native
+    )
 
 
 def _print_result(
     out: Console, scope: CommandScope, reviews: list[Review], *, trusted: bool
 ) -> None:
-    if not any(review.subjects for review in reviews):
+    if not any(review.subjects or review.problems for review in reviews):
         titles = ", ".join(review.agent.title for review in reviews)
         agents = f" for {titles}" if titles else ""
         out.print(f"This project has no hooks of its own{agents}; there is nothing to trust.")
@@ -333,13 +338,6 @@ def _print_value(out: Console, title: str, value: str) -> None:
         out.print(Text(f"    | … {rest} more characters; see --json for all", style=CAUTION))
 
 
-def _reviews_json(project: Path, reviews: list[Review], *, trusted: bool) -> dict[str, Any]:
-    hooks: list[dict[str, Any]] = []
-    for review in reviews:
-        hooks += [_hook_json(review, subject) for subject in review.subjects]
-    return {"project": project, "trusted": trusted, "hooks": hooks}
-
-
 def _hook_json(review: Review, subject: TrustSubject) -> dict[str, Any]:
     handler = subject.handler
     changes = [change for change in review.changes if change.subject is subject]
@@ -364,3 +362,48 @@ def _hook_json(review: Review, subject: TrustSubject) -> dict[str, Any]:
         "directories": directories,
         "difference": changes[0].difference if changes else [],
     }
+
+
+def accept_own_edits(project: Path, agent_name: str) -> None:
+    """Show what changed in files of this user and trust it if the user presses `y`.
+
+    Nothing is offered without a terminal, in a process that an agent has started, for new hooks and
+    changed definitions, and for files of other users: `anyhook trust` shows these.
+
+    Raises:
+        OSError: If the trust store cannot be written.
+        SettingsError: If others can write the trust store.
+    """
+    has_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    if not has_terminal or agent_that_started(os.environ) is not None:
+        return
+    store = TrustStore()
+    review = review_hooks(store, project, get_agent(agent_name))
+    if not review.changes or not all(map(_is_own_edit, review.changes)):
+        return
+    out = console(stderr=True)
+    print_review(out, project, review)
+    question = "Did you make these changes, and do you trust them?"
+    if confirm(question, is_agreed=False, instead="see: anyhook trust", err=True):
+        store.trust(project, review.subjects, agent=agent_name)
+        forget_changes(project)
+
+
+def _is_own_edit(change: TrustChange) -> bool:
+    if change.what != "script":
+        return False
+    files = [script.path for script in change.subject.scripts]
+    for tree in change.subject.trees:
+        files += [script.path for script in tree.files.values()]
+    return all(map(_is_own_file, files))
+
+
+def _is_own_file(path: Path) -> bool:
+    """Return whether a file belongs to this user; one that is gone has no owner."""
+    try:
+        owner = path.stat().st_uid
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return not hasattr(os, "geteuid") or owner == os.geteuid()

@@ -20,14 +20,13 @@ from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import make_table
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
-from anyhook.worker.control import find_runtime_directory, list_servers, stop_server
+from anyhook.worker.control import ServerInfo, find_runtime_directory, list_servers, stop_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.table import Table
 
-    from anyhook.worker.control import ServerInfo
 
 SLOW = 1.0
 """Seconds after which the command reports that it waits."""

@@ -30,6 +30,7 @@ from anyhook.engine.absent import (
     required_events,
 )
 from anyhook.engine.combine import combine
+from anyhook.engine.dead_matchers import check_matcher
 from anyhook.engine.guard import SharedGuard, TrustGuard
 from anyhook.engine.host import host_diagnostics
 from anyhook.engine.messages import MessageChannel
@@ -46,11 +47,10 @@ from anyhook.engine.unrunnable import start_problems, unrunnable_hooks
 from anyhook.errors import EngineClosedError, EventError, RequiredHooksError, UsageError
 from anyhook.handlers.background import Background
 from anyhook.handlers.context import SERVERS, HookContext
-from anyhook.handlers.env_files import EnvFiles
 from anyhook.handlers.environment import Inheritance, Redaction
 from anyhook.handlers.kinds import get_kind
 from anyhook.handlers.services import Services
-from anyhook.handlers.session_variables import SessionVariables
+from anyhook.handlers.session_variables import EnvFiles, SessionVariables
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.decisions import NO_DECISION, Decision
 from anyhook.model.definitions import HandlerSpec, HookDefinition
@@ -571,6 +571,11 @@ class Engine:
         definition = HookDefinition(
             spec.canonical, Layer.RUNTIME, place, matcher, sequential=False, handlers=(handler,)
         )
+        # A host may have tools of any name: the first call of one shows whether a matcher is dead.
+        if spec.subject != "tool_name":
+            problem = check_matcher(self.agent, spec, definition, lambda _: True)
+            if problem is not None:
+                self.messages.report([problem])
         self.define(definition)
         return handler
 

@@ -203,7 +203,9 @@ def _deny_on_failure(
         return result
     failure = "timed out" if result.timed_out else "failed"
     cause = f"as {spec.wire} does"
-    if denies_by_handler:
+    if denies_by_handler and handler.kind == "function":
+        cause = 'because on_crash is "deny"'
+    elif denies_by_handler:
         cause = f"because {context.agent.settings.fail_closed_text}"
     reason = f"hook {handler.label!r} {failure}; blocking {cause}"
     text = f"{spec.wire}: {reason}"

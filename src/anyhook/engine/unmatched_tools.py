@@ -6,9 +6,11 @@ own: a guard on `Bash` never runs for a tool `run_command`. Each such tool is re
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from anyhook.agents.tool_names import counterpart_tool
 from anyhook.authoring.functions import matches_any
 from anyhook.engine.tool_kinds import ToolKind, find_kind, match_arguments
 from anyhook.errors import RequiredHooksError
@@ -150,6 +152,9 @@ class UnmatchedTools:
         events = self._deciding_events()
         if not events:
             return None
+        problem = self._find_foreign_matcher(events, tool)
+        if problem is not None:
+            return problem
         if self._is_matched(events, tool.shown_name):
             return self._find_unread_argument(tool)
         agent = self._engine.agent
@@ -166,6 +171,24 @@ class UnmatchedTools:
             return None
         text = f"{self._describe(events, tool)}; {self._remedy(tool, kind)}"
         return _Problem(diagnose("unmatched-tool", text), is_escape)
+
+    def _find_foreign_matcher(self, events: Collection[str], tool: ProgramTool) -> _Problem | None:
+        """Return the problem of a matcher that has another agent's name of a tool, or `shell`."""
+        agent, name = self._engine.agent, tool.shown_name
+        plans = [self._engine.plan_for(self._engine.rules, event, name) for event in events]
+        for definition, handler in self._hooks_on(events):
+            if handler.form or any(handler in plan.handlers for plan in plans):
+                continue
+            for word in re.findall(r"\w{2,}", definition.matcher or ""):
+                if word in agent.tools or counterpart_tool(agent, word) != name:
+                    continue
+                text = (
+                    f"{handler.label!r} does not run on {name!r}: its matcher has {word!r}, which "
+                    f"is not a tool of {agent.title}; write {name!r}"
+                )
+                problem = diagnose("dead-matcher", text, handler.place, handler=handler.label)
+                return _Problem(problem, is_escape=not self._is_matched(events, name))
+        return None
 
     def _find_unread_argument(self, tool: ProgramTool) -> _Problem | None:
         """Return the problem of a tool whose main arguments have names that no hook reads."""

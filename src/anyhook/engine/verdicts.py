@@ -1,6 +1,6 @@
 """How the verdicts of several handlers become the verdict of a decision.
 
-An event names one of `VERDICTS` (`EventSpec.verdict`).
+An event names one of `VERDICTS` (`EventSpec.verdict_policy`).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _take_highest_layer(
 ) -> None:
     """Take the strongest verdict of the highest layer that has one; hooks of the host come first.
 
-    The layers of a plan are in ascending order (`AgentSpec.layer_order`).
+    The layers of a plan are in ascending order (`SettingsFormat.layer_order`).
     """
     verdicts = [result for result in results if result.answer.outcome is not Outcome.NONE]
     if not verdicts:

@@ -31,6 +31,7 @@ DENIED_PROGRAMS = [
     "insmod",
     "lvremove",
     "modprobe",
+    "nvme format",
     "poweroff",
     "pvremove",
     "reboot",
@@ -39,6 +40,7 @@ DENIED_PROGRAMS = [
     "systemctl halt",
     "systemctl poweroff",
     "systemctl reboot",
+    "telinit [06]",
     "vgremove",
     "zfs destroy",
     "zpool destroy",
@@ -120,6 +122,8 @@ init 0
 insmod x.ko
 lvremove vg/data
 modprobe x
+nvme format /dev/nvme0n1
+telinit 6
 poweroff -f
 pvremove x
 reboot -f

@@ -79,8 +79,9 @@ def guard_files(event):
     above = list(projects)  # `chmod -R u+w .` names no protected file
     for project in projects:
         above += map(str, Path(project).parents)
-    protected = [*event.deletes(*PROTECTED), *event.writes(*PROTECTED, but_not=above)]
-    for match in without_git(protected):
+    protected = [*PROTECTED, *(f"{project}/{it}" for project in projects for it in PROTECTED)]
+    changed = [*event.deletes(*protected), *event.writes(*protected, but_not=above)]
+    for match in without_git(changed):
         if match.certain:
             return deny(f"{match.why}, which is protected. Ask the user.")
     lost = lost_files(event, projects)
@@ -93,7 +94,7 @@ def guard_files(event):
 
 
 def names_of_project(event):
-    """Return the paths of the project: as the agent names it, and without links.
+    """Return the paths of the project: as the agent names it, without links, and as the call does.
 
     It is the directory whose `.anyhook` holds this file, or else the one in which the agent is.
     """
@@ -104,7 +105,12 @@ def names_of_project(event):
         real = here.parent
         above = [path for path in (directory, *directory.parents) if path.resolve() == real]
         directory = above[0] if above else real
-    return list(dict.fromkeys([str(directory), str(real)]))
+    names = [directory, real]
+    for match in (*event.deletes("/**"), *event.writes("/**")):
+        path = Path(match.path)
+        if path.is_absolute() and not any(path.is_relative_to(name) for name in names):
+            names += [it for it in (path, *path.parents) if it.resolve() == real]
+    return list(dict.fromkeys(map(str, names)))
 
 
 def without_git(matches):
@@ -186,6 +192,7 @@ rm -rf .nuxt .parcel-cache .pytest_cache .ruff_cache .terraform .tox .turbo .ven
 rm -rf __pycache__ _build bin build coverage dist htmlcov node_modules obj out site-packages
 rm -rf ./target/debug temp tmp venv
 rm -f notes.txt
+D=$(mktemp -d) && cp src/a.py $D && rm -rf $D
 find . -name '*.pyc' -delete
 find . -name __pycache__ -type d -exec rm -rf {} +
 rm -rf /tmp/session-4121 /var/tmp/x /private/tmp/x

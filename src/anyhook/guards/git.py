@@ -11,6 +11,8 @@ Source: https://github.com/anthropics/claude-code/issues/70363
 Version: 1
 """
 
+from pathlib import Path
+
 from anyhook.authoring import Hooks, ask, deny
 
 UNCOMMITTED = "throws away changes that are not committed"
@@ -28,6 +30,8 @@ RULES = [
     ("switch", {"--force"}, [], UNCOMMITTED, COMMIT_FIRST),
     ("switch", {"--discard-changes"}, [], UNCOMMITTED, COMMIT_FIRST),
     ("restore", {"--worktree"}, [], UNCOMMITTED, COMMIT_FIRST),
+    ("checkout-index", {"--force"}, [], UNCOMMITTED, COMMIT_FIRST),
+    ("read-tree", {"--reset"}, [], UNCOMMITTED, COMMIT_FIRST),
     (
         "clean",
         {"--force"},
@@ -85,11 +89,14 @@ def guard_git(event):
             if not any(has_option(match.command, option) for option in harmless):
                 return answer(match, loss, instead)
     for command in event.commands:
-        if command.program == "git" and loses_changes(command):
+        if command.program == "git" and loses_changes(command, event.cwd):
             return deny(f"`{command.source}` {UNCOMMITTED}. {COMMIT_FIRST}")
         if command.program == "git" and overwrites_branch(command):
             return deny(f"`{command.source}` overwrites or deletes a branch. {ASK_USER}")
-    match = event.deletes("./.git", "./.git/objects", "./.git/refs", "./.git/HEAD")
+    # The agent may be in a directory of the repository.
+    above = [str(path) for path in Path(event.cwd).parents]
+    parts = ("/.git", "/.git/objects", "/.git/refs", "/.git/HEAD")
+    match = event.deletes(*(directory + part for directory in (".", *above) for part in parts))
     if match:
         return answer(match, "deletes the repository with its history", ASK_USER)
     return None
@@ -110,7 +117,7 @@ def answer(match, loss, instead):
     return ask(f"{match.why}; that may be a command that {loss}.")
 
 
-def loses_changes(command):
+def loses_changes(command, directory):
     """Return whether `git checkout` or `git restore` overwrites files that are not committed."""
     subcommand, *operands = command.operands or ("",)
     if subcommand == "restore":
@@ -118,9 +125,17 @@ def loses_changes(command):
     if subcommand != "checkout":
         return False
     names_paths = "--" in command.arguments and command.arguments[-1] != "--"
-    # No branch has such a name.
-    are_paths = [it.startswith((".", "/", "*", ":")) or "/." in it for it in operands]
-    return names_paths or any(are_paths)
+    chooses = command.has_options(["--ours"]) or command.has_options(["--theirs"])
+    if names_paths or (len(operands) > 1 and not chooses):  # `git checkout main src`
+        return True
+    # No branch has such a name, and git refuses a name that is a branch and a file.
+    places = [Path(directory, place) for place in command.directories if place is not None]
+    return any(
+        name.startswith((".", "/", "*", ":")) or "/." in name or (place / name).exists()
+        for name in operands
+        for place in places
+        if not chooses
+    )
 
 
 def overwrites_branch(command):
@@ -141,6 +156,10 @@ git checkout '*'
 git checkout :/
 git checkout /srv/app
 cd src && git checkout ..
+git checkout HEAD src/main.py
+git checkout main src
+git checkout-index -f -a
+git read-tree -u --reset HEAD
 git checkout -f main
 git switch -f main
 git switch --discard-changes main
@@ -175,6 +194,8 @@ git push -f --dry-run; git push -f
 git clean -fdx --dry-run --no-dry-run
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
+in_directory = {"command": "rm -rf ../.git"}
+hooks.example(tool="shell", cwd="/project/src", input=in_directory, expect="deny")
 for asked in """
 git $ACTION --hard
 git restore --staged -$X src
@@ -185,8 +206,11 @@ git -c clean.requireForce=false -c clean.requireForce=true clean
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
 for harmless_command in """
 git push --force-with-lease origin feature
+git push origin $(git branch --show-current)
 git reset HEAD src/main.py
 git checkout -b feature
+git checkout -b feature origin/main
+git checkout --theirs package-lock.json src/a.py
 git checkout main
 git checkout main --
 git add -- . :/

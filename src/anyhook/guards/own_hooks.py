@@ -12,6 +12,7 @@ Source: https://advisories.gitlab.com/pkg/npm/@anthropic-ai/claude-code/CVE-2026
 Version: 1
 """
 
+import fnmatch
 import re
 from pathlib import Path
 
@@ -80,6 +81,10 @@ WEAKENING = [
     "anyhook shadow",
     "anyhook trust",
     "anyhook worker stop",
+    "pip uninstall anyhook",
+    "pip3 uninstall anyhook",
+    "pipx uninstall anyhook",
+    "uv tool uninstall anyhook",
 ]
 # Arguments with which agents ask no questions or run no hooks.
 UNGUARDED = {
@@ -92,8 +97,17 @@ UNGUARDED = {
     "--full-auto",
     "--approval-mode=yolo",
     "yolo",
+    "--permission-mode=bypassPermissions",
+    "--sandbox=danger-full-access",
+    "--settings",
+    "-y",
+    "bypassPermissions",
+    "danger-full-access",
 }
-AGENTS = {"claude", "codex", "copilot", "cursor-agent", "gemini", "opencode", "qwen", "terminai"}
+AGENTS = {
+    *("claude", "codex", "copilot", "cursor-agent", "gemini", "opencode", "qwen", "terminai"),
+    *("claude-code", "gemini-cli", "qwen-code"),  # packages
+}
 # Characters of a message about changed guards.
 MAX_MESSAGE = 2000
 ASK_USER = "Only the user changes guards. Tell them what is in your way, and why."
@@ -112,7 +126,7 @@ def guard_own_hooks(event):
     reasons += [f"`{it.source}` weakens a guard" for it in event.commands if is_weakening(it)]
     if reasons:
         return deny(f"{reasons[0]}. {ASK_USER}")
-    doubts = [match.why for match in changes if is_unknown(match.command)]
+    doubts = [match.why for match in changes if is_unknown(match)]
     doubts += [f"`{it.source}` may change a guard" for it in event.commands if may_change(it)]
     if doubts:
         return ask(f"{doubts[0]}. Is that what you want?")
@@ -127,9 +141,13 @@ def weakening_calls(event):
                 yield match
 
 
-def is_unknown(command):
+def is_unknown(match):
     """Return whether only the shell knows what is changed, or a directory of guards is named."""
+    command = match.command
     if command is None:  # a tool of an MCP server that has the path of a guard
+        return True
+    hidden = [name for name in match.path.split("/") if name[:1] == "."]
+    if any(fnmatch.filter(DIRECTORIES, name) for name in hidden):  # `.any*`
         return True
     return not command.program or bool(command.uncertain_arguments) or names_guard(command.source)
 
@@ -212,11 +230,25 @@ anyhook remove git
 anyhook shadow guard
 anyhook trust --yes
 anyhook worker stop
+pip uninstall -y anyhook
+pip3 uninstall anyhook
+pipx uninstall anyhook
+uv tool uninstall anyhook
+python3 -m anyhook allow K3F9QX
 anyhook remove git --dry-run; anyhook remove git
 rm $FILE; claude --dangerously-skip-permissions -p continue
 gemini --yolo
 codex --dangerously-bypass-approvals-and-sandbox
 claude --bare
+claude --settings x.json
+claude --permission-mode bypassPermissions
+claude --permission-mode=bypassPermissions
+codex -s danger-full-access
+codex --sandbox=danger-full-access
+gemini -y
+npx @anthropic-ai/claude-code --dangerously-skip-permissions
+npx @google/gemini-cli --yolo
+npx @qwen-code/qwen-code --yolo
 copilot --allow-all-tools
 copilot --allow-all
 codex --full-auto
@@ -236,9 +268,10 @@ killall anyhook
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
 for asked in """
 rm $FILE
+rm -rf .any*
 find .anyhook -name '*.py' -delete
 ex .codex/x
-perl -pi -e s/deny/allow/ .anyhook/x
+perl -e 'rename(@ARGV)' .anyhook/x
 ruby -i x .copilot/x
 rsync x .cursor/x
 tar xf backup.tar -C .claude
@@ -270,6 +303,8 @@ sed -i 's/red/blue/' src/settings.json
 rm -rf node_modules
 claude --version
 npm run yolo
+npm init -y
+rm -rf .pytest*
 echo --no-verify core.hooksPath=x
 pkill node
 tar xf backup.tar

@@ -32,8 +32,10 @@ COMMANDS = [
     "aws s3api put-bucket-policy",
     "az * delete",
     "az * * delete",
+    "cdk destroy",
     "docker stack rm",
     "docker swarm leave",
+    "doctl * * delete",
     "eb terminate",
     "fly apps destroy",
     "flyctl apps destroy",
@@ -59,9 +61,15 @@ COMMANDS = [
     "kubectl rollout undo",
     "kubectl scale",
     "netlify deploy",
+    "prisma migrate reset",
     "pulumi destroy",
     "pulumi up",
+    "python* *manage.py flush",
     "railway down",
+    "rails db:drop",
+    "rails db:reset",
+    "rake db:drop",
+    "rake db:reset",
     "serverless remove",
     "terraform apply",
     "terraform destroy",
@@ -75,6 +83,7 @@ OPTIONS = [
     ("aws s3 rm", "--recursive"),
     ("aws s3 sync", "--delete"),
     ("gsutil rm", "-r"),
+    ("prisma db push", "--force-reset"),
     ("vercel", "--prod"),
 ]
 # Commands of Docker that count if they are for another machine.
@@ -172,6 +181,7 @@ aws s3 sync --delete . s3://prod-assets
 netlify deploy --prod
 vercel --prod
 gsutil rm -r gs://live-assets
+RAILS_ENV=production rails db:drop
 terraform -chdir=prod destroy < /dev/null
 KUBECONFIG=prod.yaml kubectl apply -f app.yaml
 psql -h prod-db.example.com -c "DELETE FROM orders"
@@ -238,6 +248,15 @@ fly apps destroy shop
 mysql -e "TRUNCATE TABLE sessions" shop
 mysqladmin drop database shop
 clickhouse-client -q 'drop table a'
+cdk destroy
+doctl compute droplet delete x
+npx prisma migrate reset
+prisma db push --force-reset
+python3 manage.py flush
+rails db:drop
+bin/rails db:reset
+bundle exec rake db:drop
+rake db:reset
 dropdb shop
 cockroach sql -e 'drop table a'
 mariadb -e 'alter table a add b int' shop
@@ -255,6 +274,10 @@ psql -c 'delete from a;' shop
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
 for harmless in """
 terraform plan
+RAILS_ENV=test rails db:reset
+rails db:migrate
+prisma db push
+python3 manage.py migrate
 kubectl get pods -n production
 kubectl delete pod api-1 --dry-run=server
 kubectl --context minikube delete pod api-1

@@ -11,6 +11,7 @@ Source: https://github.com/anthropics/claude-code/issues/7921
 Version: 1
 """
 
+import fnmatch
 import re
 
 from anyhook.authoring import Hooks, ask, deny, find_secrets, hide_secrets, replace_result
@@ -60,8 +61,11 @@ HARMLESS_FILES = [
 ]
 # Programs, with their first arguments, that print secrets.
 PRINTING_PROGRAMS = [
+    "aws configure export-credentials",
     "aws secretsmanager get-secret-value",
     "aws ssm get-parameter*",
+    "az account get-access-token",
+    "gcloud auth application-default print-*",
     "gcloud auth print-*",
     "gcloud secrets versions access",
     "gh auth token",
@@ -73,7 +77,7 @@ PRINTING_PROGRAMS = [
     "vault kv get",
     "vault read",
 ]
-PRINTING_OPTIONS = [("gpg", "--export-secret-keys"), ("security", "-w")]
+PRINTING_OPTIONS = [("gh", "--show-token"), ("gpg", "--export-secret-keys"), ("security", "-w")]
 # Beginnings of these to the options with which they show names, and no secrets.
 LISTING_OPTIONS = {
     "kubectl get": {"--all-namespaces", "--context", "--namespace", "--output", "--selector"},
@@ -110,7 +114,7 @@ def guard_secrets(event):
         if prints_variables(command):
             return deny(f"`{command.source}` shows secrets to the model. {ENV_INSTEAD}")
     for match in shown:
-        if event.tool.startswith("mcp__") or is_unknown(match.command):
+        if event.tool.startswith("mcp__") or is_unknown(match):
             return ask(f"{match.why}; that may show secrets to the model.")
     return None
 
@@ -139,15 +143,23 @@ def added_text(event):
     )
 
 
-def is_unknown(command):
-    """Return whether only the shell knows which files a command reads.
+def is_unknown(match):
+    """Return whether it is not known which files a command or a tool reads.
 
     A whole directory does not count: secrets in what `grep -r` finds are hidden in the result.
     """
-    if command is None:
-        return False
-    has_patterns = any("*" in path for path in command.read_paths)
-    return not command.program or has_patterns or bool(command.uncertain_arguments)
+    command = match.command
+    paths = command.read_paths if command else [match.path]
+    if any(re.search(r"[*?[]", path) and not is_harmless(path) for path in paths):
+        return True
+    return command is not None and bool(not command.program or command.uncertain_arguments)
+
+
+def is_harmless(pattern):
+    """Return whether a pattern is `*.py` or the like, an ending that no secret file has."""
+    name = pattern.rpartition("/")[2]
+    is_ending = name[:2] == "*." and name.count(".") == 1 and "/." not in pattern
+    return is_ending and not fnmatch.filter(SECRET_FILES, name)
 
 
 def lists(command):
@@ -163,8 +175,10 @@ def prints_variables(command):
     """Return whether a command prints the environment, a secret variable, or a file of git."""
     text = " ".join(command.arguments)
     match command.program:
-        case "env" | "export" | "set":
-            return not text
+        case "env" | "export" | "set" | "declare" | "typeset":
+            return text in {"", "-p", "-0"} or (text == "-x" and command.program != "set")
+        case "python" | "python3" | "node":
+            return re.search(r"\b(?:os\.environ|process\.env)\)", text) is not None
         case "printenv":
             return not text or SECRET_NAME.search(f"${text}") is not None
         case "echo" | "printf":
@@ -198,6 +212,10 @@ for denied in (
     "printenv",
     "env | sort",
     "export",
+    "export -p",
+    "declare -x",
+    "env -0",
+    "python3 -c 'import os; print(os.environ)'",
     "set",
     "echo $GITHUB_TOKEN",
     "printenv GITHUB_TOKEN",
@@ -212,9 +230,13 @@ for denied in (
     "git show HEAD:.env",
     "git cat-file -p main:app/.env",
     "gh auth token",
+    "gh auth status --show-token",
     "git credential fill",
     "docker inspect --format '{{.Config.Env}}' api",
     "aws secretsmanager get-secret-value --secret-id x",
+    "aws configure export-credentials",
+    "az account get-access-token",
+    "gcloud auth application-default print-access-token",
     "aws ssm get-parameters --names x --with-decryption",
     "aws secretsmanager get-secret-value --name x",
     "aws ssm get-parameter --cli-input-json file://x",
@@ -252,18 +274,23 @@ for lines in (f"-KEY = ''\n+KEY = '{KEY}'", f" KEY = '{KEY}'\n+A = ''"):
     hooks.example(tool="edit_file", input={"command": patch}, expect="deny", agents=["codex"])
 env = {"path": ".env"}
 hooks.example(tool="mcp__files__read_file", input=env, expect="ask", agents=["claude"])
-hooks.example(tool="grep", input={"pattern": "x", "path": "."}, expect="none")
+sources, env = ({"pattern": "x", "path": ".", "glob": glob} for glob in ("*.py", ".env*"))
+hooks.example(tool="grep", input=sources, expect="none", agents=["claude"])
+hooks.example(tool="grep", input=env, expect="ask", agents=["claude"])
 for path in (".env.example", "README.md"):
     hooks.example(tool="read_file", input={"file_path": path}, expect="none")
 for asked in """
 grep KEY= .env*
+cat .en?
 cat $FILE; echo done
+find . -name '*.p??' -exec cat {} +
 eval "$X"
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
 for harmless in """
 cp .env.example .env
-cat .env.sample .env.template .env.dist
+cat .env.sample .env.template .env.dist src/*.py *.md
+find . -name '*.py' -exec cat {} +
 grep -rn password src
 ls -la ~/.ssh
 cat ~/.ssh/id_ed25519.pub

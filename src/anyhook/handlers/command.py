@@ -13,10 +13,10 @@ import anyio
 from anyhook.agents.output import TOO_LONG, ProcessExit, decode_exit, event_tools, report_unused
 from anyhook.handlers.background import Job
 from anyhook.handlers.context import HOOK_DIR
-from anyhook.handlers.env_files import FileKey
 from anyhook.handlers.environment import add_variables, expand, sanitize_env
 from anyhook.handlers.hook_commands import find_hook_command
 from anyhook.handlers.results import failed_result, note, payload_notes, timeout_message
+from anyhook.handlers.session_variables import FileKey
 from anyhook.handlers.warm import run_warm
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.layers import Layer

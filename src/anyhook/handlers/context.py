@@ -162,9 +162,9 @@ class HookContext(Record):
     @cached_property
     def cwd(self) -> str:
         """Working directory of commands; the project if the event's directory does not exist."""
-        wanted = self.given.cwd
-        if wanted and os.path.isdir(wanted):  # noqa: PTH112 - ten times faster
-            return os.fspath(wanted)
+        directory = self.given.cwd
+        if directory and os.path.isdir(directory):  # noqa: PTH112 - ten times faster
+            return os.fspath(directory)
         return str(self.project_dir)
 
     def directory_of(self, handler: HandlerSpec) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
 from anyhook.model.record import Record
-from anyhook.shell.variables import controls_shell
+from anyhook.shell.variables import controls_shell, fit_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from anyhook.agents.spec.settings import RedactionRules
     from anyhook.model.layers import Layer
 
-VALUE_LIMIT = 100_000
-"""Bytes of a value; the system starts no command with a longer variable (Linux: 128 KiB)."""
 _REFERENCE = re.compile(r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))")
 
 
@@ -154,19 +151,7 @@ def sanitize_env(variables: dict[str, str], names: Iterable[str]) -> tuple[str, 
     Only the variables with these names are looked at, and changed in place. Return the names of
     those that were changed.
     """
-    changed = [name for name in names if not _is_valid(variables[name])]
-    for name in changed:
-        content = variables[name].replace("\0", "").encode("utf-8", "replace")
-        variables[name] = content[:VALUE_LIMIT].decode("utf-8", "ignore")
+    values = {name: fit_value(variables[name]) for name in names}
+    changed = [name for name, value in values.items() if value is not variables[name]]
+    variables |= values
     return tuple(changed)
-
-
-def _is_valid(value: str) -> bool:
-    if "\0" in value or len(value) > VALUE_LIMIT:
-        return False
-    if value.isascii():
-        return True
-    try:
-        return len(os.fsencode(value)) <= VALUE_LIMIT
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return False

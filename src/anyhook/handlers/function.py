@@ -13,10 +13,14 @@ from anyhook.agents.values import check_answer
 from anyhook.authoring.degrade import fit_result
 from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
 from anyhook.authoring.register import HookFailedError
-from anyhook.handlers.cancellation import is_cancelled_from_outside
-from anyhook.handlers.results import failed_result, note, timed_out_result
+from anyhook.handlers.results import (
+    failed_result,
+    is_cancelled_from_outside,
+    note,
+    timed_out_result,
+)
 from anyhook.handlers.threads import call_in_thread
-from anyhook.model.answers import NO_OPINION, Answer
+from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.json import repair
@@ -56,6 +60,9 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
         if scope.cancelled_caught:
             return timed_out_result(context, handler, started=started)
         answer, answer_notes = _read_answer(context, handler, returned)
+        # A function that went on after it was cancelled ran out of time, but a denial is not lost.
+        if scope.cancel_called and answer.outcome is not Outcome.DENY and not answer.stop:
+            return timed_out_result(context, handler, started=started)
     except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - the failure of one handler must not end the others
         return failed_result(context, handler, _describe(error), started=started)
     except anyio.get_cancelled_exc_class() as error:
@@ -73,6 +80,8 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
 
 
 def _describe(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]  # of a task group, which says only how many failed
     text = str(error)
     if isinstance(error, HookFailedError):
         return f"raised {text}"

@@ -108,19 +108,19 @@ async def run_http(context: HookContext, handler: HandlerSpec) -> HandlerResult:
         url = httpx.URL(_ENCODED_DOT.sub(".", str(handler.options["url"])))
     except (httpx.InvalidURL, UnicodeError):
         url = None
-    shown = replace(handler, name=handler.name or _show(url) or handler.kind)
+    named_handler = replace(handler, name=handler.name or _show(url) or handler.kind)
     try:
         with anyio.move_on_after(handler.timeout) as scope:
-            result = await _request(context, shown, url, started)
+            result = await _request(context, named_handler, url, started)
     except Exception as error:  # noqa: BLE001 - its text may hold a secret
         name = type(error).__name__
         meaning = _ERRORS.get(name, f"cannot be asked: {name}")
         # The text of this error is the system's: it says why the connection failed.
         if isinstance(error, httpx.ConnectError) and str(error):
             meaning += f" ({error})"
-        result = _fail(context, shown, f"{_show(url)} {meaning}", started=started)
+        result = _fail(context, named_handler, f"{_show(url)} {meaning}", started=started)
     if scope.cancelled_caught:
-        result = timed_out_result(context, shown, started=started)
+        result = timed_out_result(context, named_handler, started=started)
     return replace(result, handler=handler)
 
 

@@ -6,6 +6,7 @@ host's: `Engine.load(ask=…)`. What a negative verdict does is the event's `ref
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import time
@@ -13,8 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec import Denial
+from anyhook.handlers.function import is_async
 from anyhook.handlers.results import call_service, failed_result, payload_notes
 from anyhook.handlers.services import PromptQuestion
+from anyhook.handlers.threads import call_in_thread
 from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.record import replace
@@ -62,7 +65,12 @@ async def run_prompt(context: HookContext, handler: HandlerSpec) -> HandlerResul
     text = fill_prompt(str(options["prompt"]), context.payload.decode().rstrip("\n"))
     is_agentic = bool(options.get("agentic"))
     question = PromptQuestion(text, options.get("model"), is_agentic)
-    reply = await call_service(context, handler, "the model", lambda: ask(question), str)
+
+    async def ask_model() -> Any:
+        returned = ask(question) if is_async(ask) else await call_in_thread(ask, question)
+        return await returned if inspect.isawaitable(returned) else returned
+
+    reply = await call_service(context, handler, "the model", ask_model, str)
     if isinstance(reply, HandlerResult):
         return reply
     notes = payload_notes(context, handler)

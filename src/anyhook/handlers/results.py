@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from anyhook.handlers.cancellation import is_cancelled_from_outside
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
 
@@ -127,3 +128,15 @@ async def call_service(
         started=started,
         notes=payload_notes(context, handler),
     )
+
+
+def is_cancelled_from_outside() -> bool:
+    """Return whether the dispatch was cancelled, not just one handler by its own error."""
+    if anyio.current_effective_deadline() == -math.inf:
+        return True
+    asyncio = sys.modules.get("asyncio")
+    try:
+        task = asyncio.current_task() if asyncio else None
+    except RuntimeError:  # the event loop is not asyncio's
+        return False
+    return task is not None and task.cancelling() > 0

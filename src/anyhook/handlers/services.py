@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
     from anyhook.handlers.background import Background
-    from anyhook.handlers.env_files import EnvFiles
+    from anyhook.handlers.session_variables import EnvFiles
     from anyhook.model.layers import Layer
 
 
@@ -29,8 +29,9 @@ class PromptQuestion(Record, kw_only=False):
     agentic: bool = False
 
 
-Ask = Callable[[PromptQuestion], "Awaitable[str]"]
-"""Puts a question to a model; the answer is JSON, `{"ok": …, "reason": …}`."""
+Ask = Callable[[PromptQuestion], "str | Awaitable[str]"]
+"""Puts a question to a model; the answer is JSON, `{"ok": …, "reason": …}`. A plain function is
+called in a thread."""
 
 
 class ToolText(Record, kw_only=False):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.filters import Filter
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
 
 MAX_DENIALS = 300
 """Latest denials that are grouped."""
-NEW_SECONDS = 7 * 86400.0
-"""Seconds for which a hook's first denial is new."""
-FIRST_DENIAL_SECONDS = 0.05
-"""Seconds for which earlier denials of hooks are searched."""
 
 
 @dataclass(slots=True)
@@ -34,46 +29,37 @@ class DenialGroup:
     latest: RecordedEvent
     signs: list[str] = field(default_factory=list)
     """Why a user would look at it, the strongest first."""
-    count: int = 0
     sessions: Counter[tuple[str, str]] = field(default_factory=Counter)
     weight: int = 0
     events: list[RecordedEvent] = field(default_factory=list)
 
 
-def denials_to_look_at(history: History, now: float) -> list[DenialGroup]:
-    """Return the newest denials in groups, those first that more than a denial speaks for.
-
-    `now` is a Unix timestamp.
-    """
+def denials_to_look_at(history: History) -> list[DenialGroup]:
+    """Return the newest denials in groups, those first that more than a denial speaks for."""
     denials: dict[int, RecordedEvent] = {}
     for verdict in DENYING:
-        wanted = Filter(verdict=verdict)
-        latest = search_in_time(history, wanted, limit=MAX_DENIALS, seconds=0.2)
+        chosen = Filter(verdict=verdict)
+        latest = search_in_time(history, chosen, limit=MAX_DENIALS, seconds=0.2)
         for event in latest.events:
             denials[event.id] = event
     groups: dict[tuple[Any, ...], DenialGroup] = {}
     for event in sorted(denials.values(), key=lambda event: -event.time):
         # No hook has denied an event that only stopped: all of its hooks count.
-        hooks = _denying_hooks(event) or [result.hook for result in event.results]
+        deciding = [result for result in event.results if not result.shadow]
+        denying = [result for result in deciding if result.verdict == "deny"]
+        hooks = [result.hook for result in denying or event.results]
         key = (tuple(hooks), event.tool or event.event, event.reason)
         group = groups.get(key)
         if group is None:
             group = groups[key] = DenialGroup(event)
-        group.count += 1
         group.sessions[event.agent, event.session] += 1
         group.events.append(event)
-    new = _first_denials(history, list(groups.values()), now)
     for group in groups.values():
-        _weigh(group, is_new=bool(new & {event.id for event in group.events}))
+        _weigh(group)
     return sorted(groups.values(), key=lambda group: (-group.weight, -group.latest.time))
 
 
-def _denying_hooks(event: RecordedEvent) -> list[str]:
-    denials = (result for result in event.results if result.verdict == "deny")
-    return [result.hook for result in denials if not result.shadow]
-
-
-def _weigh(group: DenialGroup, *, is_new: bool) -> None:
+def _weigh(group: DenialGroup) -> None:
     """Find out why a user would look at a group of denials."""
     signs: list[tuple[int, str]] = []
     results = [result for event in group.events for result in event.results]
@@ -86,36 +72,8 @@ def _weigh(group: DenialGroup, *, is_new: bool) -> None:
         signs.append((25, f"{most} times in one session: the agent may be stuck"))
     if any(event.stop for event in group.events):
         signs.append((20, "it ended the agent's turn"))
-    if is_new:
-        signs.append((15, "this hook began to deny in the last 7 days"))
     if not group.latest.reason:
         signs.append((10, "the agent got no reason"))
     signs.sort(reverse=True)
     group.signs = [text for _, text in signs]
     group.weight = sum(weight for weight, _ in signs)
-
-
-def _first_denials(history: History, groups: list[DenialGroup], now: float) -> set[int]:
-    """Return the events of the last week in which a hook denied something for the first time.
-
-    Hooks for which that is not found in time count as hooks with former denials.
-    """
-    first: dict[str, RecordedEvent] = {}
-    for group in groups:
-        for event in group.events:
-            for hook in _denying_hooks(event):
-                if hook not in first or event.id < first[hook].id:
-                    first[hook] = event
-    new: set[int] = set()
-    deadline = monotonic() + FIRST_DENIAL_SECONDS
-    for hook, event in first.items():
-        left = deadline - monotonic()
-        if left <= 0:
-            break
-        if event.time < now - NEW_SECONDS:
-            continue
-        wanted = Filter(verdict="deny", hook=hook)
-        earlier = search_in_time(history, wanted, limit=1, before=event.id, seconds=left)
-        if not earlier.events and not earlier.is_partial:
-            new.add(event.id)
-    return new

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from anyhook.errors import UsageError
 from anyhook.history.rows import dump
 from anyhook.history.text import excerpt, searched_text
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -185,57 +185,7 @@ def notes_of(event: RecordedEvent, *, has_reconstructed: bool = True) -> list[st
     if event.reconstructed and has_reconstructed:
         notes.append(f"reconstructed: {', '.join(event.reconstructed)}")
     if event.redacted:
-        noun = "secret" if event.redacted == 1 else "secrets"
-        notes.append(f"{event.redacted} {noun} replaced")
+        notes.append(f"{count_of(event.redacted, 'secret')} replaced")
     if event.cut:
         notes.append("long texts were cut")
     return notes
-
-
-def event_json(event: RecordedEvent) -> dict[str, Any]:
-    """Return an event for programs."""
-    return {
-        "id": event.id,
-        "agent": event.agent,
-        "session": event.session,
-        "event": event.event,
-        "time": event.time,
-        "tool": event.tool,
-        "project": event.project,
-        "source": event.source,
-        "outcome": event.verdict,
-        "result": event.result,
-        "refusal": event.refusal,
-        "has_reached_hooks": event.has_reached_hooks,
-        "stop": event.stop,
-        "reason": event.reason or None,
-        "decision": event.decision,
-        "results": [result_json(result) for result in event.results],
-        "reconstructed": list(event.reconstructed),
-        "redacted": event.redacted,
-        "cut": event.cut,
-        "payload": event.payload,
-    }
-
-
-def result_json(result: RecordedResult) -> dict[str, Any]:
-    """Return the result of a hook for programs."""
-    return {
-        "hook": result.hook,
-        "place": result.place,
-        "kind": result.kind,
-        "digest": result.digest,
-        "status": result.status,
-        "outcome": result.verdict,
-        "trouble": result.trouble or None,
-        "shadow": result.shadow,
-        "started": result.started,
-        "duration": result.duration,
-        "exit_code": result.exit_code,
-        "signal": result.signal,
-        "answer": result.answer,
-        "stdout": result.stdout,
-        "stderr": result.stderr,
-        "truncated": result.truncated,
-        "error": result.error,
-    }

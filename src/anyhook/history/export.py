@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from anyhook.errors import MissingLibraryError
 from anyhook.history.events import RecordedEvent, RecordedResult
@@ -17,7 +17,6 @@ from anyhook.history.rows import dump
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
-    from typing import TextIO
 
 ROW_GROUP = 4096
 """Rows of a row group: the unit in which a backtest is split among processes."""

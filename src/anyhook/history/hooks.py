@@ -21,10 +21,11 @@ from anyhook.history.verdicts import FAILURES, HAS_FAILED, HAS_WARNED, NO_VERDIC
 from anyhook.journal.records import RECORDER_KIND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from anyhook.history.events import RecordedEvent, RecordedResult
     from anyhook.history.store import History
+
 
 SPAN = 100_000
 """Events that are counted by one query, which takes about 0.1 s."""
@@ -167,14 +168,6 @@ def hook_labels(history: History) -> list[str]:
     return [label for (label,) in rows]
 
 
-def hook_files(history: History) -> list[str]:
-    """Return the Python files of hooks that ran last, the newest first."""
-    rows = history.connection.execute(
-        "SELECT DISTINCT file FROM hooks WHERE file LIKE '%.py' ORDER BY id DESC LIMIT 50"
-    )
-    return [file for (file,) in rows]
-
-
 # -- the latest runs
 
 
@@ -296,9 +289,9 @@ def used_versions(
 
 def versions_with_digests(history: History, digests: Iterable[str]) -> list[int]:
     """Return the numbers of the versions of hooks that have one of some content hashes."""
-    wanted = [*digests]
-    places = ", ".join("?" * len(wanted))
-    rows = history.connection.execute(f"SELECT id FROM hooks WHERE digest IN ({places})", wanted)
+    hashes = [*digests]
+    places = ", ".join("?" * len(hashes))
+    rows = history.connection.execute(f"SELECT id FROM hooks WHERE digest IN ({places})", hashes)
     return [number for (number,) in rows]
 
 
@@ -340,26 +333,80 @@ def summary_of(name: str, place: str, runs: list[StoredRun]) -> HookSummary:
     return summary
 
 
-class LatestResults(NamedTuple):
-    """The newest results of a kind, the newest first."""
-
-    results: list[tuple[RecordedEvent, RecordedResult]]
-    rest: int
-
-
 def latest_results(
-    history: History,
-    hook: HookSummary,
-    runs: Iterable[StoredRun],
-    is_wanted: Callable[[StoredRun], bool],
-) -> LatestResults:
-    """Return the newest results of a hook of one kind."""
-    of_kind = [run for run in runs if is_wanted(run)]
+    history: History, names: Collection[HookName], runs: Iterable[StoredRun], limit: int
+) -> list[tuple[RecordedEvent, RecordedResult]]:
+    """Return the results of the first of some runs of a hook, which is recorded under names."""
     results: list[tuple[RecordedEvent, RecordedResult]] = []
-    for run in of_kind[:MAX_RESULTS]:
+    for run in islice(runs, limit):
         event = get_event(history, run.event_id)
         for result in event.results:
-            if (result.hook, result.place) == (hook.name, hook.place):
+            if (result.hook, result.place) in names:
                 results.append((event, result))
                 break
-    return LatestResults(results, max(0, len(of_kind) - MAX_RESULTS))
+    return results
+
+
+# -- on which events a hook should have run and did not
+
+
+class Reach(NamedTuple):
+    """How many events of some sessions a hook listens to, and how many reached it."""
+
+    matched: int = 0
+    reached: int = 0
+    first: float = 0.0
+    """Unix timestamp of the first event that it listens to; 0 if there is none."""
+
+
+class ReachQuestion(NamedTuple):
+    """Which events are looked at for which hook."""
+
+    agent: str
+    event: str
+    since: float
+    """Unix timestamp: sessions that began earlier are left out, because their agent may have read
+    other settings."""
+    project: str
+    """Directory of the only project, with those below it; empty for all."""
+    file: str
+    label: str
+
+
+_GROUPS = (
+    "SELECT min(events.id), count(*), min(time), sum(EXISTS (SELECT 1 FROM results"
+    " JOIN hooks ON hooks.id = hook_id WHERE event_id = events.id "
+    " AND (file = ? OR label = ?)))"
+    " FROM events JOIN sessions ON sessions.id = session_id"
+    " WHERE started >= ? AND time >= ? AND agent = ? AND event = ?"
+    " AND (? = '' OR project = ? OR substr(project, 1, length(?) + 1) = ? || '/')"
+    " GROUP BY tool"
+)
+
+
+def reach_of(history: History, question: ReachQuestion, listens_to: Callable[[int], bool]) -> Reach:
+    """Return how many events of recorded and imported sessions reached a hook.
+
+    `listens_to` returns whether the hook listens to the event of a number. It is asked once for
+    each tool.
+    """
+    rows = history.connection.execute(
+        _GROUPS,
+        (
+            storable(question.file),
+            question.label,
+            question.since,
+            question.since,
+            question.agent,
+            question.event,
+            *[storable(question.project)] * 4,
+        ),
+    )
+    matched = reached = 0
+    first = 0.0
+    for number, count, time, seen in rows.fetchall():
+        if listens_to(number):
+            matched += count
+            reached += seen
+            first = min(first or time, time)
+    return Reach(matched, reached, first)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents import get_agent
 from anyhook.agents.outline import outline_of
 from anyhook.agents.output import ProcessExit, decode_exit
-from anyhook.agents.transcripts import TranscriptEvent, transcript_formats
+from anyhook.agents.transcripts import HookReply, TranscriptEvent, transcript_formats
 from anyhook.errors import UnknownNameError
 from anyhook.history.events import RecordedEvent, RecordedResult
-from anyhook.history.forks import TranscriptFile, find_originals, keys_of
 from anyhook.history.merge import combine
 from anyhook.history.rows import dump, uncompressed
 from anyhook.journal.records import answer_record
@@ -23,11 +24,11 @@ from anyhook.model.layers import Layer
 from anyhook.secrets.redact import redact_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from anyhook.agents.transcripts import HookReply
     from anyhook.history.store import History
+
 
 BATCH = 4000
 """Events of one transaction; with 1000, it takes a tenth longer."""
@@ -63,17 +64,17 @@ def find_transcripts(
     for name in agents:
         if name not in formats:
             raise UnknownNameError("agent with readable transcripts", name, formats, list_all=True)
-    found: list[TranscriptFile] = []
+    transcripts: list[TranscriptFile] = []
     for name in tuple(agents) or formats:
         for path in formats[name].find(home, environ):
             try:
                 status = path.stat()
             except OSError:  # it was removed meanwhile
                 continue
-            found.append(
+            transcripts.append(
                 TranscriptFile(name, path, status.st_size, status.st_mtime_ns, status.st_ino)
             )
-    return sorted(found, key=lambda file: file.mtime)
+    return sorted(transcripts, key=lambda file: file.mtime)
 
 
 def import_transcripts(
@@ -182,16 +183,16 @@ class _Batch:
         places = ", ".join("?" * len(keys))
         query = f"SELECT key, id, refusal IS NOT NULL FROM events WHERE key IN ({places})"
         rows = self._history.connection.execute(query, keys)
-        known = {key: (number, is_refused) for key, number, is_refused in rows}
+        stored = {key: (number, is_refused) for key, number, is_refused in rows}
         new: list[RecordedEvent] = []
         for pending, key in zip(self._events, keys, strict=True):
             refusal = pending.event.refusal
-            if key in known:
-                number, is_refused = known[key]
+            if key in stored:
+                number, is_refused = stored[key]
                 if refusal is not None and number and not is_refused:
                     self._history.set_refusal(number, refusal.reason)
                 continue
-            known[key] = 0, False
+            stored[key] = 0, False
             event = recorded_event(pending.file.agent, pending.event, pending.file.mtime / 1e9)
             live = pending.live.take(event)
             if live is None:
@@ -217,31 +218,31 @@ def stored_key(agent: str, key: str) -> str:
     return f"{agent}/{key}"
 
 
-def recorded_event(agent: str, found: TranscriptEvent, default_time: float) -> RecordedEvent:
+def recorded_event(agent: str, event: TranscriptEvent, default_time: float) -> RecordedEvent:
     """Return an event of a transcript as the store takes it.
 
     `default_time` is the Unix timestamp of an event without a time.
     """
-    outline = outline_of(get_agent(agent), found.payload)
-    results = tuple([_result_of(agent, found.event, reply) for reply in found.replies])
+    outline = outline_of(get_agent(agent), event.payload)
+    results = tuple([_result_of(agent, event.event, reply) for reply in event.replies])
     decision: dict[str, Any] | None = None
     for result in results:
         decision = combine(decision, result.answer)
     return RecordedEvent(
         agent=agent,
         session=outline.session,
-        event=found.event,
-        time=default_time if found.time is None else found.time,
-        payload=found.payload,
+        event=event.event,
+        time=default_time if event.time is None else event.time,
+        payload=event.payload,
         source="import",
         project=outline.project,
         tool=outline.tool,
         decision=decision,
         results=results,
-        reconstructed=found.reconstructed,
-        key=stored_key(agent, found.key),
-        refusal=None if found.refusal is None else found.refusal.reason,
-        has_reached_hooks=found.refusal is None or found.refusal.has_reached_hooks,
+        reconstructed=event.reconstructed,
+        key=stored_key(agent, event.key),
+        refusal=None if event.refusal is None else event.refusal.reason,
+        has_reached_hooks=event.refusal is None or event.refusal.has_reached_hooks,
     )
 
 
@@ -305,3 +306,63 @@ def _happening(event: str, payload: Mapping[str, Any]) -> str:
         text, _ = redact_json(dump(about))  # as the secrets of what was recorded live are
         identifier = hashlib.blake2b(text.encode()).hexdigest()
     return f"{event} {identifier}"
+
+
+LATEST = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptFile:
+    """A transcript that was found."""
+
+    agent: str
+    path: Path
+    size: int
+    """Bytes."""
+    mtime: int
+    """Time of the last change, in nanoseconds."""
+    inode: int
+
+
+def find_originals(files: Iterable[TranscriptFile]) -> dict[TranscriptFile, TranscriptFile]:
+    """Return each fork with its original, among all transcripts, also those not read this time."""
+    by_directory = attrgetter("agent", "path.parent")
+    originals: dict[TranscriptFile, TranscriptFile] = {}
+    for _, group in groupby(sorted(files, key=by_directory), by_directory):
+        families: dict[str, list[TranscriptFile]] = {}
+        for file in group:
+            events = transcript_formats()[file.agent].read(file.path, lambda _problem: None)
+            first = next(events, None)
+            if first is not None and first.key:
+                families.setdefault(first.key, []).append(file)
+        for family in families.values():
+            if len(family) > 1:
+                original = _original_of(family)
+                originals |= {file: original for file in family if file is not original}
+    return originals
+
+
+def keys_of(file: TranscriptFile) -> set[str]:
+    """Return the keys of all events of a transcript."""
+    return set(_times_by_key(file))
+
+
+def _original_of(family: Sequence[TranscriptFile]) -> TranscriptFile:
+    """Return the transcript that the others have copied.
+
+    A copy is made when its session goes on, with everything that the original has then. So what
+    the original has for itself came later than the first event that a copy has for itself.
+    """
+    times = {file: _times_by_key(file) for file in family}
+
+    def first_own_time(file: TranscriptFile) -> float:
+        others = {key for other in family if other is not file for key in times[other]}
+        own = [time for key, time in times[file].items() if key not in others]
+        return min(own, default=LATEST)
+
+    return max(family, key=lambda file: (first_own_time(file), -file.mtime))
+
+
+def _times_by_key(file: TranscriptFile) -> dict[str, float]:
+    events = transcript_formats()[file.agent].read(file.path, lambda _problem: None)
+    return {event.key: event.time or 0.0 for event in events}

@@ -89,7 +89,7 @@ def ingest(history: History) -> Ingested:
         done.problems.append(str(error))
         return done
     if switch is not None:
-        history.prune(switch.limits)
+        history.prune(days=switch.days, size=switch.size)
     return done
 
 

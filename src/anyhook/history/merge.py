@@ -18,7 +18,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.history.digests import hook_digest
-from anyhook.history.rows import dump, identity_of, storable_name, with_storable_names
+from anyhook.history.rows import dump, event_identity, storable_name, with_storable_names
 from anyhook.model.answers import STRENGTH, Outcome
 from anyhook.model.record import replace
 
@@ -101,14 +101,16 @@ class _EqualEvents:
             key = (first.name, first.version)
             if key not in self._unanswered:
                 self._runs[key] = first
-                self._unanswered[key] = [known for known in self._events if not known.has(first)]
+                self._unanswered[key] = [
+                    earlier for earlier in self._events if not earlier.has(first)
+                ]
             candidates = self._unanswered[key]
-        for known in islice(reversed(candidates), MAX_COMPARED):
-            if abs(known.time - event.time) < WINDOW and _is_same_event(known, runs, event):
-                known.add(runs)
+        for earlier in islice(reversed(candidates), MAX_COMPARED):
+            if abs(earlier.time - event.time) < WINDOW and _is_same_event(earlier, runs, event):
+                earlier.add(runs)
                 for run in runs:
-                    _remove_last(self._unanswered.get((run.name, run.version), []), known)
-                return known
+                    _remove_last(self._unanswered.get((run.name, run.version), []), earlier)
+                return earlier
         return None
 
 
@@ -134,7 +136,7 @@ def add_merged(history: History, events: Iterable[RecordedEvent]) -> int:
         if event.source not in MERGED_SOURCES:
             new.append(event)
             continue
-        identity = identity_of(event.agent, event.event, dump(event.payload))
+        identity = event_identity(event.agent, event.event, dump(event.payload))
         key = (event.session, identity)
         if key not in groups:
             groups[key] = _stored_events(history, event, identity, min(times), max(times))
@@ -179,25 +181,25 @@ def _stored_events(
         " ORDER BY time, events.id",
         (event.agent, event.session, identity, earliest - WINDOW, latest + WINDOW),
     )
-    known: dict[int, _KnownEvent] = {}
+    events: dict[int, _KnownEvent] = {}
     for number, time, label, place, file, digest, started, duration in rows:
-        stored = known.setdefault(number, _KnownEvent(number, is_stored=True, time=time))
+        stored = events.setdefault(number, _KnownEvent(number, is_stored=True, time=time))
         if label is not None:
             version = (file or "", digest or "")
             stored.add([_run((label, place), version, time, started, duration)])
     equal = _EqualEvents()
-    for stored in known.values():
+    for stored in events.values():
         equal.add(stored)
     return equal
 
 
-def _add_to_stored(history: History, known: _KnownEvent, event: RecordedEvent) -> None:
+def _add_to_stored(history: History, earlier: _KnownEvent, event: RecordedEvent) -> None:
     (decision,) = history.connection.execute(
-        "SELECT decision FROM bodies WHERE event_id = ?", (known.number,)
+        "SELECT decision FROM bodies WHERE event_id = ?", (earlier.number,)
     ).fetchone()
     stored = None if decision is None else json.loads(decision)
-    further = event._replace(results=_since(known.time, event))
-    history.add_results(known.number, further, combine(stored, event.decision))
+    further = event._replace(results=_since(earlier.time, event))
+    history.add_results(earlier.number, further, combine(stored, event.decision))
 
 
 def _run(
@@ -211,14 +213,14 @@ def _run(
     return _Run(name, version, began, began + (duration or 0.0))
 
 
-def _is_same_event(known: _KnownEvent, further: list[_Run], event: RecordedEvent) -> bool:
+def _is_same_event(earlier: _KnownEvent, further: list[_Run], event: RecordedEvent) -> bool:
     """Return whether hooks have answered the event that other hooks have answered.
 
     `further` are the hooks of `event`, which has the same payload as the known one.
     """
     has_identifier = bool(event.payload.get("tool_use_id"))
     for run in further:
-        for other in known.runs.get(run.name, ()):
+        for other in earlier.runs.get(run.name, ()):
             if run.version == other.version:
                 return False  # the event happened twice
             # Without an identifier, they ran at the same time, or one right after the other.

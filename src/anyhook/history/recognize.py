@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.transcripts import parse_line, transcript_formats
 from anyhook.history.export import REQUIRED
@@ -13,7 +13,6 @@ from anyhook.model.json import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import Any
 
 HEAD = 1 << 18
 """Bytes at the start of a file that show what it is, unless its first line is longer."""
@@ -51,9 +50,9 @@ def recognize(head: bytes) -> Recognized | None:
         record = parse_line(line)
         if not isinstance(record, dict):
             continue
-        found = recognize_members(record)
-        if found is not None:
-            return Recognized(found, is_lines=True)
+        kind = recognize_members(record)
+        if kind is not None:
+            return Recognized(kind, is_lines=True)
         agent = _agent_of(record)
         if agent:
             return Recognized(FileKind.TRANSCRIPT, agent, is_lines=True)

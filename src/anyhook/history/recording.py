@@ -14,7 +14,6 @@ from pathlib import Path
 from anyhook.atomic_write import replace_file
 from anyhook.errors import HistoryError
 from anyhook.files import describe_no_directory, read_user_file
-from anyhook.history.store import Limits
 from anyhook.journal.lines import SWITCH, history_directory
 from anyhook.model.record import Record
 from anyhook.settings.undo import Undo
@@ -43,16 +42,11 @@ class EditedFile(Record, kw_only=False):
 class RecordingSwitch(Record, kw_only=False):
     """The state of recording."""
 
-    days: float = Limits().days
+    days: float = 400.0
     """Days after which events are removed; 0 for no limit."""
-    size: int = Limits().size
+    size: int = 8 * 1024**3
     """Bytes of the store above which the oldest events are removed; 0 for no limit."""
     files: tuple[EditedFile, ...] = ()
-
-    @property
-    def limits(self) -> Limits:
-        """How much the store keeps."""
-        return Limits(self.days, self.size)
 
 
 def switch_path(directory: str | None = None) -> Path:

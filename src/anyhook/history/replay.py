@@ -29,33 +29,33 @@ def all_sessions(history: History) -> list[SessionSummary]:
     ]
 
 
-def has_events(history: History, wanted: Filter) -> bool:
+def has_events(history: History, chosen: Filter) -> bool:
     """Return whether the history has an event that a filter describes."""
-    condition, values = _condition(wanted)
+    condition, values = _condition(chosen)
     query = f"SELECT 1 FROM events JOIN sessions ON sessions.id = session_id WHERE {condition}"
     return history.connection.execute(f"{query} LIMIT 1", values).fetchone() is not None
 
 
-def _condition(wanted: Filter) -> tuple[str, list[Any]]:
+def _condition(chosen: Filter) -> tuple[str, list[Any]]:
     """Return the condition on the tables `events` and `sessions`, and its values.
 
     Backtests choose events by time, agent, tool, event, session and words.
     """
     comparisons = (
-        ("events.time >= ?", wanted.since),
-        ("events.time < ?", wanted.until),
-        ("sessions.agent = ?", wanted.agent),
-        ("events.tool = ?", wanted.tool),
-        ("events.event = ?", wanted.event),
-        ("sessions.session = ?", wanted.session),
+        ("events.time >= ?", chosen.since),
+        ("events.time < ?", chosen.until),
+        ("sessions.agent = ?", chosen.agent),
+        ("events.tool = ?", chosen.tool),
+        ("events.event = ?", chosen.event),
+        ("sessions.session = ?", chosen.session),
         (
             "events.id IN (SELECT rowid FROM texts WHERE texts MATCH ?)",
-            query_of(wanted.text),
+            query_of(chosen.text),
         ),
     )
     used = [(text, value) for text, value in comparisons if value]
     # Calls that hooks did not get would be events too many for a hook that remembers.
-    calls = "events.refusal IS NOT NULL" if wanted.refused else "events.reached_hooks"
+    calls = "events.refusal IS NOT NULL" if chosen.refused else "events.reached_hooks"
     return " AND ".join([calls, *[text for text, _ in used]]), [value for _, value in used]
 
 
@@ -68,7 +68,7 @@ class SessionRange:
 
     first: int
     end: int
-    wanted: Filter
+    chosen: Filter
 
     def count(self, history: History) -> list[tuple[str, str, int]]:
         """Return the canonical names of events with `AGENT/SESSION` and their number."""
@@ -77,9 +77,9 @@ class SessionRange:
 
     def count_unseen(self, history: History) -> int:
         """Return how many calls the agent refused before hooks got them, if they are left out."""
-        if self.wanted.refused:
+        if self.chosen.refused:
             return 0
-        condition, values = _condition(self.wanted._replace(refused=True))
+        condition, values = _condition(self.chosen._replace(refused=True))
         ((number,),) = history.connection.execute(
             "SELECT count(*) FROM events JOIN sessions ON sessions.id = session_id"
             f" WHERE session_id >= ? AND session_id < ? AND {condition} AND NOT reached_hooks",
@@ -107,7 +107,7 @@ class SessionRange:
         return [(*row[:5], uncompressed(row[5]), *row[6:]) for row in rows]
 
     def _query(self, history: History, columns: str, rest: str, join: str = "") -> Iterable[Any]:
-        condition, values = _condition(self.wanted)
+        condition, values = _condition(self.chosen)
         return history.connection.execute(
             f"SELECT {columns} FROM events JOIN sessions ON sessions.id = session_id {join}"
             f" WHERE session_id >= ? AND session_id < ? AND {condition} {rest}",
@@ -144,23 +144,23 @@ def versions_by_file(history: History) -> list[tuple[int, str, str]]:
     ]
 
 
-def has_run(history: History, wanted: Filter, versions: Iterable[int]) -> bool:
-    """Return whether versions of a hook ran on events that a filter describes."""
-    condition, values = _condition(wanted)
-    row = history.connection.execute(
-        "SELECT 1 FROM results JOIN events ON events.id = results.event_id"
+def count_runs(history: History, chosen: Filter, versions: Iterable[int]) -> int:
+    """Return on how many events that a filter describes versions of a hook ran."""
+    condition, values = _condition(chosen)
+    ((number,),) = history.connection.execute(
+        "SELECT count(DISTINCT events.id) FROM results JOIN events ON events.id = results.event_id"
         f" JOIN sessions ON sessions.id = session_id WHERE {condition}"
-        f" AND hook_id IN ({_listed(versions)}) LIMIT 1",
+        f" AND hook_id IN ({_listed(versions)})",
         values,
-    ).fetchone()
-    return row is not None
+    )
+    return int(number)
 
 
 def past_answers(
-    history: History, wanted: Filter, versions: Iterable[int]
+    history: History, chosen: Filter, versions: Iterable[int]
 ) -> Iterator[PastDecision]:
     """Yield the events on which versions of a hook had an answer or failed."""
-    condition, values = _condition(wanted)
+    condition, values = _condition(chosen)
     rows = history.connection.execute(
         "SELECT events.id, agent || '/' || session, event, tool, payload,"
         " json_group_array(json(answer)) FILTER (WHERE answer IS NOT NULL),"
@@ -185,9 +185,9 @@ def past_answers(
         )
 
 
-def past_decisions(history: History, wanted: Filter) -> Iterator[PastDecision]:
+def past_decisions(history: History, chosen: Filter) -> Iterator[PastDecision]:
     """Yield the events on which all hooks together had an answer, or one failed."""
-    condition, values = _condition(wanted)
+    condition, values = _condition(chosen)
     rows = history.connection.execute(
         "SELECT events.id, agent || '/' || session, event, tool, payload, decision,"
         " (SELECT group_concat(label, char(10)) FROM results JOIN hooks ON hooks.id = hook_id"

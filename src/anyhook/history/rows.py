@@ -63,7 +63,7 @@ class Rows:
                 event.tool,
                 event.verdict,
                 event.source,
-                identity_of(event.agent, event.event, payload),
+                event_identity(event.agent, event.event, payload),
                 event.key,
                 ",".join(event.reconstructed) or None,
                 event.redacted + redacted,
@@ -265,7 +265,7 @@ def with_storable_names(event: RecordedEvent) -> RecordedEvent:
     )
 
 
-def identity_of(agent: str, event: str, payload: str) -> bytes:
+def event_identity(agent: str, event: str, payload: str) -> bytes:
     """Return a hash that equal events share."""
     import hashlib  # late: to read events needs no hash
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
+from typing import TYPE_CHECKING
 
 from anyhook.history.verdicts import HAS_FAILED
+
+if TYPE_CHECKING:
+    import sqlite3
 
 VERSION = 5
 """`PRAGMA user_version` of a store that this release reads and writes."""
@@ -144,7 +147,8 @@ def prepare(connection: sqlite3.Connection) -> None:
         # Another process may have been faster.
         version = _version_of(connection)
         if version == 0:
-            for statement in _statements(TABLES):
+            # `executescript` would end the transaction.
+            for statement in TABLES.split(";\n"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {VERSION}")
     except BaseException:
@@ -157,15 +161,3 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 def _version_of(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _statements(script: str) -> list[str]:
-    """Split a script at the ends of its statements: `executescript` would end the transaction."""
-    statements: list[str] = []
-    pending = ""
-    for line in script.splitlines(keepends=True):
-        pending += line
-        if sqlite3.complete_statement(pending):
-            statements.append(pending)
-            pending = ""
-    return statements

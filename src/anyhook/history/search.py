@@ -36,7 +36,7 @@ GROWTH = 4
 _TIMES = "SELECT events.time, events.id FROM events JOIN sessions ON sessions.id = session_id"
 
 
-def newest(history: History, wanted: Filter, *, limit: int = 50) -> list[RecordedEvent]:
+def newest(history: History, chosen: Filter, *, limit: int = 50) -> list[RecordedEvent]:
     """Return the newest events that a filter describes, whenever they were stored.
 
     Numbers of events are read in spans, that with the latest time first, until no span that is left
@@ -44,15 +44,15 @@ def newest(history: History, wanted: Filter, *, limit: int = 50) -> list[Recorde
 
     Args:
         history: The store.
-        wanted: The filter.
+        chosen: The filter.
         limit: How many.
     """
     best: list[tuple[float, int]] = []
-    for first, latest in spans_by_time(history.connection, wanted.since, wanted.until):
+    for first, latest in spans_by_time(history.connection, chosen.since, chosen.until):
         if len(best) == limit and best[-1][0] >= latest:
             break
         query, values = _events_query(
-            history, wanted, columns=_TIMES, after=first - 1, before=first + SPAN
+            history, chosen, columns=_TIMES, after=first - 1, before=first + SPAN
         )
         best += history.connection.execute(query, values)
         best = sorted(best, reverse=True)[:limit]
@@ -66,14 +66,14 @@ def newest(history: History, wanted: Filter, *, limit: int = 50) -> list[Recorde
 
 
 def search(
-    history: History, wanted: Filter, *, limit: int = 50, before: int = 0, after: int = 0
+    history: History, chosen: Filter, *, limit: int = 50, before: int = 0, after: int = 0
 ) -> list[RecordedEvent]:
     """Return the events that a filter describes, those that were stored last first.
 
     It continues after the event with the number `before`, and ends before that with the number
     `after`; 0 for no limit.
     """
-    query, values = _events_query(history, wanted, after=after, before=before)
+    query, values = _events_query(history, chosen, after=after, before=before)
     rows = history.connection.execute(f"{query} DESC LIMIT ?", (*values, limit))
     return read_events(history.connection, rows)
 
@@ -82,11 +82,11 @@ READ_AT_ONCE = 500
 """Events that are read by one query."""
 
 
-def iterate(history: History, wanted: Filter) -> Iterator[RecordedEvent]:
+def iterate(history: History, chosen: Filter) -> Iterator[RecordedEvent]:
     """Yield all events that a filter describes, in the order in which they were stored."""
     last = 0
     while True:
-        query, values = _events_query(history, wanted, after=last)
+        query, values = _events_query(history, chosen, after=last)
         rows = history.connection.execute(f"{query} LIMIT ?", (*values, READ_AT_ONCE)).fetchall()
         if not rows:
             return
@@ -96,7 +96,7 @@ def iterate(history: History, wanted: Filter) -> Iterator[RecordedEvent]:
 
 def _events_query(
     history: History,
-    wanted: Filter,
+    chosen: Filter,
     *,
     columns: str = f"{EVENT_COLUMNS} FROM {EVENT_TABLES}",
     after: int,
@@ -111,26 +111,26 @@ def _events_query(
     select, _, tables = columns.partition(" FROM ")
     conditions: list[str] = []
     values: list[Any] = []
-    index = wanted.index_query()
+    index = chosen.index_query()
     if index:
         # The index is read by its numbers, so that a common word takes no longer.
         tables, number = f"texts CROSS JOIN {tables}", "texts.rowid"
         conditions.append("events.id = texts.rowid")
         conditions.append("texts MATCH ?")
         values.append(index)
-    if wanted.since or wanted.until:
-        first, end = numbers_between(history.connection, wanted.since, wanted.until)
+    if chosen.since or chosen.until:
+        first, end = numbers_between(history.connection, chosen.since, chosen.until)
         after = max(after, first - 1)
         before = min(before or end, end)
-    for condition, of_condition in wanted.conditions(number, after, before):
+    for condition, of_condition in chosen.conditions(number, after, before):
         conditions.append(condition)
         values += of_condition
     comparisons = (
         (f"{number} > ?", after),
         (f"{number} < ?", before),
         # With the plus sign, the numbers decide what is read, and not the index of times.
-        ("+events.time >= ?", wanted.since),
-        ("+events.time < ?", wanted.until),
+        ("+events.time >= ?", chosen.since),
+        ("+events.time < ?", chosen.until),
     )
     for condition, value in comparisons:
         if value:
@@ -156,7 +156,7 @@ class TimedSearch(Record, kw_only=False):
 
 def search_in_time(
     history: History,
-    wanted: Filter,
+    chosen: Filter,
     *,
     limit: int,
     before: int = 0,
@@ -175,12 +175,12 @@ def search_in_time(
         started = time.monotonic()
         # Imported events are stored later than they happened, so parts without the wanted time
         # may be anywhere.
-        position = end_of_time(history.connection, position, wanted.since, wanted.until)
+        position = end_of_time(history.connection, position, chosen.since, chosen.until)
         if position <= 1:
             return TimedSearch(tuple(events))
         first = max(1, position - size)
         room = limit - len(events)
-        events += search(history, wanted, limit=room, before=position, after=first - 1)
+        events += search(history, chosen, limit=room, before=position, after=first - 1)
         if len(events) >= limit:
             return TimedSearch(tuple(events), events[-1].id)
         position = first

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import UsageError
 from anyhook.history.filters import in_project
-from anyhook.history.stored import EVENT_COLUMNS, EVENT_TABLES, get_event, read_events
+from anyhook.history.stored import EVENT_COLUMNS, EVENT_TABLES, read_events
 from anyhook.model.record import EMPTY, Record
 
 if TYPE_CHECKING:
@@ -22,10 +22,6 @@ MIN_SESSION_PREFIX = 4
 """Characters of the beginning of a session's identifier that may stand for it."""
 MAX_SORTED_SESSIONS = 5000
 """Sessions of an agent that are sorted; of an agent with more, the newest are found by time."""
-MAX_NEAR = 1000
-"""Events before and after one that are compared with it."""
-MAX_EQUAL = 5
-"""Events before and after one that are the same."""
 LAST_EVENTS = 20
 """Events of a session among which its end is looked for."""
 BEGINNINGS = ("session_start", "before_prompt")
@@ -243,25 +239,6 @@ def neighbours(history: History, event: RecordedEvent) -> tuple[int, int]:
         ).fetchone()
         numbers.append(0 if row is None else int(row[0]))
     return numbers[0], numbers[1]
-
-
-def same_event_elsewhere(history: History, event: RecordedEvent) -> list[RecordedEvent]:
-    """Return other events with the same payload in the same session, for example of a retry.
-
-    Only the events near it are compared: a session may have a million.
-    """
-    numbers: list[int] = []
-    for comparison, order in (("<", "DESC"), (">", "ASC")):
-        rows = history.connection.execute(
-            "SELECT near.id FROM (SELECT events.id, identity FROM sessions"
-            " CROSS JOIN events ON session_id = sessions.id WHERE agent = ? AND session = ?"
-            f" AND (time, events.id) {comparison} (?, ?)"
-            f" ORDER BY time {order}, events.id {order} LIMIT ?) AS near"
-            " WHERE identity = (SELECT identity FROM events WHERE id = ?) LIMIT ?",
-            (event.agent, event.session, event.time, event.id, MAX_NEAR, event.id, MAX_EQUAL),
-        )
-        numbers += [number for (number,) in rows]
-    return [get_event(history, number) for number in sorted(numbers)]
 
 
 def is_ended(history: History, session: SessionSummary) -> bool:

@@ -23,9 +23,9 @@ Times = dict[int, list[float]]
 
 def extend(times: Times, number: int, time: float) -> None:
     """Extend the times of a thing by one of its events."""
-    known = times.setdefault(number, [time, time])
-    known[0] = min(known[0], time)
-    known[1] = max(known[1], time)
+    span = times.setdefault(number, [time, time])
+    span[0] = min(span[0], time)
+    span[1] = max(span[1], time)
 
 
 def store_times(connection: sqlite3.Connection, times: Mapping[int, list[float]]) -> None:

@@ -6,13 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from anyhook.history.hooks import SPAN, RunCounts, count_runs
+from anyhook.history.hooks import SPAN, HookName, RunCounts, RunKey, count_runs
 from anyhook.history.spans import numbers_between
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from anyhook.history.hooks import HookName, RunKey
     from anyhook.history.store import History
 
 

@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from anyhook.errors import HistoryError
 from anyhook.files import describe_no_directory
@@ -32,12 +32,10 @@ from anyhook.history.schema import VERSION, OtherVersionError, prepare
 from anyhook.history.spans import remove_empty_spans
 from anyhook.history.verdicts import verdict_of
 from anyhook.journal.lines import history_directory
-from anyhook.model.record import Record
 from anyhook.secrets.redact import redact_json, redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Self
 
     from anyhook.history.events import RecordedEvent, RecordedResult
 
@@ -48,18 +46,6 @@ READ_BUSY_SECONDS = 1.0
 """Seconds that a reader waits which can do without the history."""
 BATCH = 2000
 """Events of one transaction."""
-
-
-class Limits(Record, kw_only=False):
-    """How much the store keeps.
-
-    Attributes:
-        days: Days after which an event is removed; 0 for no limit.
-        size: Bytes of the file above which the oldest events are removed; 0 for no limit.
-    """
-
-    days: float = 400.0
-    size: int = 8 * 1024**3
 
 
 class History:
@@ -280,8 +266,8 @@ class History:
 
     def _session_id(self, event: RecordedEvent) -> int:
         key = (event.agent, event.session)
-        known = self._sessions.get(key)
-        if known is None:
+        number = self._sessions.get(key)
+        if number is None:
             row = self.connection.execute(
                 "INSERT INTO sessions (agent, session, project, started, ended)"
                 " VALUES (?, ?, ?, ?, ?)"
@@ -289,14 +275,14 @@ class History:
                 " SET project = iif(project = '', excluded.project, project) RETURNING id",
                 (*key, event.project, event.time, event.time),
             ).fetchone()
-            known = self._sessions[key] = row[0]
-        return known
+            number = self._sessions[key] = row[0]
+        return number
 
     def _hook_id(self, event: RecordedEvent, result: RecordedResult) -> int:
         digest = hook_digest(result)
         key = (result.hook, result.place, result.kind, digest or "")
-        known = self._hooks.get(key)
-        if known is None:
+        number = self._hooks.get(key)
+        if number is None:
             file = result.version.get("file")
             row = self.connection.execute(
                 "INSERT INTO hooks (label, place, kind, file, digest, first, last)"
@@ -305,16 +291,17 @@ class History:
                 " DO UPDATE SET kind = kind RETURNING id",
                 (*key[:3], file and storable_name(file), digest, event.time, event.time),
             ).fetchone()
-            known = self._hooks[key] = row[0]
-        return known
+            number = self._hooks[key] = row[0]
+        return number
 
     # -- limits
 
-    def prune(self, limits: Limits, *, now: float | None = None) -> int:
+    def prune(self, *, days: float = 0.0, size: int = 0, now: float | None = None) -> int:
         """Remove the oldest events above the limits.
 
         Args:
-            limits: How much to keep.
+            days: Days after which an event is removed; 0 for no limit.
+            size: Bytes of the file above which the oldest events are removed; 0 for no limit.
             now: Unix timestamp; by default the current time.
 
         Returns:
@@ -324,10 +311,10 @@ class History:
             HistoryError: If the store cannot be written.
         """
         removed = 0
-        if limits.days:
-            oldest = (time.time() if now is None else now) - limits.days * 86400
+        if days:
+            oldest = (time.time() if now is None else now) - days * 86400
             removed += self._remove("time < ?", (oldest,))
-        while limits.size and self.size() > limits.size:
+        while size and self.size() > size:
             (events,) = self.connection.execute("SELECT count(*) FROM events").fetchone()
             count = self._remove("1", (), limit=max(BATCH, events // 10))
             if not count:

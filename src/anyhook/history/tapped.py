@@ -83,10 +83,10 @@ def _answer(
         tap.get("exit_code"), tap.get("signal"), tap["stdout"], tap["stderr"], tap["truncated"]
     )
     output = decode_exit(agent, rules, spec, handler, end, tools=event_tools(spec, event))
-    found: dict[str, Any] = {"status": str(output.status)}
+    members: dict[str, Any] = {"status": str(output.status)}
     answer = answer_record(output.answer)
     if answer:
-        found["answer"] = answer
+        members["answer"] = answer
     if output.failed and output.diagnostics:
-        found["error"] = output.diagnostics[0].message
-    return found
+        members["error"] = output.diagnostics[0].message
+    return members

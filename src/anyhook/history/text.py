@@ -41,13 +41,13 @@ def searched_text(
     return "\n".join(texts)
 
 
-def _collect(value: Any, found: list[str], room: int) -> int:
+def _collect(value: Any, texts: list[str], room: int) -> int:
     """Add the strings in a JSON value, and return the characters that are left."""
     if isinstance(value, str):
         if len(value) >= MIN_BINARY and _BLANK.search(value, 0, MIN_BINARY) is None:
             return room
         part = value[:room]
-        found.append(part)
+        texts.append(part)
         return room - len(part)
     if isinstance(value, dict):
         value = value.values()
@@ -56,7 +56,7 @@ def _collect(value: Any, found: list[str], room: int) -> int:
     for item in value:
         if room <= 0:
             break
-        room = _collect(item, found, room)
+        room = _collect(item, texts, room)
     return room
 
 
@@ -94,9 +94,9 @@ def has_words(payload: str, text: str) -> bool:
     words = re.findall(r"\w+", payload.casefold())
     joined = f" {' '.join(words)} "
     for phrase in _phrases(text):
-        wanted = " ".join(re.findall(r"\w+", phrase.casefold()))
+        words_of_phrase = " ".join(re.findall(r"\w+", phrase.casefold()))
         end = "" if phrase.endswith("*") else " "
-        if f" {wanted}{end}" not in joined:
+        if f" {words_of_phrase}{end}" not in joined:
             return False
     return True
 

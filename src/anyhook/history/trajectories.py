@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.transcripts import (
     MAX_LINE,
+    Problems,
     TranscriptEvent,
     join_text_blocks,
     object_in,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from anyhook.agents.transcripts import Problems
 
 AGENT = "generic"
 """Name of the agent whose events they are."""

@@ -83,12 +83,12 @@ class HostTools:
         # An agent may have several names for one tool, and a guard on `PowerShell` means only that.
         self._own_names: dict[str, str] = {}
         self._exempt: set[str] = set()
-        for name, given in (tools or {}).items():
-            if given is None:
+        for name, tool in (tools or {}).items():
+            if tool is None:
                 self._exempt.add(name)
             else:
-                self._tools[name] = read_host_tool(agent, name, given)
-                word = given if isinstance(given, str) else given.tool
+                self._tools[name] = read_host_tool(agent, name, tool)
+                word = tool if isinstance(tool, str) else tool.tool
                 if word not in TOOLS and word in agent.vocabulary.canonical:
                     self._own_names[name] = word
 
@@ -170,15 +170,13 @@ class HostTools:
         host_keys = {canonical: own for own, canonical in tool.arguments.items()}
         return {host_keys.get(key, key): value for key, value in call.arguments.items()}
 
-    def host_name(self, shown: str, known_tools: Collection[str] = ()) -> str:
+    def host_name(self, name_for_hooks: str) -> str:
         """Return the host's name of a tool that hooks name; the same if the host has none."""
-        canonical = self._agent.vocabulary.tool(shown)
+        canonical = self._agent.vocabulary.tool(name_for_hooks)
         for name, tool in self._tools.items():
-            if tool.tool in (canonical, shown):
+            if tool.tool in (canonical, name_for_hooks):
                 return name
-        if shown not in known_tools and canonical in known_tools:
-            return canonical
-        return shown
+        return name_for_hooks
 
     def to_host_config(
         self, config: ToolConfig | None, known_tools: Collection[str]
@@ -186,8 +184,12 @@ class HostTools:
         """Return a choice of tools with the host's names."""
         if config is None or not config.get("allowedFunctionNames"):
             return config
-        allowed = config["allowedFunctionNames"]
-        names = [self.host_name(name, known_tools) for name in allowed]
+        names: list[str] = []
+        for shown in config["allowedFunctionNames"]:
+            kinds = (shown, self._agent.vocabulary.tool(shown))
+            own_names = [name for name, tool in self._tools.items() if tool.tool in kinds]
+            own_names += [name for name in kinds if name in known_tools and name not in own_names]
+            names += dict.fromkeys(own_names or [shown])
         return {**config, "allowedFunctionNames": names}
 
     def to_response(self, name: str, arguments: Mapping[str, Any], result: ToolResult) -> Any:

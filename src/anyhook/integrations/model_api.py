@@ -96,11 +96,11 @@ class ShownRequest:
         self._api: dict[str, Any] = {"model": model, "contents": contents, "config": config}
         self.stable: LLMRequest = request_from_api(self._api)
 
-    def changes(self, wanted: LLMRequest) -> RequestChanges | None:
+    def changes(self, request: LLMRequest) -> RequestChanges | None:
         """Return what hooks changed, given the complete request; `None` if that is nothing."""
-        if wanted == self.stable:
+        if request == self.stable:
             return None
-        old, new = self._api, request_to_api(self._api, wanted)
+        old, new = self._api, request_to_api(self._api, request)
         messages: list[Any] | None = None
         if new["contents"] is not old["contents"]:
             shown_parts = {id(turn["of"]): turn["parts"] for turn in old["contents"]}
@@ -160,17 +160,17 @@ class ShownResponse:
             self._api["usageMetadata"] = dict(usage)
         self.stable: LLMResponse = response_from_api(self._api)
 
-    def changes(self, wanted: LLMResponse) -> ResponseChanges:
+    def changes(self, response: LLMResponse) -> ResponseChanges:
         """Return what hooks make of the response.
 
         Of the complete response only the first candidate counts; its `text` is used if it has no
         parts.
         """
-        candidate: Any = (wanted.get("candidates") or [{}])[0]
+        candidate: Any = (response.get("candidates") or [{}])[0]
         has_parts = (candidate.get("content") or {}).get("parts") is not None
-        if not has_parts and "text" in wanted:
-            candidate = {**candidate, "content": {"parts": [wanted["text"]]}}
-        api = response_to_api(self._api, {**wanted, "candidates": [candidate]})
+        if not has_parts and "text" in response:
+            candidate = {**candidate, "content": {"parts": [response["text"]]}}
+        api = response_to_api(self._api, {**response, "candidates": [candidate]})
         (old,), (new,) = self._api["candidates"], api["candidates"]
         reason, usage = new.get("finishReason"), api.get("usageMetadata")
         return ResponseChanges(
@@ -188,8 +188,8 @@ class OriginalParts:
 
     def take(self, part: Any) -> Any:
         """Return the original of a part, once; `None` if hooks changed or wrote the part."""
-        for index, (shown, original) in enumerate(self._remaining):
-            if shown == part:
+        for index, (visible, original) in enumerate(self._remaining):
+            if visible == part:
                 del self._remaining[index]
                 return original
         return None

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import AGENTS, get_agent
-from anyhook.authoring.inspect import never_runs, scan
+from anyhook.authoring.inspect import Use, never_runs, scan
 from anyhook.authoring.load import load_hooks as load_hooks_of_file
 from anyhook.engine.guard import TrustGuard
 from anyhook.errors import SettingsError, UsageError
@@ -25,7 +25,7 @@ from anyhook.settings.companions import companion_changes, program_words
 from anyhook.settings.directories import find_root
 from anyhook.settings.entries import add_definitions, remove_handlers
 from anyhook.settings.hookset import load_hooks
-from anyhook.settings.layout import iter_handlers
+from anyhook.settings.layout import WrittenDefinition, WrittenHandler, iter_handlers
 from anyhook.settings.sources import Location, own_places, places
 from anyhook.shell.path_variables import TOP_OF_REPOSITORY
 from anyhook.shell.tapped import SHADOW_OPTION
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.authoring.functions import HookFunction
     from anyhook.authoring.hooks import Hooks
-    from anyhook.authoring.inspect import Use
-    from anyhook.settings.layout import WrittenDefinition, WrittenHandler
     from anyhook.trust.subjects import TrustSubject
 
     Definition = dict[str, Any]

@@ -1,8 +1,14 @@
-"""What `anyhook add`, `remove` and `init` do: guards and hook files, in the settings of agents."""
+"""What `anyhook add`, `remove` and `init` do: guards and hook files, in the settings of agents.
+
+It also chooses what starts hook files there.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +19,9 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import SettingsError, UsageError
 from anyhook.manage.adding import (
+    AddedFile,
+    SettingsChanges,
+    SettingsPlace,
     add_hook_files,
     agents_that_run,
     file_arguments,
@@ -23,6 +32,8 @@ from anyhook.manage.adding import (
     trust_hook_files,
 )
 from anyhook.manage.guard_files import (
+    GuardCopy,
+    GuardFile,
     all_guards,
     copy_path,
     find_guard,
@@ -30,21 +41,20 @@ from anyhook.manage.guard_files import (
     read_copy,
     require_copy,
 )
-from anyhook.manage.guard_updates import plan_update
-from anyhook.manage.health import health
+from anyhook.manage.guard_updates import GuardUpdate, plan_update
+from anyhook.manage.health import HookHealth, health
 from anyhook.manage.paths import show_path
 from anyhook.settings.added import remove_directories
 from anyhook.settings.changes import SCOPES, Change, settings_file
+from anyhook.settings.companions import SHARED_PROGRAM
 from anyhook.trust.changes import start_record
+from anyhook.worker.commands import PROGRAM, PYTHON, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.manage.adding import AddedFile, SettingsChanges, SettingsPlace
-    from anyhook.manage.guard_files import GuardCopy, GuardFile
-    from anyhook.manage.guard_updates import GuardUpdate
-    from anyhook.manage.health import HookHealth
+
 
 DEFAULT_GUARDS = ("files", "git", "secrets", "own-hooks")
 """The guards that `init` adds if the user names no others."""
@@ -336,3 +346,47 @@ def guard_rows(project: Path) -> list[GuardRow]:
                 added.append(AddedGuard(copy, scope, tuple(running)))
         rows.append(GuardRow(guard, tuple(added), tuple(dict.fromkeys(problems))))
     return rows
+
+
+# -- what starts hook files
+
+SHARED_PYTHON = "python3"
+"""The interpreter in settings that are shared by all users of a project."""
+
+
+def choose_launcher(python: str | None, scope: str, *, cold: bool) -> tuple[str, ...]:
+    """Return the words of the command before the hook file.
+
+    In shared settings they mean the same on every machine. In the user's own settings they are
+    absolute paths, because an agent need not have the `PATH` of this shell.
+    """
+    is_cold = cold or os.name != "posix"
+    if scope == "project" and python is None:
+        return (SHARED_PYTHON,) if is_cold else PROGRAM
+    interpreter = python or sys.executable
+    if is_cold:
+        return (interpreter,)
+    if Path(interpreter).is_absolute():
+        return prefix(interpreter)
+    # A program in the environment of this interpreter is not on the PATH of the agent.
+    program = shutil.which(PROGRAM[0])
+    is_global = program is not None and not Path(program).is_relative_to(sys.prefix)
+    return (*PROGRAM, PYTHON, interpreter) if is_global else (interpreter,)
+
+
+def launcher_problem(launcher: tuple[str, ...]) -> str | None:
+    """Return what the command needs and this machine lacks."""
+    if launcher[:1] == SHARED_PROGRAM and not shutil.which(PROGRAM[0]):
+        return (
+            "the command starts anyhook, but anyhook is not on the PATH here; install it where the "
+            "agent finds it, for example with: pipx install anyhook"
+        )
+    if launcher == (SHARED_PYTHON,):
+        python = shutil.which(SHARED_PYTHON)
+        command = [python or SHARED_PYTHON, "-c", "import anyhook.authoring"]
+        if python is None or subprocess.run(command, capture_output=True, check=False).returncode:
+            return (
+                f"the {SHARED_PYTHON} on the PATH here has no anyhook; install it there, for "
+                f"example with: {SHARED_PYTHON} -m pip install anyhook"
+            )
+    return None

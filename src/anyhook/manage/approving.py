@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from anyhook.errors import UsageError
 from anyhook.manage.protection import require_user
-from anyhook.trust.approvals import Approvals
-
-if TYPE_CHECKING:
-    from anyhook.trust.approvals import Approval
+from anyhook.trust.approvals import Approval, Approvals
 
 LIST = "see: anyhook allow --list"
 

@@ -25,18 +25,24 @@ from anyhook.errors import HistoryError
 from anyhook.files import read_json_object, read_user_file
 from anyhook.history.digests import content_digest, hook_digest
 from anyhook.history.events import RecordedResult
-from anyhook.history.hooks import hook_runs, versions_with_digests
+from anyhook.history.hooks import (
+    Reach,
+    ReachQuestion,
+    StoredRun,
+    hook_runs,
+    reach_of,
+    versions_with_digests,
+)
 from anyhook.history.ingest import ingest
-from anyhook.history.reached import Reach, ReachQuestion, reach_of
 from anyhook.history.recording import switch_path
 from anyhook.history.store import FILE, History
 from anyhook.history.stored import get_event
-from anyhook.history.trials import trials_of
+from anyhook.history.trials import Trial, trials_of
 from anyhook.history.verdicts import FAILURES, HOLDING, NO_VERDICT
 from anyhook.journal.lines import DIRECTORY, history_directory
 from anyhook.journal.records import version_record
 from anyhook.model.answers import Outcome
-from anyhook.model.definitions import each_handler
+from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
 from anyhook.trust.trees import MAX_SCRIPT_SIZE
@@ -46,9 +52,6 @@ if TYPE_CHECKING:
 
     from anyhook.checks.hook import CheckedHook
     from anyhook.engine.engine import Engine
-    from anyhook.history.hooks import StoredRun
-    from anyhook.history.trials import Trial
-    from anyhook.model.definitions import HandlerSpec, HookDefinition
 
 MAX_READ_RUNS = 200
 """Runs of which the events are read, where a hook has several entries."""
@@ -117,7 +120,7 @@ class Evidence(Record, kw_only=False):
 # -- the hook
 
 
-def identity_of(engine: Engine, definition: HookDefinition, handler: HandlerSpec) -> Identity:
+def hook_identity(engine: Engine, definition: HookDefinition, handler: HandlerSpec) -> Identity:
     """Return which hook with which content is configured."""
     members = {
         "event": definition.event,
@@ -219,7 +222,7 @@ def evidence_of(
     history: History, engine: Engine, definition: HookDefinition, handler: HandlerSpec
 ) -> Evidence:
     """Return what was seen of a hook."""
-    identity = identity_of(engine, definition, handler)
+    identity = hook_identity(engine, definition, handler)
     trials = trials_of(
         history,
         engine.agent.name,

@@ -8,14 +8,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from anyhook.errors import UsageError
-from anyhook.manage.guard_files import digest, released_text
+from anyhook.manage.guard_files import GuardCopy, GuardFile, digest, released_text
 from anyhook.settings.changes import Change
-
-if TYPE_CHECKING:
-    from anyhook.manage.guard_files import GuardCopy, GuardFile
 
 MARKER_SIZE = 40
 """Characters of the marks around a conflict: no guard has a line of so many of them."""

@@ -21,11 +21,11 @@ from anyhook.engine.absent import UNREADABLE
 from anyhook.engine.dead_matchers import check_never_matches
 from anyhook.engine.engine import Engine
 from anyhook.errors import HistoryError
-from anyhook.history.trials import PROBE, TEST
+from anyhook.history.trials import PROBE, TEST, Trial
 from anyhook.manage.evidence import Evidence, evidence_of, is_guard, open_history
-from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
+from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
 from anyhook.manage.paths import show_path
-from anyhook.model.diagnostics import Severity
+from anyhook.model.diagnostics import Diagnostic, Place, Severity
 from anyhook.model.record import Record
 from anyhook.settings.detect import trust_command
 from anyhook.trust.native import RUNNING, native_states
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 
     from anyhook.engine.sync import SyncEngine
     from anyhook.history.store import History
-    from anyhook.history.trials import Trial
-    from anyhook.manage.hooks import HookRow
-    from anyhook.model.diagnostics import Diagnostic, Place
 
 BREAKING = frozenset(
     "condition-not-here type-not-here unsupported-type never-runs not-executable "
@@ -318,8 +315,8 @@ class _Judge:
         for path in hook.files() if hook is not None else ():
             if _has_examples(path):
                 is_inside = Path.cwd().is_relative_to(self._engine.project_dir)
-                shown = os.path.relpath(path) if is_inside else str(path)
-                settle = f"anyhook test {shlex.quote(shown)}"
+                name = os.path.relpath(path) if is_inside else str(path)
+                settle = f"anyhook test {shlex.quote(name)}"
                 break
         return HookHealth(row, HealthWord.UNKNOWN, evidence, row.handler.place, settle, old)
 

@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.journal.records import is_recorder_command
 from anyhook.migrate.commands import unwrap
-from anyhook.model.definitions import each_handler, handlers_of, unique_labels
+from anyhook.model.definitions import (
+    HandlerSpec,
+    HookDefinition,
+    each_handler,
+    handlers_of,
+    unique_labels,
+)
 from anyhook.model.suggest import MAX_LENGTH, fold
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 from anyhook.settings.kept import kept_hooks
 from anyhook.trust.native import native_states
 
@@ -21,10 +27,9 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec, HookDefinition
 
 STATE_OF_CHANGE = {"new": "not trusted", "script": "changed", "definition": "changed"}
-"""What is not trusted of a hook (`Change.what`) to its state."""
+"""What is not trusted of a hook (`TrustChange.what`) to its state."""
 UNTRUSTED = frozenset(STATE_OF_CHANGE.values())
 """States of hooks that anyhook does not run until they are trusted."""
 MAX_NAMES = 10
@@ -56,7 +61,7 @@ class HookRow(NamedTuple):
     def event(self) -> str:
         """The agent's name of its event; of the recorder, on how many events it is."""
         if self.recorded_events:
-            return f"{self.recorded_events} event{'s' if self.recorded_events > 1 else ''}"
+            return count_of(self.recorded_events, "event")
         return self.agent.by_canonical[self.definition.event].wire
 
     @property

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anyhook.checks.rules import check_settings
-from anyhook.model.diagnostics import Place, Severity
+from anyhook.model.diagnostics import Diagnostic, Place, Severity
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anyhook.engine.engine import Engine
-    from anyhook.model.diagnostics import Diagnostic
 
 
 class Finding(Record, kw_only=False):
@@ -35,9 +34,9 @@ def find_problems(engines: Iterable[Engine]) -> list[Finding]:
         # Several hooks can lead to the same diagnostic.
         unique = dict.fromkeys(check_settings(engine))
         findings += [Finding(engine.agent.name, diagnostic) for diagnostic in unique]
-    return sorted(findings, key=_sort_key)
 
+    def sort_key(finding: Finding) -> tuple[str, int, int, str]:
+        place = finding.diagnostic.place or Place("")
+        return place.file, place.line or 0, place.column or 0, finding.diagnostic.code
 
-def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
-    place = finding.diagnostic.place or Place("")
-    return place.file, place.line or 0, place.column or 0, finding.diagnostic.code
+    return sorted(findings, key=sort_key)

@@ -50,5 +50,5 @@ def _subjects(
         return [spec.matcher_text]
     if spec.subject != "tool_name":
         return dict.fromkeys([*spec.subjects, *words, ""])
-    known = [word for word in words if word in tools]
-    return dict.fromkeys([*filter(None, [shell]), *known, *tools, *words])
+    tools_named = [word for word in words if word in tools]
+    return dict.fromkeys([*filter(None, [shell]), *tools_named, *tools, *words])

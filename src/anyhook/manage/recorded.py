@@ -19,7 +19,7 @@ from anyhook.settings.changes import EDITABLE_LAYERS, parsed, read_text, setting
 from anyhook.settings.companions import find_companion
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.layout import iter_handlers
-from anyhook.settings.sources import Location, own_places
+from anyhook.settings.sources import Location, Source, own_places
 from anyhook.settings.wrapping import line_keys, read_tapped
 from anyhook.settings.write import stay_inside
 from anyhook.shell.tapped import HISTORY
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.settings.sources import Source
 
 
 class RecordingState(NamedTuple):
@@ -95,11 +94,11 @@ def edited_files(
     """
     names = [*names]
     files = [file for file in (switch.files if switch else ()) if file.agent in names]
-    known = {(file.agent, file.path) for file in files}
+    listed = {(file.agent, file.path) for file in files}
     for name in names:
         agent = get_agent(name)
         for path, companions in _own_files(agent, project).items():
-            if (name, str(path)) not in known and _records(agent, path):
+            if (name, str(path)) not in listed and _records(agent, path):
                 files.append(EditedFile(name, str(path), companions=companions))
     return files
 
@@ -118,7 +117,9 @@ def _own_files(agent: AgentSpec, project: Path) -> dict[Path, tuple[str, ...]]:
         path = settings_file(agent, project, "user")
     except UsageError:  # it has none
         return files
-    files[path] = tuple([str(find_companion(one, path).path) for one in agent.settings.companions])
+    files[path] = tuple(
+        [str(find_companion(each, path).path) for each in agent.settings.companions]
+    )
     return files
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
-from anyhook.agents.spec import PlainText
+from anyhook.agents.spec import AgentSpec, EventSpec, PlainText
 from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.authoring import hooks as authoring
-from anyhook.history.recording import EditedFile
+from anyhook.history.recording import EditedFile, RecordingSwitch
 from anyhook.manage.recorded import (
     Recorded,
     count_recorded,
@@ -39,8 +39,6 @@ from anyhook.worker.commands import read_line
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anyhook.agents.spec import AgentSpec, EventSpec
-    from anyhook.history.recording import RecordingSwitch
     from anyhook.settings.jsonc import JsonPath
     from anyhook.settings.sources import Source
 

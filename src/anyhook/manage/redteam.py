@@ -15,11 +15,11 @@ from anyhook.handlers.hook_commands import split_plain_line
 from anyhook.history.filters import Filter
 from anyhook.history.search import search_in_time
 from anyhook.history.verdicts import HOLDING
-from anyhook.manage.hooks import UNTRUSTED, find_hook, hook_rows, split_recorder
+from anyhook.manage.hooks import UNTRUSTED, HookRow, find_hook, hook_rows, split_recorder
 from anyhook.manage.scope import scope_of
 from anyhook.migrate.commands import is_portable
 from anyhook.redteam.asking import Guard
-from anyhook.redteam.plain import plain_of
+from anyhook.redteam.plain import Plain, plain_of
 from anyhook.redteam.trials import example_of
 from anyhook.settings.detect import DEFAULT_AGENT
 from anyhook.testing.cases import read_cases
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from anyhook.authoring.hooks import Example
     from anyhook.engine.engine import Engine
     from anyhook.history.store import History
-    from anyhook.manage.hooks import HookRow
     from anyhook.model.diagnostics import Place
-    from anyhook.redteam.plain import Plain
     from anyhook.redteam.search import Escape
 
 EVENT = "before_tool"
@@ -222,8 +220,8 @@ def _calls_of(
 
 
 def _calls_of_history(guard: Guard, history: History) -> Iterator[tuple[str, dict[str, Any], str]]:
-    wanted = Filter(verdict="deny", hook=guard.title, event=EVENT)
-    for event in search_in_time(history, wanted, limit=MAX_DENIALS).events:
+    denials = Filter(verdict="deny", hook=guard.title, event=EVENT)
+    for event in search_in_time(history, denials, limit=MAX_DENIALS).events:
         agent = get_agent(event.agent)
         name = str(event.payload.get("tool_name", ""))
         arguments = event.payload.get("tool_input")

@@ -69,9 +69,9 @@ def _make_executable(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
             return None
         # The settings of a project must not change the mode of files elsewhere.
         inside = engine.project_dir if handler.layer in PROJECT_LAYERS else None
-        shown = show_path(file, engine.project_dir)
+        name = show_path(file, engine.project_dir)
         command = printable(shlex.join(("chmod", "+x", str(file))))
-        return Remedy(f"make {shown} executable", command, partial(_add_mode, file, inside))
+        return Remedy(f"make {name} executable", command, partial(_add_mode, file, inside))
     return None
 
 

@@ -11,7 +11,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.translate import call_of
 from anyhook.atomic_write import replace_file
-from anyhook.backtest.run import run_backtest
+from anyhook.backtest.run import BacktestProgress, run_backtest
 from anyhook.backtest.sources import parts_of_history
 from anyhook.backtest.subjects import BacktestSubject
 from anyhook.errors import UsageError
@@ -26,10 +26,9 @@ from anyhook.redteam.score import claimed_families
 from anyhook.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from anyhook.backtest.results import Decided
-    from anyhook.backtest.run import BacktestProgress
     from anyhook.history.store import History
     from anyhook.redteam.asking import Guard
 
@@ -112,19 +111,24 @@ def review_calls(
     parts = list(parts_of_history(history_directory(), SELECTION))
     run = run_backtest(BacktestSubject(guard.file, guard.title), parts, on_progress=on_progress)
     result = run.result
-    groups = _calls_to_review(history, result.decided) if run.is_complete else []
+    total, groups = result.total, list[ReviewGroup]()
+    if run.is_complete:
+        stopped_then = {
+            str(past.event_id)
+            for past in past_decisions(history, SELECTION)
+            if any(verdict_of(answer) in DENYING for answer in past.answers)
+        }
+        total -= len(stopped_then)
+        groups = _calls_to_review(stopped_then, result.decided)
     return CallReview(
-        result.total, groups, families, result.problems, result.problem_count, run.is_complete
+        total, groups, families, result.problems, result.problem_count, run.is_complete
     )
 
 
-def _calls_to_review(history: History, decided: Iterable[Decided]) -> list[ReviewGroup]:
+def _calls_to_review(
+    stopped_then: Collection[str], decided: Iterable[Decided]
+) -> list[ReviewGroup]:
     """Group what a hook would have stopped and was not stopped then, the most frequent first."""
-    stopped_then = {
-        str(past.event_id)
-        for past in past_decisions(history, SELECTION)
-        if any(verdict_of(answer) in DENYING for answer in past.answers)
-    }
     groups: dict[tuple[str, str], ReviewGroup] = {}
     for event in decided:
         if event.outcome not in HOLDING or event.ref in stopped_then:
@@ -144,13 +148,13 @@ def own_set() -> Path:
     return Path(history_directory()) / "labelled-calls.jsonl"
 
 
-def mark_labels(history: History, groups: Iterable[ReviewGroup], path: Path) -> None:
-    """Set the labels that groups have in a labelled set, which may be missing.
+def mark_labels(history: History, groups: Iterable[ReviewGroup]) -> None:
+    """Set the labels that groups have in the user's own set, which may be missing.
 
     Raises:
         UsageError: If the set cannot be read.
     """
-    labels = {_call_in(row): str(row.get("label", "")) for row in _own_rows(path).values()}
+    labels = {_call_in(row): str(row.get("label", "")) for row in _own_rows().values()}
     for group in groups if labels else ():
         calls = [_row_of(history, events[0]) for events in group.calls.values()]
         (label, *others) = {labels.get(_call_in(row), "") for row in calls}
@@ -158,9 +162,9 @@ def mark_labels(history: History, groups: Iterable[ReviewGroup], path: Path) -> 
 
 
 def label_calls(
-    history: History, calls: Iterable[Decided], label: str, families: Sequence[str], path: Path
+    history: History, calls: Iterable[Decided], label: str, families: Sequence[str]
 ) -> None:
-    """Add past calls to a labelled set, which is made if it is missing.
+    """Add past calls to the user's own set, which is made if it is missing.
 
     A row of the same call that was made of the history before is replaced; other rows stay. The
     label is `dangerous` or `benign`, and holds for kinds of danger; of a benign call, none stands
@@ -176,7 +180,8 @@ def label_calls(
         )
     members = {"label": label, "families": list(families), "source": SOURCE}
     rows = {_call_in(row): {**row, **members} for row in (_row_of(history, c) for c in calls)}
-    replaced = {line for line, row in _own_rows(path).items() if _call_in(row) in rows}
+    replaced = {line for line, row in _own_rows().items() if _call_in(row) in rows}
+    path = own_set()
     try:
         lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
         lines = [line for line in lines if line.strip() and line not in replaced]
@@ -206,13 +211,13 @@ def _call_in(row: Mapping[str, Any]) -> str:
     return json.dumps([row.get(name) for name in ("command", "event", "cwd")], sort_keys=True)
 
 
-def _own_rows(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the rows of a labelled set that were made of past calls, by their lines.
+def _own_rows() -> dict[str, dict[str, Any]]:
+    """Return the rows of the user's own set that were made of past calls, by their lines.
 
     Raises:
         UsageError: If the set cannot be read.
     """
-    rows = read_rows(path) if path.exists() else ()
+    rows = read_rows(own_set()) if own_set().exists() else ()
     return {
         line: row for _, line, row in rows if isinstance(row, dict) and row.get("source") == SOURCE
     }

@@ -14,7 +14,7 @@ from anyhook.history.store import FILE, History
 from anyhook.journal.lines import history_directory, is_recording
 from anyhook.manage.evidence import recorded_digests
 from anyhook.manage.recording import TAP_MARK
-from anyhook.model.definitions import handlers_of
+from anyhook.model.definitions import HandlerSpec, handlers_of
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import EDITABLE_LAYERS, Change, read_source
 from anyhook.settings.wrapping import NewMember, change_commands, line_keys
@@ -23,6 +23,7 @@ from anyhook.shell.tapped import (
     SHADOW,
     SHADOW_OPTION,
     TAPPED_SHADOW,
+    TappedCommand,
     read_recorded,
     read_tapped_line,
     read_tapped_words,
@@ -35,9 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Place
-    from anyhook.shell.tapped import TappedCommand
 
 MARK = "ANYHOOK_SHADOW"
 EXAMPLES = 5

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError
 from anyhook.manage.hooks import find_hook, handlers_named
 from anyhook.manage.protection import require_user
 from anyhook.manage.recording import without_stale_recording
 from anyhook.manage.scope import agents_that_read
-from anyhook.model.definitions import handlers_of
+from anyhook.model.definitions import HandlerSpec, handlers_of
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import EDITABLE_LAYERS, Change, read_source, write_changes
 from anyhook.settings.entries import disable_name, disabled_lists, enable_name
-from anyhook.settings.kept import forget, keep, kept_hooks, put_back, take_out
+from anyhook.settings.kept import KeptHook, forget, keep, kept_hooks, put_back, take_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-    from typing import Any
 
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec
-    from anyhook.settings.kept import KeptHook
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +73,7 @@ def switch_hook(engine: Engine, name: str, *, is_on: bool) -> SwitchResult:
     # The state is what the files say now: another file can still switch the hook off.
     engine.reload()
     handler = handlers[0]
-    places = {_line_of(one) for one in handlers}
+    places = {_line_of(each) for each in handlers}
     records = [
         hook.record
         for hook in kept_hooks(engine.agent, engine.hooks.files)

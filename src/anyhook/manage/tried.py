@@ -11,11 +11,12 @@ from anyhook.engine.messages import discard
 from anyhook.history.store import History
 from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
 from anyhook.history.verdicts import HOLDING
-from anyhook.manage.evidence import digest_of_files, identity_of
-from anyhook.model.definitions import each_handler
-from anyhook.model.record import Record
-from anyhook.probe.report import ProbeVerdict
-from anyhook.testing.examples import try_file
+from anyhook.manage.evidence import digest_of_files, hook_identity
+from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
+from anyhook.model.record import Record, replace
+from anyhook.model.text import count_of
+from anyhook.probe.report import AgentReport, ProbeVerdict
+from anyhook.testing.examples import ExampleResult, TriedFile, try_file
 from anyhook.trust.observed import add_observed
 
 if TYPE_CHECKING:
@@ -23,9 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.model.diagnostics import Place
-    from anyhook.probe.report import AgentReport
     from anyhook.sandbox.sandbox import Sandbox
-    from anyhook.testing.examples import ExampleResult, TriedFile
 
 JUDGED = frozenset({"ok", "failed"})
 """Results of examples that say something about the hook: the others are about the agent."""
@@ -64,27 +63,14 @@ def keep_probe(project: Path, report: AgentReport) -> None:
         configured = by_place.get((place, hook.hook.label))
         if configured is None or hook.verdict not in (ProbeVerdict.WORKS, ProbeVerdict.BROKEN):
             continue
-        definition, handler = configured
-        identity = identity_of(engine, definition, handler)
         has_held = hook.held() is True
         detail = "its denial held" if has_held else "it ran"
         if hook.verdict is ProbeVerdict.BROKEN:
             detail = "; ".join(hook.reasons)
-        trial = Trial(
-            kind=PROBE,
-            agent=engine.agent.name,
-            release=f"{engine.agent.title} {report.version}".strip(),
-            event=definition.event,
-            hook=handler.label,
-            entry=identity.entry,
-            content=identity.content,
-            file=identity.file,
-            time=time.time(),
-            is_good=hook.verdict is ProbeVerdict.WORKS,
-            has_decided=has_held,
-            detail=detail,
-        )
-        trials.append(trial)
+        trial = _trial_of(engine, *configured, detail, has_decided=has_held)
+        release = f"{engine.agent.title} {report.version}".strip()
+        is_good = hook.verdict is ProbeVerdict.WORKS
+        trials.append(replace(trial, kind=PROBE, release=release, is_good=is_good))
     _keep(trials)
 
 
@@ -118,7 +104,7 @@ def keep_examples(file: Path, results: Iterable[ExampleResult]) -> None:
     trials: list[Trial] = []
     for (agent, event), group in groups.items():
         failed = [result for result in group if result.status == "failed"]
-        detail = _count(len(group), "example")
+        detail = count_of(len(group), "example")
         if failed:
             detail = f"{len(failed)} of {detail} failed, the first at {failed[0].example.place}"
         trials.append(
@@ -153,31 +139,38 @@ def keep_cases(engine: Engine, runs: Sequence[CaseRun]) -> None:
         if not own:
             continue
         decided = [run for run in own if run.verdict in HOLDING]
-        shown = decided or own
+        telling = decided or own
         what = "decided" if decided else "ran in"
-        identity = identity_of(engine, definition, handler)
-        trials[identity.entry] = Trial(
-            kind=TEST,
-            agent=engine.agent.name,
-            release="",
-            event=definition.event,
-            hook=handler.label,
-            entry=identity.entry,
-            content=identity.content,
-            file=identity.file,
-            time=time.time(),
-            is_good=True,
-            has_decided=bool(decided),
-            detail=f"it {what} {_count(len(shown), 'case')}, the first {shown[0].case!r}",
-        )
+        detail = f"it {what} {count_of(len(telling), 'case')}, the first {telling[0].case!r}"
+        trial = _trial_of(engine, definition, handler, detail, has_decided=bool(decided))
+        trials[trial.entry] = trial
     _keep([*trials.values()])
+
+
+def _trial_of(
+    engine: Engine,
+    definition: HookDefinition,
+    handler: HandlerSpec,
+    detail: str,
+    *,
+    has_decided: bool,
+) -> Trial:
+    """Return a trial with cases in which a configured hook did as it was expected."""
+    return Trial(
+        kind=TEST,
+        agent=engine.agent.name,
+        release="",
+        event=definition.event,
+        hook=handler.label,
+        **hook_identity(engine, definition, handler)._asdict(),
+        time=time.time(),
+        is_good=True,
+        has_decided=has_decided,
+        detail=detail,
+    )
 
 
 def _keep(trials: list[Trial]) -> None:
     if trials:
         with History.open() as history:
             keep_trials(history, trials)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"

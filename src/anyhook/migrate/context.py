@@ -120,8 +120,8 @@ class HandlerMigration:
 
     def files(self) -> list[Path]:
         """Return the files that the command names; they are looked up once for all events."""
-        known = self.context.files
-        if id(self.handler) not in known:
+        cache = self.context.files
+        if id(self.handler) not in cache:
             project = self.context.location.project
             variables = {
                 name: str(project)
@@ -129,8 +129,8 @@ class HandlerMigration:
                 if value in ("project_dir", "cwd", "root")
             }
             paths = named_files(self.handler, project, {**variables, **self.handler.variables})
-            known[id(self.handler)] = [path for path in paths if path.is_file()]
-        return known[id(self.handler)]
+            cache[id(self.handler)] = [path for path in paths if path.is_file()]
+        return cache[id(self.handler)]
 
     def record_loss(
         self, kind: str, subject: str, reason: str, remedy: str, *explains: str

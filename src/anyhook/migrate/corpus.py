@@ -15,6 +15,7 @@ from anyhook.migrate.matchers import TOOL
 from anyhook.model.events import ToolEvent, UnknownEvent
 from anyhook.model.record import Record
 from anyhook.model.tools import MCP_PREFIX, TOOLS, ToolResult
+from anyhook.sandbox.world import move_paths
 from anyhook.settings.recordings import read_payloads
 from anyhook.testing.events import make_event
 
@@ -214,23 +215,13 @@ def recorded_probes(file: Path, source: AgentSpec, target: AgentSpec, project: P
         if name is None:
             raise EventError(f"{place}: this is not an event of an agent that anyhook knows")
         agent = get_agent(name)
-        moved = replace_directory(payload, str(payload.get("cwd")), str(project))
-        event, _ = decode_event(agent, moved)
+        cwd = payload.get("cwd")
+        directories = [(cwd, str(project))] if isinstance(cwd, str) and cwd else []
+        event, _ = decode_event(agent, move_paths(payload, directories))
         if isinstance(event, UnknownEvent):
             raise EventError(f"{place}: {agent.title} has no event {event.wire_name!r}")
         probes += _pair(translate_event(event, agent, source), source, target)
     return probes
-
-
-def replace_directory(value: Any, old: str, new: str) -> Any:
-    """Replace a directory in all texts of a JSON value."""
-    if isinstance(value, str):
-        return value.replace(old, new) if old else value
-    if isinstance(value, dict):
-        return {key: replace_directory(item, old, new) for key, item in value.items()}
-    if isinstance(value, list):
-        return [replace_directory(item, old, new) for item in value]
-    return value
 
 
 def missing_tools(source: AgentSpec, target: AgentSpec) -> list[str]:

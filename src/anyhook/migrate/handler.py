@@ -11,6 +11,7 @@ from anyhook.agents.tool_results import read_tool_result, write_tool_result
 from anyhook.agents.translate import AFTER_TOOL, FAILED_TOOL
 from anyhook.files import read_user_file
 from anyhook.matching.matchers import compile_matcher
+from anyhook.migrate.entries import has_names, is_generated
 from anyhook.migrate.handler_command import migrate_command
 from anyhook.migrate.losses import ANYTHING, MORE
 from anyhook.migrate.lost_answers import (
@@ -18,7 +19,6 @@ from anyhook.migrate.lost_answers import (
     record_lost_abilities,
     record_lost_fields,
 )
-from anyhook.migrate.names import has_names, is_generated
 from anyhook.model.tools import ToolCall, ToolResult, all_texts
 from anyhook.trust.scripts import program
 

@@ -19,10 +19,11 @@ from anyhook.agents.payloads import decode_event
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.migrate.comparison import Comparison
-from anyhook.migrate.corpus import builtin_probes, recorded_probes, replace_directory
+from anyhook.migrate.corpus import builtin_probes, recorded_probes
 from anyhook.migrate.plan import plan_migration
 from anyhook.migrate.scratch import HOME, SETTINGS, environment, scratch_copies
 from anyhook.model.record import Record
+from anyhook.sandbox.world import move_paths
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
@@ -85,9 +86,8 @@ def prove_migration(run: SandboxRun, request: ProofRequest) -> Proof:
             pairs: list[Probe] = []
             for probe in probes:
                 # The target's event happens in the target's copy.
-                payload = replace_directory(
-                    probe.target_event.raw, str(copies.source), str(copies.target)
-                )
+                directories = [(str(copies.source), str(copies.target))]
+                payload = move_paths(probe.target_event.raw, directories)
                 event, _ = decode_event(target, payload)
                 pairs.append(probe.replace(target_event=event))
             anyio.run(

@@ -17,7 +17,7 @@ from anyhook.migrate.commands import PROGRAM
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import SCOPES
 from anyhook.model.layers import Layer
-from anyhook.sandbox.copies import copy_home, copy_project
+from anyhook.sandbox.copies import XDG_VARIABLES, copy_home, copy_project
 from anyhook.settings.sources import Location, places, written_file
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 SETTINGS, HOME = "settings", "home"
 """Directories next to a copy: the home with the settings that count, and the hooks' home."""
-XDG_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
-"""Variables that name directories outside of `HOME`; without them they are inside."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from anyhook.model.answers import (
 )
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
-from anyhook.shell.variables import controls_shell
+from anyhook.shell.variables import controls_shell, fit_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 BOM = b"\xef\xbb\xbf"
 # Seconds that the host may take to read a denial, which an exit code can express as well.
 WRITE_TIMEOUT = 5.0
-# Characters. Linux starts no command with a variable of more than 128 KiB.
-MAX_VARIABLE_LENGTH = 100_000
 # Characters of a command in messages.
 MAX_LABEL_LENGTH = 60
 EXECUTABLE_SIGNATURES = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
@@ -83,8 +81,8 @@ def _check_options(options: ShimOptions, source: AgentSpec) -> None:
     if options.event:
         source.event(options.event)
     if options.shell and options.shell not in source.settings.shells:
-        known = ", ".join(source.settings.shells) or "none to choose from"
-        raise UsageError(f"{source.title} has no shell {options.shell!r}; it has {known}")
+        shells = ", ".join(source.settings.shells) or "none to choose from"
+        raise UsageError(f"{source.title} has no shell {options.shell!r}; it has {shells}")
     if options.matcher:
         from anyhook.matching.matchers import compile_matcher
 
@@ -291,12 +289,16 @@ class _Shim:
             if name not in self.source.hook_environment:
                 env.pop(name, None)
         if "root" in self.source.hook_environment.values():
-            values["root"] = _find_repository(values["project_dir"])
+            from pathlib import Path
+
+            from anyhook.settings.directories import find_root
+
+            values["root"] = str(find_root(Path(values["project_dir"])))
         for name, value in self.source.hook_environment.items():
             if value == "hook_dir":
                 continue  # the command has no settings file of its own agent
             is_event_value = value in values
-            env[name] = _fit_variable(values[value]) if is_event_value else value.removeprefix("=")
+            env[name] = fit_value(values[value]) if is_event_value else value.removeprefix("=")
         rules = self.source.settings.env_file
         if rules is not None and rules.variable not in env and event.name in rules.events:
             env[rules.variable] = os.devnull  # the host reads no such file; `>>` must not fail
@@ -508,34 +510,8 @@ def _is_program(path: str) -> bool:
         return False
 
 
-def _fit_variable(value: str) -> str:
-    """Make a text of a payload a valid value of an environment variable."""
-    if "\0" not in value:
-        try:
-            if len(os.fsencode(value)) <= MAX_VARIABLE_LENGTH:
-                return value
-        except UnicodeEncodeError:  # a lone surrogate
-            pass
-    encoded = value.replace("\0", "").encode("utf-8", "replace")
-    return encoded[:MAX_VARIABLE_LENGTH].decode("utf-8", "ignore")
-
-
 def _working_directory(event: Event) -> str:
     return event.cwd or os.getcwd()
-
-
-def _find_repository(project: str) -> str:
-    """Return the Git repository that holds a project; the project itself if there is none."""
-    directory = project
-    while True:
-        git = os.path.join(directory, ".git")
-        head = os.path.join(git, "HEAD")
-        if os.path.isfile(git) or os.path.exists(head):
-            return directory
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return project
-        directory = parent
 
 
 def _project(env: Mapping[str, str], host: AgentSpec, event: Event) -> str:

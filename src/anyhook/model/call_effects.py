@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 
 from anyhook.model.record import Record
@@ -76,6 +77,7 @@ _MCP_WORDS = {
         "put",
         "patch",
         "insert",
+        "replace",
         "move",
         "copy",
         "duplicate",
@@ -87,6 +89,8 @@ _MCP_PATHS = frozenset(
     "path paths file files filename file_path filepath file_name source destination src dst target"
     " target_file old_path new_path relative_path notebook_path directory uri from to".split()
 )
+_MCP_RUNS = frozenset("run exec execute shell bash command cmd terminal process start".split())
+"""Words in the names of MCP tools that run their argument `command`."""
 _FILE_WORDS = frozenset({"file", "files", "operations"}).union(*_MCP_WORDS.values())
 """Words that alone say what a tool outside of the vocabulary does: `Delete`, `move_file`,
 `file_operations` with `{"operation": "delete"}`."""
@@ -255,13 +259,24 @@ class CallEffects:
         kind, names = row
         for name in names:
             value = arguments.get(name, "." if name == "path" else None)
+            glob = arguments.get("glob") if tool == "grep" else None
+            if isinstance(glob, str) and isinstance(value, str) and glob[:1] != "!":
+                yield kind, f"{value}/**/{glob}", False
+                continue
             for path in value if isinstance(value, list) else [value]:
                 yield kind, path, tool in {"grep", "read_many_files"}
 
 
 def _words(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     name = f"{tool.rpartition('__')[2]}_{arguments.get('operation', '')}".strip("_")
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)  # `writeFile`
     return name.lower().replace("-", "_").split("_")
+
+
+def runs_command(call: ToolCall) -> bool:
+    """Return whether a call is one of an MCP tool that runs a command line, by its name."""
+    is_text = isinstance(call.arguments.get("command"), str)
+    return is_text and call.tool[:5] == "mcp__" and not _MCP_RUNS.isdisjoint(_words(call.tool, {}))
 
 
 def _mcp_paths(tool: str, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool]]:
@@ -270,9 +285,11 @@ def _mcp_paths(tool: str, arguments: Mapping[str, Any]) -> Iterator[tuple[str, A
     is_recursive = tool.startswith("mcp__") or arguments.get("recursive") is True
     kinds = [kind for kind, verbs in _MCP_WORDS.items() if not set(verbs).isdisjoint(words)]
     for name, value in arguments.items():
-        if name.lower() in _MCP_PATHS:
+        if name.lower() in _MCP_PATHS or name.lower().endswith(("path", "paths")):
             for path in value if isinstance(value, list) else [value]:
-                for kind in kinds:
+                inner = list(_mcp_paths(tool, path)) if isinstance(path, dict) else []
+                yield from inner
+                for kind in () if inner else kinds:
                     yield kind, path, kind == "deletes" and is_recursive
 
 

@@ -144,13 +144,16 @@ class ToolEvent(Event, OfTool[CallT_co]):
     def commands(self) -> tuple[Command, ...]:
         """What a call of the shell runs in the end, behind `sudo`, `sh -c`, `xargs` and the like.
 
-        Empty for other tools. A text that cannot be read is one command with `certain=False`.
+        Also what an MCP tool runs that has a `command`, which is never certain; empty for other
+        tools. A text that cannot be read is one command with `certain=False`.
         """
         return self._effects.commands
 
     def _read_commands(self) -> tuple[Command, ...]:
         call: ToolCall = self.call
-        if call.tool != "shell":
+        from anyhook.model.call_effects import runs_command
+
+        if call.tool != "shell" and not runs_command(call):
             return ()
         from anyhook.shell.commands import read_commands
 
@@ -169,13 +172,16 @@ class ToolEvent(Event, OfTool[CallT_co]):
         if not isinstance(text, str):
             # A tool that may do without a command shows what it was given.
             text, shell = str(call.arguments if text is None else text), "unknown"
-        directory = call.arguments.get("directory")
+        # Cursor 3.9 has `cwd` in place of the argument of its reference.
+        directory = call.arguments.get("directory") or call.arguments.get("cwd")
         cwd = self.cwd
         if isinstance(directory, str) and directory:
             from anyhook.shell.paths import join_path
 
             cwd = join_path(cwd, directory)
-        return read_commands(text, home=_home(), cwd=cwd, shell=shell)
+        commands = read_commands(text, home=_home(), cwd=cwd, shell=shell)
+        # Where a server runs them is not known.
+        return commands if call.tool == "shell" else tuple([it.as_uncertain() for it in commands])
 
     @property
     def _effects(self) -> CallEffects:

@@ -51,3 +51,8 @@ def shorten(value: object) -> str:
         text = json.dumps(repair(value), ensure_ascii=False)
     text = printable(text)
     return text if len(text) <= MAX_VALUE_WIDTH else text[: MAX_VALUE_WIDTH - 1] + "…"
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun, like `1 hook` or `2,000 hooks`."""
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"

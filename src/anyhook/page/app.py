@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -29,11 +28,9 @@ from anyhook.page.backtest_views import BacktestViews
 from anyhook.page.charts import import_pygal
 from anyhook.page.events import one_row_per_call
 from anyhook.page.hook_views import HookViews
-from anyhook.page.jobs import Jobs
-from anyhook.page.live import ROWS, Live
+from anyhook.page.live import RECENT_MINUTES, ROWS, Live, recent_sessions
 from anyhook.page.page import Page, number_of
 from anyhook.page.past_views import PastViews
-from anyhook.page.recent import RECENT_MINUTES, recent_sessions
 from anyhook.page.render import asset, compile_templates
 
 if TYPE_CHECKING:
@@ -52,7 +49,7 @@ def make_app(directory: Path, access: Access, project: Path) -> Starlette:
     """Make the application for the directory of the history, and the settings of a project."""
     page = Page(directory, access, project, Live(directory))
     live, past, hooks = LiveViews(page), PastViews(page), HookViews(page)
-    backtests = BacktestViews(page, Jobs(directory))
+    backtests = BacktestViews(page)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -61,7 +58,6 @@ def make_app(directory: Path, access: Access, project: Path) -> Starlette:
         preparation.start()
         yield
         page.live.close()
-        backtests.jobs.close()
         preparation.join()
 
     return Starlette(
@@ -73,16 +69,12 @@ def make_app(directory: Path, access: Access, project: Path) -> Starlette:
             Route("/event/{number:int}", past.show_event),
             Route("/search", past.show_search),
             Route("/denials", past.show_denials),
-            Route("/report", past.save_session),
             Route("/hooks", hooks.show_hooks),
             Route("/hook", hooks.show_hook),
             Route("/switch", hooks.switch, methods=["POST"]),
             Route("/problems", hooks.show_problems),
-            Route("/backtests", backtests.show_all, methods=["GET"]),
-            Route("/backtests", backtests.start, methods=["POST"]),
-            Route("/backtests/end", backtests.end, methods=["POST"]),
+            Route("/backtests", backtests.show_all),
             Route("/backtests/{name}", backtests.show_one),
-            Route("/backtests/{name}/report", backtests.save_one),
             Route("/compare", backtests.compare),
             Route("/static/{name}", send_asset),
         ],
@@ -120,11 +112,10 @@ class LiveViews:
 
     def show(self, _request: Request) -> Response:
         """Show recent sessions, the latest events, and what to look at first."""
-        now = time.time()
         with self.page.history() as history:
             events = one_row_per_call(search(history, Filter(), limit=ROWS))
             recent = recent_sessions(history)
-            groups = denials_to_look_at(history, now)
+            groups = denials_to_look_at(history)
         notable = [group for group in groups if group.signs][:NOTABLE]
         return self.page.show(
             "live.html",

@@ -18,13 +18,12 @@ from xml.etree import ElementTree as ET
 from markupsafe import Markup
 
 from anyhook.history.describe import show_span, show_time
-from anyhook.history.hooks import percentile
+from anyhook.history.hooks import StoredRun, percentile
 from anyhook.history.verdicts import FAILURES, NO_VERDICT, VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anyhook.history.hooks import StoredRun
 
 SERIES = (*VERDICTS, "failed", NO_VERDICT)
 """Verdicts in the order in which they are stacked."""
@@ -117,7 +116,7 @@ def import_pygal() -> Any:
     """
     import pygal
 
-    sys.meta_path[:] = [one for one in sys.meta_path if hasattr(one, "find_spec")]
+    sys.meta_path[:] = [finder for finder in sys.meta_path if hasattr(finder, "find_spec")]
     return pygal
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
 from anyio.to_thread import run_sync
@@ -13,25 +13,28 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.history import hooks as hook_history
-from anyhook.history.hooks import LatestResults, StoredRun, percentile
+from anyhook.history.hooks import StoredRun, percentile
 from anyhook.history.verdicts import NO_VERDICT
-from anyhook.manage.health import health
-from anyhook.manage.hooks import UNTRUSTED, hook_rows, split_recorder
+from anyhook.manage.health import HealthWord, HookHealth, health
+from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
 from anyhook.manage.problems import find_problems, worst_first
 from anyhook.manage.scope import scope_of
-from anyhook.manage.switching import switch_hook
+from anyhook.manage.switching import SwitchResult, switch_hook
 from anyhook.page.charts import SERIES, latency_chart, outcome_chart, spans_of
 from anyhook.page.page import Page, read_form
 from anyhook.settings.changes import exclusive_edits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from starlette.requests import Request
 
-    from anyhook.manage.health import HookHealth
-    from anyhook.manage.hooks import HookRow
-    from anyhook.manage.switching import SwitchResult
+    from anyhook.history.events import RecordedEvent, RecordedResult
+
+
+class LatestResults(NamedTuple):
+    """The newest results of a kind, the newest first."""
+
+    results: list[tuple[RecordedEvent, RecordedResult]]
+    rest: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +76,16 @@ class HookViews:
             runs = hook_history.hook_runs(history, versions)
             hook = hook_history.summary_of(name, place, runs)
 
-            def latest(is_wanted: Callable[[StoredRun], bool]) -> LatestResults:
-                return hook_history.latest_results(history, hook, runs, is_wanted)
+            def latest(of_kind: list[StoredRun]) -> LatestResults:
+                names = {hook_history.HookName(name, place)}
+                limit = hook_history.MAX_RESULTS
+                results = hook_history.latest_results(history, names, of_kind, limit)
+                return LatestResults(results, max(0, len(of_kind) - limit))
 
-            decisions = latest(lambda run: run.verdict != NO_VERDICT and not run.shadow)
-            shadow_decisions = latest(lambda run: run.verdict != NO_VERDICT and bool(run.shadow))
-            failures = latest(lambda run: run.trouble is not None)
+            decided = [run for run in runs if run.verdict != NO_VERDICT]
+            decisions = latest([run for run in decided if not run.shadow])
+            shadow_decisions = latest([run for run in decided if run.shadow])
+            failures = latest([run for run in runs if run.trouble is not None])
         spans = spans_of(runs)
         return self.page.show(
             "hook.html",
@@ -86,7 +93,7 @@ class HookViews:
             hook=hook,
             versions=hook_history.used_versions(versions, runs),
             spans=spans,
-            series=[one for one in SERIES if any(span.outcomes[one] for span in spans)],
+            series=[name for name in SERIES if any(span.outcomes[name] for span in spans)],
             outcome_chart=outcome_chart(spans),
             latency_chart=latency_chart(spans),
             percentile=percentile,
@@ -120,11 +127,13 @@ class HookViews:
         return RedirectResponse(f"/hooks?{urlencode({'notice': message})}", 303)
 
     def show_problems(self, _request: Request) -> Response:
-        """Show the mistakes in the settings, the worst first."""
-        engines = scope_of(self.page.project, None).engines(default=True)
+        """Show the mistakes in the settings, the worst first, and the broken hooks."""
+        engines = list(scope_of(self.page.project, None).engines(default=True))
+        hooks = [hook for engine in engines for hook in health(engine).hooks]
         return self.page.show(
             "problems.html",
             "/problems",
             problems=worst_first(find_problems(engines)),
+            broken=[hook for hook in hooks if hook.word is HealthWord.BROKEN],
             journal_problems=self.page.live.problems,
         )

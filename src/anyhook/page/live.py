@@ -22,12 +22,11 @@ from anyhook.errors import HistoryError, UsageError
 from anyhook.history.filters import Filter
 from anyhook.history.ingest import ingest
 from anyhook.history.search import search
-from anyhook.history.sessions import find_session, latest_events
+from anyhook.history.sessions import SessionSummary, find_session, is_ended, latest_events, sessions
 from anyhook.history.store import History
 from anyhook.journal.lines import DIRECTORY
 from anyhook.page.events import one_row_per_call
 from anyhook.page.links import PageLinks
-from anyhook.page.recent import render_recent_sessions
 from anyhook.page.render import render
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.history.events import RecordedEvent
+
 
 TICK = 0.2
 """Seconds between two looks at the journal."""
@@ -109,20 +109,20 @@ class Live:
 
     def _watch(self) -> None:
         seen: Any = None
-        shown = 0.0
+        shown_at = 0.0
         while not self._ended.is_set():
             try:
                 with History.open(self._directory) as history:
                     while not self._ended.wait(TICK):
                         state = self._state(history)
-                        is_old = time.monotonic() - shown > SESSIONS_SECONDS
+                        is_old = time.monotonic() - shown_at > SESSIONS_SECONDS
                         if state == seen and not is_old:
                             self._read_sessions(history, is_changed=False)
                             continue
                         if seen is None or seen[0] != state[0]:
                             self._problems = ingest(history).problems
                         # The state from before: what was written meanwhile is taken next time.
-                        seen, shown = state, time.monotonic()
+                        seen, shown_at = state, time.monotonic()
                         self._read(history)
                         self._read_sessions(history, is_changed=True)
             except (HistoryError, sqlite3.Error, OSError) as error:  # a full disk, a locked store
@@ -139,20 +139,20 @@ class Live:
         return files, history.data_version()
 
     def _read(self, history: History) -> None:
-        known = self._latest.rows if self._latest is not None else {}
+        rendered = self._latest.rows if self._latest is not None else {}
         events = search(history, Filter(), limit=ROWS)
-        rows = _rows(one_row_per_call(events), known, has_session=True)
+        rows = _rows(one_row_per_call(events), rendered, has_session=True)
         numbers = [event.id for event in events] or [0]
         recent = render_recent_sessions(history)
         self._latest = Latest(max(numbers), min(numbers), rows, recent)
 
     def _read_sessions(self, history: History, *, is_changed: bool) -> None:
         """Read the sessions that pages show, or only those that are new among them."""
-        known = self._sessions
+        former = self._sessions
         sessions: dict[SessionKey, LatestOfSession] = {}
         for key in list(self._watched):
-            before = known.get(key, LatestOfSession())
-            if key in known and not is_changed:
+            before = former.get(key, LatestOfSession())
+            if key in former and not is_changed:
                 sessions[key] = before
                 continue
             agent, name = key
@@ -265,7 +265,7 @@ class _OpenSession:
 
 def _rows(
     events: Iterable[RecordedEvent],
-    known: Mapping[int, tuple[Signature, str]],
+    before: Mapping[int, tuple[Signature, str]],
     *,
     has_session: bool,
 ) -> dict[int, tuple[Signature, str]]:
@@ -273,9 +273,38 @@ def _rows(
     rows: dict[int, tuple[Signature, str]] = {}
     for event in events:
         signature = (event.verdict, len(event.results))
-        row = known.get(event.id)
+        row = before.get(event.id)
         if row is None or row[0] != signature:
             text = render("event_row.html", PageLinks(), event=event, has_session=has_session)
             row = signature, text
         rows[event.id] = row
     return rows
+
+
+RECENT_MINUTES = 10
+"""Minutes after its last event for which a session is recent."""
+MAX_RECENT = 12
+
+
+@dataclass(frozen=True, slots=True)
+class RecentSession:
+    """A session with an event in the last minutes."""
+
+    summary: SessionSummary
+    is_ended: bool
+
+
+def recent_sessions(history: History) -> list[RecentSession]:
+    """Return the recent sessions, those first that have not ended."""
+    since = time.time() - RECENT_MINUTES * 60
+    recent = [
+        RecentSession(session, is_ended(history, session))
+        for session in sessions(history, since=since, limit=MAX_RECENT)
+    ]
+    return sorted(recent, key=lambda session: session.is_ended)
+
+
+def render_recent_sessions(history: History) -> str:
+    """Return the list of the recent sessions as it is shown."""
+    recent = recent_sessions(history)
+    return render("recent_sessions.html", PageLinks(), recent=recent, recent_minutes=RECENT_MINUTES)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
-
-from starlette.responses import Response
 
 from anyhook.errors import UsageError
 from anyhook.history.denials import denials_to_look_at
@@ -26,7 +23,6 @@ from anyhook.history.sessions import (
     neighbours,
     position_before,
     position_of,
-    same_event_elsewhere,
     sessions,
 )
 from anyhook.history.stored import get_event
@@ -35,12 +31,12 @@ from anyhook.model.events import EVENTS
 from anyhook.model.tools import TOOLS
 from anyhook.page.events import SOURCES
 from anyhook.page.page import LINKS, PAGE, Page, number_of
-from anyhook.page.report import session_report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.requests import Request
+    from starlette.responses import Response
 
     from anyhook.history.events import RecordedEvent
     from anyhook.history.store import History
@@ -54,73 +50,77 @@ class PastViews:
 
     def show_sessions(self, request: Request) -> Response:
         """Show the sessions, the newest first."""
-        wanted = request.query_params
-        agent, since = wanted.get("agent", ""), wanted.get("since", "")
-        before = read_position(wanted.get("before", ""))
+        parameters = request.query_params
+        agent, since = parameters.get("agent", ""), parameters.get("since", "")
+        before = read_position(parameters.get("before", ""))
         message = ""
-        found: list[SessionSummary] = []
+        summaries: list[SessionSummary] = []
         with self.page.history() as history:
             agents = agents_of(history)
             try:
                 start = parse_since(since)
-                found = sessions(history, agent=agent, since=start, limit=PAGE + 1, before=before)
+                summaries = sessions(
+                    history, agent=agent, since=start, limit=PAGE + 1, before=before
+                )
             except UsageError as error:
                 message = str(error)
-        same = {"agent": agent, "since": since}
+        filters = {"agent": agent, "since": since}
         older = ""
-        if len(found) > PAGE:
-            last = found[PAGE - 1]
-            older = urlencode({**same, "before": _text_of((last.ended, last.id))})
+        if len(summaries) > PAGE:
+            last = summaries[PAGE - 1]
+            older = urlencode({**filters, "before": _text_of((last.ended, last.id))})
         return self.page.show(
             "sessions.html",
             "/sessions",
-            sessions=found[:PAGE],
+            sessions=summaries[:PAGE],
             agents=agents,
             agent=agent,
             since=since,
             is_start=before is None,
             older=older,
-            newest=urlencode(same),
+            newest=urlencode(filters),
             message=message,
         )
 
     def show_session(self, request: Request) -> Response:
         """Show the events of a session."""
-        wanted = request.query_params
+        parameters = request.query_params
         with self.page.history() as history:
-            session = find_session(history, wanted.get("id", ""), wanted.get("agent", ""))
-            after = self._position(history, wanted, session)
+            session = find_session(history, parameters.get("id", ""), parameters.get("agent", ""))
+            after = self._position(history, parameters, session)
             events = events_of(history, session, limit=PAGE + 1, after=after)
             earlier = position_before(history, session, after, PAGE - 1)
-        shown = events[:PAGE]
-        same = {"agent": session.agent, "id": session.session}
+        listed = events[:PAGE]
+        address = {"agent": session.agent, "id": session.session}
         is_end = len(events) <= PAGE
         following = ""
         if not is_end:
-            last = _text_of((shown[-1].time, shown[-1].id))
-            following = urlencode({**same, "after": last})
+            last = _text_of((listed[-1].time, listed[-1].id))
+            following = urlencode({**address, "after": last})
         return self.page.show(
             "session.html",
             "/sessions",
             session=session,
-            events=shown,
+            events=listed,
             is_end=is_end,
             next=following,
-            previous=urlencode({**same, "after": _text_of(earlier)}) if after != START else "",
-            query=urlencode(same),
-            live=urlencode({**same, "after": max([event.id for event in shown], default=0)}),
+            previous=urlencode({**address, "after": _text_of(earlier)}) if after != START else "",
+            query=urlencode(address),
+            live=urlencode({**address, "after": max([event.id for event in listed], default=0)}),
             search=LINKS.search(session.agent, session.session),
         )
 
     @staticmethod
-    def _position(history: History, wanted: Mapping[str, str], session: SessionSummary) -> Position:
+    def _position(
+        history: History, parameters: Mapping[str, str], session: SessionSummary
+    ) -> Position:
         """Return the time and number of the event before the first that is shown."""
-        after = read_position(wanted.get("after", ""))
+        after = read_position(parameters.get("after", ""))
         if after is not None:
             return after
-        if "end" in wanted:
+        if "end" in parameters:
             return position_before(history, session, END, PAGE)
-        at = number_of(wanted.get("at", ""))
+        at = number_of(parameters.get("at", ""))
         if not at:
             return START
         return position_before(history, session, position_of(history, at), PAGE // 2)
@@ -131,14 +131,12 @@ class PastViews:
         with self.page.history() as history:
             event = get_event(history, number)
             before, after = neighbours(history, event)
-            same = same_event_elsewhere(history, event)
         return self.page.show(
             "event.html",
             "/sessions",
             event=event,
             before=before,
             after=after,
-            same=same,
             sources=SOURCES,
             reference=reference_of(event),
         )
@@ -146,41 +144,41 @@ class PastViews:
     def show_search(self, request: Request) -> Response:
         """Show the events that a filter describes."""
         names = ("q", "outcome", "tool", "event", "agent", "hook", "session", "since", "until")
-        wanted = {name: request.query_params.get(name, "") for name in names}
+        fields = {name: request.query_params.get(name, "") for name in names}
         message = ""
-        found = TimedSearch()
+        result = TimedSearch()
         with self.page.history() as history:
             agents = agents_of(history)
             try:
                 chosen = Filter(
-                    text=wanted["q"],
-                    agent=wanted["agent"],
-                    event=wanted["event"],
-                    tool=wanted["tool"],
-                    verdict=wanted["outcome"],
-                    hook=wanted["hook"],
-                    since=parse_since(wanted["since"]),
-                    until=parse_since(wanted["until"]),
+                    text=fields["q"],
+                    agent=fields["agent"],
+                    event=fields["event"],
+                    tool=fields["tool"],
+                    verdict=fields["outcome"],
+                    hook=fields["hook"],
+                    since=parse_since(fields["since"]),
+                    until=parse_since(fields["until"]),
                 )
-                if wanted["session"]:
-                    session = find_session(history, wanted["session"], wanted["agent"])
+                if fields["session"]:
+                    session = find_session(history, fields["session"], fields["agent"])
                     chosen = chosen._replace(session=session.session)
                 if agents == [chosen.agent]:  # all events have it: one list less to go through
                     chosen = chosen._replace(agent="")
                 before = number_of(request.query_params.get("before", ""))
-                found = search_in_time(history, chosen, limit=PAGE, before=before)
+                result = search_in_time(history, chosen, limit=PAGE, before=before)
             except UsageError as error:
                 message = str(error)
         following = ""
-        if found.before:
-            used = {name: value for name, value in wanted.items() if value}
-            following = urlencode({**used, "before": found.before})
+        if result.before:
+            used = {name: value for name, value in fields.items() if value}
+            following = urlencode({**used, "before": result.before})
         return self.page.show(
             "search.html",
             "/search",
-            wanted=wanted,
-            events=found.events,
-            found=found,
+            fields=fields,
+            events=result.events,
+            result=result,
             is_empty=not agents,
             next=following,
             message=message,
@@ -193,17 +191,9 @@ class PastViews:
     def show_denials(self, _request: Request) -> Response:
         """Show the denials that a user would look at first."""
         with self.page.history() as history:
-            groups = denials_to_look_at(history, time.time())
-        number = sum(group.count for group in groups)
+            groups = denials_to_look_at(history)
+        number = sum(len(group.events) for group in groups)
         return self.page.show("denials.html", "/denials", groups=groups, number=number)
-
-    def save_session(self, request: Request) -> Response:
-        """Send a session as a report that is one file."""
-        wanted = request.query_params
-        with self.page.history() as history:
-            session = find_session(history, wanted.get("id", ""), wanted.get("agent", ""))
-            text = session_report(history, session)
-        return attachment(text, f"session-{session.session[:12]}")
 
 
 def read_position(text: str) -> Position | None:
@@ -219,14 +209,6 @@ def read_position(text: str) -> Position | None:
 
 def _text_of(position: Position) -> str:
     return f"{position[0]!r},{position[1]}"
-
-
-def attachment(text: str, name: str) -> Response:
-    """Return a page that a browser saves."""
-    file = re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.") or "report"
-    headers = {"Content-Disposition": f'attachment; filename="{file}.html"'}
-    content = text.encode("utf-8", "backslashreplace")
-    return Response(content, media_type="text/html", headers=headers)
 
 
 def reference_of(event: RecordedEvent) -> str:

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from anyhook.history.describe import notes_of, problem_of, show_span, show_time, subject_of
 from anyhook.history.verdicts import CRASH, FAILURES, NO_VERDICT, VERDICTS
 from anyhook.model.answers import STRENGTH
-from anyhook.model.text import printable, shorten
+from anyhook.model.text import count_of, printable, shorten
 from anyhook.page.events import (
     author_results,
     blame_of,
@@ -89,7 +89,7 @@ def _environment() -> Environment:
         "class_of": lambda word: word if word in CLASSES else "other",
         "clock_or_day": show_clock_or_day,
         "clock": lambda timestamp: show_time(timestamp)[11:],
-        "counted": counted,
+        "counted": count_of,
         "deciders": deciders,
         "day": lambda timestamp: show_time(timestamp)[:10],
         "iso": show_iso,
@@ -128,11 +128,6 @@ def _show(value: Any) -> Any:
     if value is None:
         return ""
     return printable(value) if isinstance(value, str) else value
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, like `1 hook` or `1,200 hooks`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def ordered_verdicts(counts: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -12,13 +12,15 @@ from markupsafe import Markup
 
 from anyhook import __version__
 from anyhook.agents import AGENTS
-from anyhook.backtest.report import report_json
+from anyhook.backtest.changes import find_changes, group_changes, new_denials
+from anyhook.backtest.report import examples, group_json, report_json
+from anyhook.backtest.results import Decided, Result
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
-from anyhook.history.sessions import events_of
+from anyhook.history.sessions import SessionSummary, events_of
+from anyhook.history.verdicts import DENYING
 from anyhook.manage.health import health
 from anyhook.model.record import replace
-from anyhook.page.compared import shown_report
 from anyhook.page.events import author_results
 from anyhook.page.links import ReportLinks
 from anyhook.page.render import asset, render
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
 
     from anyhook.backtest.evaluation import Evaluation
     from anyhook.history.events import RecordedEvent
-    from anyhook.history.sessions import SessionSummary
     from anyhook.history.store import History
+
 
 MAX_EVENTS = 3000
 """Events of one report; a browser shows a longer page slowly."""
@@ -39,18 +41,18 @@ MAX_EVENTS = 3000
 def session_report(history: History, session: SessionSummary, *, everything: bool = False) -> str:
     """Return a session as one page; with `everything`, also events without hooks and decisions."""
     events = events_of(history, session, limit=MAX_EVENTS)
-    shown = events
+    listed = events
     if not everything:
         decided = [event for event in events if event.decision or author_results(event)]
-        shown = decided or events
-    redacted = [_without_secrets(event) for event in shown]
+        listed = decided or events
+    redacted = [_without_secrets(event) for event in listed]
     return _render(
         "session.html",
         ReportLinks(frozenset(event.id for event in redacted)),
         session=replace(session, project=redact_text(session.project)),
         events=redacted,
         health=_health_of(session),
-        left_out=session.events - len(shown),
+        left_out=session.events - len(listed),
         next="",
     )
 
@@ -74,13 +76,8 @@ def _health_of(session: SessionSummary) -> list[dict[str, str]]:
 
 def backtest_report(done: Evaluation) -> str:
     """Return the report of a backtest as one page."""
-    return render_report(report_json(done.run, done.comparison))
-
-
-def render_report(report: Mapping[str, Any], events: str = "") -> str:
-    """Return what `report_json` made, of some events, as one page."""
-    shown = shown_report(_redacted(report))
-    return _render("backtest.html", ReportLinks(), events=events, name="", **shown)
+    values = shown_report(_redacted(report_json(done.run, done.comparison)))
+    return _render("backtest.html", ReportLinks(), events="", **values)
 
 
 def score_report(scores: Mapping[str, Any]) -> str:
@@ -127,3 +124,56 @@ def _without_secrets(event: RecordedEvent) -> RecordedEvent:
 def _redacted(value: Any) -> Any:
     """Return a JSON value without secrets."""
     return json.loads(redact_json(json.dumps(value, ensure_ascii=False))[0])
+
+
+# -- what the view of a backtest shows
+
+EXAMPLES = 60
+"""Decided events that a view shows."""
+CRASHES = 40
+"""Different crashes that a view shows."""
+GROUPS = 40
+"""Groups of changes that a view shows."""
+
+
+def shown_report(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the template of a backtest shows of a report."""
+    changes = report.get("changes")
+
+    def weight(group: Mapping[str, Any]) -> tuple[bool, bool, int]:
+        is_new_denial = group["after"] in DENYING and group["before"] not in DENYING
+        has_same_verdict = group["before"] == group["after"]
+        return not is_new_denial, has_same_verdict, -group["number"]
+
+    # New denials first, then other verdicts, then other fields.
+    groups = sorted(changes["groups"], key=weight) if changes else []
+    return {
+        "report": report,
+        "timeouts": report["timeouts"],
+        "depends": report["depends"],
+        "crashes": report["crashes"][:CRASHES],
+        "baseline": report.get("baseline"),
+        "changes": changes,
+        "groups": groups[:GROUPS],
+        "examples": examples(_result_of(report).decided, EXAMPLES),
+    }
+
+
+def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what two backtests decide differently, for the same template."""
+    changes = find_changes(_result_of(before), _result_of(after))
+    groups = [group_json(group) for group in group_changes(changes)]
+    differences = {
+        "number": len(changes),
+        "new_denials": len(new_denials(changes)),
+        "sessions": len({change.event.session for change in changes}),
+        "groups": groups,
+    }
+    return shown_report({**after, "baseline": before, "changes": differences})
+
+
+def _result_of(report: Mapping[str, Any]) -> Result:
+    """Return the decided events of a report."""
+    names = "ref session event tool text decision hooks reconstructed crash".split()
+    events = report["decided"]
+    return Result(decided=[Decided.from_json(event[name] for name in names) for event in events])

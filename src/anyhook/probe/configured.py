@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.checks.rules import check_hooks
 from anyhook.files import read_user_file
-from anyhook.model.definitions import each_handler
+from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.record import Record, replace
 from anyhook.settings.formats import parse_settings
 from anyhook.settings.jsonc import SettingsSyntaxError, parse
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.engine.engine import Engine
-    from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.diagnostics import Diagnostic, Place
     from anyhook.probe.taps import Taps
     from anyhook.settings.reader import LoadedFile

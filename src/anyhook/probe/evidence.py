@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from anyhook.agents.output import ProcessExit, decode_exit
-from anyhook.agents.spec import Denial
+from anyhook.agents.spec import Denial, EventSpec
 from anyhook.agents.spec.rules import REFUSED_INPUT
-from anyhook.model.answers import Outcome
+from anyhook.model.answers import Answer, Outcome
 from anyhook.model.definitions import HandlerSpec
-from anyhook.model.diagnostics import Severity, diagnose
+from anyhook.model.diagnostics import Diagnostic, Severity, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
 from anyhook.model.status import Status
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from anyhook.agents.program import AgentProgram
-    from anyhook.agents.spec import EventSpec
     from anyhook.engine.engine import Engine
-    from anyhook.model.answers import Answer
-    from anyhook.model.diagnostics import Diagnostic
     from anyhook.probe.configured import ConfiguredHook
     from anyhook.probe.taps import TapRecord
     from anyhook.probe.trial import Made, ProbeTrial

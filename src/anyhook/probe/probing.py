@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents import get_agent
-from anyhook.agents.program import Workplace, get_program
+from anyhook.agents.program import AgentProgram, Workplace, get_program
 from anyhook.checks.trust import report_native_trust
 from anyhook.engine.engine import Engine
 from anyhook.engine.guard import TrustGuard
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.files import DATA_VARIABLE
-from anyhook.model.diagnostics import Severity
+from anyhook.model.diagnostics import Diagnostic, Place, Severity
 from anyhook.model.record import replace
-from anyhook.probe.configured import find_configured, find_problems, misplaced_files
-from anyhook.probe.evidence import TrialObserver
+from anyhook.probe.configured import ConfiguredHook, find_configured, find_problems, misplaced_files
+from anyhook.probe.evidence import TrialObservation, TrialObserver
 from anyhook.probe.plan import TOOL_EVENTS, CallRequest, plan_steps
-from anyhook.probe.report import AgentReport, Circumstances, judge
+from anyhook.probe.report import AgentReport, Circumstances, HookReport, judge
 from anyhook.probe.scratch import Scratch, make_scratch
 from anyhook.probe.start import program_version
 from anyhook.probe.taps import Taps
@@ -33,11 +33,6 @@ from anyhook.trust.store import TrustStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from anyhook.agents.program import AgentProgram
-    from anyhook.model.diagnostics import Diagnostic, Place
-    from anyhook.probe.configured import ConfiguredHook
-    from anyhook.probe.evidence import TrialObservation
-    from anyhook.probe.report import HookReport
     from anyhook.sandbox.keeper import SandboxRun
     from anyhook.settings.sources import Location
 
@@ -150,7 +145,7 @@ def _load_engine(scratch: Scratch, version: str) -> Engine:
 
 
 def _trust_copy(scratch: Scratch, version: str) -> None:
-    """Trust the hooks of a copy, where anyhook itself runs the hooks (`AgentSpec.companions`).
+    """Trust the hooks of a copy, where anyhook itself runs the hooks (`SettingsFormat.companions`).
 
     The record is in the data directory that the program of the agent names for a run.
     """
@@ -213,6 +208,8 @@ def _report(
         if is_error and place is not None and place.file in broken:
             text = f"{place}: {diagnostic.message}; {agent.title} runs no hook of this file"
             problems.append(text)
+    if around.failure and not any(trial.records for trial in trials):
+        problems.append(f"no hook was tried: {around.failure}")
     return AgentReport(
         agent.name,
         agent.title,

@@ -107,7 +107,7 @@ class AgentReport(Record, kw_only=False):
 
     def without_tables(self) -> AgentReport:
         """Return the report without the tables of the agent, which do not leave a sandbox."""
-        hooks = [replace(one, hook=replace(one.hook, spec=None)) for one in self.hooks]
+        hooks = [replace(report, hook=replace(report.hook, spec=None)) for report in self.hooks]
         return replace(self, hooks=tuple(hooks))
 
     @property
@@ -137,10 +137,11 @@ class Circumstances(Record, kw_only=False):
             run = trial.run
             if run.timed_out:
                 return f"{title} did not end in time; give it longer with --timeout"
-            if run.exit_code != 0 and not trial.reached_model:
+            # A hook that stops the session ends the program with 0, too.
+            if not trial.reached_model and (run.exit_code != 0 or not trial.records):
                 output = run.stderr.strip() or run.stdout.strip()
-                shown = "; ".join(line.strip() for line in output.splitlines()[:FIRST_LINES])
-                return f"{title} ended with {run.exit_code} before it asked its model: {shown}"
+                beginning = "; ".join(line.strip() for line in output.splitlines()[:FIRST_LINES])
+                return f"{title} ended with {run.exit_code} before it asked its model: {beginning}"
         return ""
 
 
@@ -177,7 +178,10 @@ def _conclude(
         dead = [d.message for d in around.findings.about(hook) if d.code in DEAD]
         if dead:
             return ProbeVerdict.BROKEN, dead
-        return ProbeVerdict.UNTESTED, [around.failure or _why_untested(hook, hook.spec)]
+    if around.failure and not has_fired:
+        return ProbeVerdict.UNTESTED, [around.failure]
+    if not observations:
+        return ProbeVerdict.UNTESTED, [_why_untested(hook, hook.spec)]
     reasons = _why_broken(hook, observations, around, has_fired=has_fired)
     return (ProbeVerdict.BROKEN if reasons else ProbeVerdict.WORKS), reasons
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.agents.program import Workplace
+from anyhook.agents.program import AgentProgram, Workplace
 from anyhook.agents.spec.settings import Extensions, Plugins
 from anyhook.model.record import Record, replace
 from anyhook.probe.start import program_environment
@@ -16,7 +16,6 @@ from anyhook.sandbox.copies import copy_home, copy_project
 from anyhook.settings.sources import Location, config_dir
 
 if TYPE_CHECKING:
-    from anyhook.agents.program import AgentProgram
     from anyhook.agents.spec import AgentSpec
 
 REPOSITORY = ".git"

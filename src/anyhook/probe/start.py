@@ -91,7 +91,7 @@ def program_version(command: Sequence[str], program: AgentProgram, home: Path) -
         UsageError: If it cannot be started, or prints no version.
     """
     environ = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home)}
-    shown = " ".join(command)
+    line = " ".join(command)
     try:
         process = subprocess.run(
             [*command, *program.version_arguments],
@@ -105,10 +105,10 @@ def program_version(command: Sequence[str], program: AgentProgram, home: Path) -
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"{shown} cannot be started: {error}") from None
+        raise UsageError(f"{line} cannot be started: {error}") from None
     match = _VERSION.search(process.stdout) or _VERSION.search(process.stderr)
     if match is None:
-        raise UsageError(f"{shown} does not print its version: {process.stderr.strip()[:200]}")
+        raise UsageError(f"{line} does not print its version: {process.stderr.strip()[:200]}")
     return match[0]
 
 

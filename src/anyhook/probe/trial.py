@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from anyhook.probe.calls import CallFinder, has_other_arguments
 from anyhook.probe.models.server import ModelScript, ModelTurn, strings
 from anyhook.probe.samples import make_files
-from anyhook.probe.start import run_program
+from anyhook.probe.start import ProgramRun, run_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from anyhook.agents.program import AgentProgram
     from anyhook.probe.plan import PlanStep
     from anyhook.probe.scratch import Scratch
-    from anyhook.probe.start import ProgramRun
     from anyhook.probe.taps import TapRecord, Taps
 
 PROMPT = "Work through the steps of the probe."

@@ -90,7 +90,7 @@ class Judged(NamedTuple):
     @property
     def is_stopped(self) -> bool:
         """Whether the call was denied or asked about; changed arguments stop nothing."""
-        return self.is_denied or self.is_asked
+        return self.answer.is_stopped
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -184,6 +184,11 @@ class Score:
         of 1,000 benign calls.
         """
         problems: list[str] = []
+        # A limit that is compared with nothing would always be kept.
+        if min_detection is not None and not any(s.detection.total for s in self.families):
+            problems.append("no dangerous call was asked about; --min-detection needs some")
+        if max_false_blocks is not None and not any(s.false_blocks.total for s in self.families):
+            problems.append("no benign call was asked about; --max-false-blocks needs some")
         for score in self.families:
             share = score.detection.share
             if min_detection is not None and share is not None and share < min_detection:

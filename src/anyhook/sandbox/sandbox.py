@@ -15,15 +15,14 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.model.text import printable
 from anyhook.sandbox import keeper
-from anyhook.sandbox.copies import ALWAYS_POSSIBLE
+from anyhook.sandbox.copies import ALWAYS_POSSIBLE, copied_directories
 from anyhook.sandbox.keeper import Preload, SandboxSetup, SandboxTask
 from anyhook.sandbox.values import load_value
 from anyhook.sandbox.world import Places, move_paths, move_variables
-from anyhook.settings.sources import Location, config_dir
+from anyhook.settings.sources import Location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -126,11 +125,10 @@ class Sandbox:
             UsageError: If the project is too large to copy.
         """
         real = Location.of(project.resolve()) if location is None else location
-        directories = [config_dir(get_agent(name), real) for name in CODING_AGENTS]
         return cls(
             real.project,
             real.home,
-            [path for path in directories if path.is_dir()],
+            copied_directories(real),
             environ=real.environ,
             discards_output=discards_output,
         )

@@ -120,9 +120,9 @@ def write_changes(changes: Iterable[Change], *, backup: bool = False) -> Written
         raise
     with suppress(OSError):  # then a guard reports what anyhook has written
         accept_files([change.path for change in done])
-    shown = [change for change in done if change.is_shown]
-    written = tuple(dict.fromkeys(change.path for change in shown if change.after is not None))
-    removed = tuple(change.path for change in shown if change.after is None)
+    visible = [change for change in done if change.is_shown]
+    written = tuple(dict.fromkeys(change.path for change in visible if change.after is not None))
+    removed = tuple(change.path for change in visible if change.after is None)
     return WrittenChanges(written, removed, tuple(backups))
 
 

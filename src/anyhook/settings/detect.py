@@ -181,14 +181,14 @@ def detected(agents: tuple[AgentSettings, ...]) -> tuple[AgentSettings, ...]:
     return with_project_files or agents
 
 
-def choose_agent(agents: tuple[AgentSettings, ...], wanted: str | None) -> AgentChoice:
+def choose_agent(agents: tuple[AgentSettings, ...], named: str | None) -> AgentChoice:
     """Choose the one agent whose settings are loaded; `None` stands for the one that has hooks.
 
     Raises:
         UsageError: If none is named and several agents have hooks.
     """
-    if wanted is not None:
-        return AgentChoice(wanted, tuple(_not_loaded(agents, wanted)))
+    if named is not None:
+        return AgentChoice(named, tuple(_not_loaded(agents, named)))
     candidates = detected(agents)
     if len(candidates) > 1:
         names = ", ".join(settings.agent for settings in candidates)

@@ -14,8 +14,7 @@ from anyhook.settings.formats import is_toml
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anyhook.settings.formats import SettingsDocument
-    from anyhook.settings.jsonc import JsonPath
+    from anyhook.settings.jsonc import JsonPath, SettingsDocument
 
 
 class _Editor(Protocol):

@@ -11,8 +11,7 @@ from anyhook.settings.jsonc import SettingsSyntaxError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from anyhook.settings.formats import SettingsDocument
-    from anyhook.settings.jsonc import JsonPath
+    from anyhook.settings.jsonc import JsonPath, SettingsDocument
 
 
 def copy_value(document: SettingsDocument) -> Any:
@@ -64,7 +63,7 @@ def with_member(document: SettingsDocument, path: JsonPath, value: Any) -> Any:
     Raises:
         SettingsError: If the member has another value, or a value on the way is not an object.
     """
-    shown = ".".join(map(str, path))
+    label = ".".join(map(str, path))
     intended = copy_value(document)
     parent: Any = intended
     for step in path[:-1]:
@@ -75,7 +74,7 @@ def with_member(document: SettingsDocument, path: JsonPath, value: Any) -> Any:
         else:
             parent = parent.setdefault(step, {}) if isinstance(parent, dict) else None
     if not isinstance(parent, dict):
-        raise SettingsError(f"{shown} is inside a value that is not an object", path=document.file)
+        raise SettingsError(f"{label} is inside a value that is not an object", path=document.file)
     key = path[-1]
     if key not in parent:
         parent[key] = value
@@ -83,7 +82,7 @@ def with_member(document: SettingsDocument, path: JsonPath, value: Any) -> Any:
     if parent[key] == value:
         return None
     raise SettingsError(
-        f"{shown} has another value; change it yourself",
+        f"{label} has another value; change it yourself",
         path=document.file,
         line=document.place(path).line,
     )

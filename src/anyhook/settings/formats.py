@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.settings.jsonc import (
     TOKENS,
@@ -13,10 +13,8 @@ from anyhook.settings.jsonc import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from anyhook.model.diagnostics import Place
-    from anyhook.settings.jsonc import JsonPath
+    from anyhook.settings.jsonc import SettingsDocument
 
 ADDITIONS = {
     "comment": "a comment",
@@ -35,32 +33,6 @@ class Rejected(NamedTuple):
 
     what: str
     place: Place
-
-
-class SettingsDocument(Protocol):
-    """A parsed settings file."""
-
-    @property
-    def file(self) -> str:
-        """Its path, for places."""
-
-    @property
-    def text(self) -> str:
-        """The text as it is."""
-
-    @property
-    def value(self) -> Any:
-        """The parsed value: JSON."""
-
-    @property
-    def repeated(self) -> bool:
-        """Whether an object has the same key twice."""
-
-    def place(self, path: JsonPath) -> Place:
-        """Return the place of the value at a path, or of its deepest container that exists."""
-
-    def repeated_keys(self) -> Iterator[tuple[str, Place]]:
-        """Yield every key that its object has twice, with the place of the later one."""
 
 
 def is_toml(file: str) -> bool:

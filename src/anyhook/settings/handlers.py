@@ -165,9 +165,9 @@ class HandlerReader:
 
     def _read_type(self, value: dict[str, Any], path: JsonPath) -> HandlerType | None:
         name = value.get("type")
-        known = ", ".join(map(repr, self.agent.settings.handler_types))
+        type_names = ", ".join(map(repr, self.agent.settings.handler_types))
         if name is None:
-            message = f'a hook needs "type": {known}; left out'
+            message = f'a hook needs "type": {type_names}; left out'
             self.reporter.report("missing-field", message, path)
             return None
         other_agent = None
@@ -176,7 +176,7 @@ class HandlerReader:
                 return self.agent.settings.handler_types[name]
             other_agent = self.agent.settings.foreign_types.get(name)
         belongs = f" (it belongs to {other_agent})" if other_agent else ""
-        hint = did_you_mean(str(name), self.agent.settings.handler_types) or f"known: {known}"
+        hint = did_you_mean(str(name), self.agent.settings.handler_types) or f"known: {type_names}"
         message = f"{self.agent.title} has no hook type {name!r}{belongs}; {hint}; left out"
         self.reporter.report("unknown-type", message, (*path, "type"))
         return None
@@ -215,8 +215,8 @@ class HandlerReader:
         ):
             problem = f"{key} must be {description}; left out"
         elif field.words and member not in field.words:
-            known = ", ".join(map(repr, field.words))
-            problem = f"{key} must be one of {known}; left out"
+            words = ", ".join(map(repr, field.words))
+            problem = f"{key} must be one of {words}; left out"
         else:
             return True
         self.reporter.report("wrong-type", problem, (*path, key))

@@ -12,10 +12,9 @@ from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.record import EMPTY, Record, replace
 from anyhook.model.suggest import did_you_mean
-from anyhook.settings.file_stamp import FileStamp
 from anyhook.settings.jsonc import list_at, value_at
 from anyhook.settings.limits import MAX_ITEMS
-from anyhook.settings.load import keep_last_good, load_file
+from anyhook.settings.load import FileStamp, keep_last_good, load_file
 from anyhook.settings.plugins import find_plugin_sources
 from anyhook.settings.sources import find_sources
 
@@ -182,11 +181,7 @@ class HookSet(Record, kw_only=False):
         return self.agent.settings.authority[file.source.layer]
 
     def _precedence(self, file: LoadedFile) -> int:
-        """Return the rank of a file's layer; -1 if it has none."""
-        layers = self.agent.settings.precedence
-        if file.source.layer not in layers:
-            return -1
-        return layers.index(file.source.layer)
+        return self.agent.settings.precedence_of(file.source.layer)
 
     # -- limits of requests, and redaction
 

@@ -96,11 +96,20 @@ class Span(NamedTuple):
     end: int
 
 
-class SourceText(Record, kw_only=False):
-    """The text of a settings file, with its path for places."""
+class SettingsDocument(Record, kw_only=False):
+    """A parsed settings file.
+
+    Attributes:
+        file: Its path, for places.
+        text: The text as it is.
+        value: The parsed value: JSON.
+        repeated: Whether an object has the same key twice.
+    """
 
     file: str
     text: str
+    value: Any
+    repeated: bool = False
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -111,18 +120,23 @@ class SourceText(Record, kw_only=False):
         line = bisect_right(self._line_starts, offset)
         return Place(self.file, line, offset - self._line_starts[line - 1] + 1)
 
+    def place(self, path: JsonPath) -> Place:
+        """Return the place of the value at a path, or of its deepest container that exists."""
+        raise NotImplementedError
 
-class Document(SourceText, kw_only=False):
-    """A parsed text.
+    def repeated_keys(self) -> Iterator[tuple[str, Place]]:
+        """Yield every key that its object has twice, with the place of the later one."""
+        return iter(())
+
+
+class Document(SettingsDocument, kw_only=False):
+    """A text of JSON with comments.
 
     Attributes:
         plain: The text without comments and trailing commas, every offset unchanged.
-        repeated: Whether an object has the same key twice.
     """
 
-    plain: str
-    value: Any
-    repeated: bool
+    plain: str = ""
 
     @cached_property
     def _spans(self) -> dict[int, list[Span]]:
@@ -203,7 +217,7 @@ def parse(text: str, file: str = "<text>") -> Document:
     # An integer of thousands of digits, or a constant like NaN.
     except ValueError as error:
         raise JsonSyntaxError(str(error), text, 0) from None
-    return Document(file, text, plain, value, repeated)
+    return Document(file, text, value, repeated, plain)
 
 
 def strip_comments(text: str) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DEFINITION = "definition"
 HANDLER = "handler"
-"""Values of `AgentSpec.entries`."""
+"""Values of `SettingsFormat.entries`."""
 MATCHER = "matcher"
 
 

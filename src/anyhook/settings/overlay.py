@@ -16,8 +16,7 @@ from anyhook.settings.jsonc import Document, SettingsSyntaxError, parse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.settings.formats import SettingsDocument
-    from anyhook.settings.jsonc import JsonPath
+    from anyhook.settings.jsonc import JsonPath, SettingsDocument
 
 
 def replace_values(document: SettingsDocument, changes: Mapping[JsonPath, Any]) -> str:

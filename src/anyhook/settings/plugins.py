@@ -72,7 +72,8 @@ def _plugin_layer(
     about plugins that the user installed for this project alone.
     """
     enabled: dict[Layer, bool] = {}
-    for file in sorted(files, key=lambda file: _precedence(agent, file.source.layer)):
+    rank_of = agent.settings.precedence_of
+    for file in sorted(files, key=lambda file: rank_of(file.source.layer)):
         value = value_at(file.values, (*spec.enabled, name))
         if isinstance(value, bool):
             enabled[file.source.layer] = value
@@ -84,12 +85,7 @@ def _plugin_layer(
         deciding = list(enabled)
     if not deciding:
         return None
-    strongest = max(deciding, key=lambda layer: _precedence(agent, layer))
-    return Layer.PLUGIN if enabled[strongest] else None
-
-
-def _precedence(agent: AgentSpec, layer: Layer) -> int:
-    return agent.settings.precedence.index(layer) if layer in agent.settings.precedence else -1
+    return Layer.PLUGIN if enabled[max(deciding, key=rank_of)] else None
 
 
 def _find_hook_files(

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.layers import Layer
-    from anyhook.settings.formats import Rejected, SettingsDocument
-    from anyhook.settings.jsonc import JsonPath
+    from anyhook.settings.formats import Rejected
+    from anyhook.settings.jsonc import JsonPath, SettingsDocument
     from anyhook.settings.sources import Source
 
 EXTRA_DEFINITION_FIELDS = frozenset({"sequential"})
@@ -180,10 +180,10 @@ class _FileReader(Reporter):
             return
         if "description" in file.members:
             self.typed_member(self.document.value, "description", str, "a string", ())
-        known = " and ".join(map(repr, sorted(file.members)))
+        member_names = " and ".join(map(repr, sorted(file.members)))
         others = [key for key in self.document.value if key not in file.members]
         for key in others[:MAX_REPORTED_KEYS]:
-            message = f"{key!r} is not allowed here; the file holds {known}"
+            message = f"{key!r} is not allowed here; the file holds {member_names}"
             self.report("unknown-member", message, (key,))
 
     def _value_at(self, path: tuple[str, ...]) -> Any:
@@ -365,14 +365,16 @@ class _FileReader(Reporter):
     def _check_definition_fields(
         self, agent: AgentSpec, value: dict[str, Any], path: JsonPath
     ) -> None:
-        known = agent.settings.definition_fields
-        if value.keys() <= known:
+        own_fields = agent.settings.definition_fields
+        if value.keys() <= own_fields:
             return
         of_hooks = self.agent.settings.handler_fields | COMMAND_FIELDS
         for handler_type in self.agent.settings.handler_types.values():
             of_hooks |= handler_type.fields.keys()
-        self.report_unknown_fields(value, known | EXTRA_DEFINITION_FIELDS, path, of_hooks=of_hooks)
-        for key in sorted((value.keys() & EXTRA_DEFINITION_FIELDS) - known):
+        self.report_unknown_fields(
+            value, own_fields | EXTRA_DEFINITION_FIELDS, path, of_hooks=of_hooks
+        )
+        for key in sorted((value.keys() & EXTRA_DEFINITION_FIELDS) - own_fields):
             message = f"{self.agent.title} itself does not know {key!r}; anyhook does"
             self.report("anyhook-only", message, (*path, key))
 

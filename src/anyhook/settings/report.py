@@ -12,8 +12,7 @@ from anyhook.settings.limits import MAX_ITEMS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from anyhook.settings.formats import SettingsDocument
-    from anyhook.settings.jsonc import JsonPath
+    from anyhook.settings.jsonc import JsonPath, SettingsDocument
 
 Item = TypeVar("Item")
 

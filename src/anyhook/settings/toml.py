@@ -12,13 +12,11 @@ import re
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from anyhook.settings.jsonc import SettingsSyntaxError, SourceText
+from anyhook.settings.jsonc import SettingsDocument, SettingsSyntaxError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from anyhook.model.diagnostics import Place
     from anyhook.settings.jsonc import JsonPath
 
@@ -72,17 +70,11 @@ class TomlSection:
     end: int
 
 
-class TomlDocument(SourceText, kw_only=False):
+class TomlDocument(SettingsDocument, kw_only=False):
     """A parsed TOML file.
 
-    Attributes:
-        value: The parsed value as JSON: dates and infinite numbers are objects, which no member of
-            a hook may be.
+    In its value, dates and infinite numbers are objects, which no member of a hook may be.
     """
-
-    value: Any
-    repeated: ClassVar[bool] = False
-    """Whether a table has the same key twice: never, as TOML forbids it."""
 
     @cached_property
     def spans(self) -> dict[JsonPath, TomlSpan]:
@@ -101,16 +93,12 @@ class TomlDocument(SourceText, kw_only=False):
         return scanner
 
     def place(self, path: JsonPath) -> Place:
-        """Return the place of the value at a path, or of its deepest container that has one."""
+        """Return the place of a value."""
         for depth in range(len(path), 0, -1):
             span = self.spans.get(path[:depth])
             if span is not None:
                 return self.place_at(span.start)
         return self.place_at(0)
-
-    def repeated_keys(self) -> Iterator[tuple[str, Place]]:
-        """Yield nothing: TOML forbids to repeat a key."""
-        return iter(())
 
 
 def parse_toml(text: str, file: str = "<text>") -> TomlDocument:

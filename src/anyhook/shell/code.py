@@ -17,7 +17,7 @@ _STRING = r"""[rbuf]{0,2}(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')"""
 _RUNS = expression(
     r"(?:\b(?:system|popen[234]?|exec[lv]p?e?|execSync|execFile(?:Sync)?|spawn[lv]?p?e?(?:Sync)?"
     r"|getoutput|getstatusoutput|check_output|check_call|Popen|passthru|shell_exec|proc_open"
-    r"|posix_spawnp?|start_process|pty\.spawn)\b|\bsubprocess\.(?:run|call)\b|\bexec\b|\bqx\b|%x\b"
+    r"|posix_spawnp?|os\.execute|start_process|pty\.spawn)\b|\bsubprocess\.(?:run|call)\b|\bexec\b|\bqx\b|%x\b"
     r"|\bdo shell script\b)\s*\(?\s*"
 )
 _LIST = expression(rf"\[\s*((?:{_STRING}\s*,?\s*)+)\]")
@@ -30,7 +30,7 @@ _HIDDEN = expression(
 _BACKTICKS = expression(r"`([^`]*)`")
 _PATH = r"(?:\"([^\"]*)\"|'([^']*)')"
 _CODE_DELETES = expression(
-    r"\b(?:unlink|rmtree|removedirs|remove|rmdir|rmSync|unlinkSync|rmdirSync|rm_rf|rm_r|rm|delete)\b"
+    r"\b(?:unlink|rmtree|removeSync|removedirs|remove|rmdir|rmSync|unlinkSync|rmdirSync|rm_rf|rm_r|rm|delete)\b"
     rf"\s*\(?\s*[rbuf]?(?:{_PATH}|([^\s)]))"
 )
 _CODE_WRITES = expression(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -77,6 +78,12 @@ class Command:
 
     def _key(self) -> tuple[object, ...]:
         return (self.program, self.values, self.redirects, self.chain, self.certain, self.source)
+
+    def as_uncertain(self) -> Command:
+        """Return the same command, of which it is not certain that it runs."""
+        command = copy(self)
+        command.certain = False
+        return command
 
     @property
     def arguments(self) -> tuple[str, ...]:

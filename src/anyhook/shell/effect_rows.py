@@ -189,6 +189,14 @@ def _change_yq(subject: Subject, row: str) -> str:
     return f"_ {row}" if has_subcommand else row
 
 
+def _change_interpreter(subject: Subject, _row: str) -> str:
+    if not subject.has("-c", "-e", "-E", "-m", "-r", "--eval"):
+        return "R"
+    # `perl -ne CODE FILE`: other interpreters do not have both options.
+    reads_files = subject.program in {"perl", "ruby"} and subject.has("-n", "-p")
+    return ("W.." if subject.has("-i") else "R..") if reads_files else "_.."
+
+
 _CHANGES: dict[str, Callable[[Subject, str], str]] = {
     "grep": _without_pattern("--regexp", "--file"),
     "rg": _without_pattern("--regexp", "--file", "--files"),
@@ -200,7 +208,7 @@ _CHANGES: dict[str, Callable[[Subject, str], str]] = {
     "yq": _change_yq,
     **dict.fromkeys(
         ("python", "perl", "ruby", "node", "php", "lua"),
-        lambda subject, _row: "_.." if subject.has("-c", "-e", "-E", "-m", "-r", "--eval") else "R",
+        _change_interpreter,
     ),
     "zip": lambda subject, row: "W D.." if subject.has("--move") else row,
     **dict.fromkeys(

@@ -12,6 +12,7 @@ from anyhook.shell.effect_rows import ALWAYS_RECURSIVE, RECURSIVE, row_of
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
 from anyhook.shell.options import FIND_WITHOUT_TESTS, canonical_program
 from anyhook.shell.paths import join_path, patched_paths
+from anyhook.shell.runners import CODE_OPTIONS
 from anyhook.shell.subject import Effect
 
 if TYPE_CHECKING:
@@ -302,7 +303,10 @@ def _diff(finder: _Finder) -> Iterator[Effect]:
 
 def _code(finder: _Finder) -> Iterator[Effect]:
     """Yield what code in the arguments does by the usual functions with literal paths."""
-    codes = finder.subject.values("-c", "-e", "-E", "--eval", "-r")
+    codes = finder.subject.values("-c", "-e", "-E", "--eval", "--print", "-r")
+    subcommand, *rest = finder.read.operands or [_HERE]
+    if subcommand.text == "eval":  # `deno eval CODE`
+        codes += rest
     codes += [Value(item.target) for item in finder.subject.redirects if item.is_text]
     for code in codes:
         for kind, target in find_targets(code.text):
@@ -343,7 +347,7 @@ _FURTHER: dict[str, Callable[[_Finder], Iterator[Effect]]] = {
     "rsync": _rsync,
     "sed": _sed,
     **dict.fromkeys(("apply_patch", "applypatch"), _patch),
-    **dict.fromkeys(("python", "perl", "ruby", "node", "php", "lua"), _code),
+    **dict.fromkeys(CODE_OPTIONS, _code),
 }
 """Program to the function that yields what its row cannot say."""
 

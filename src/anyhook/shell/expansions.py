@@ -59,6 +59,7 @@ _PRINTED_WORD = expression(r"'([^'%]*)'|\"([^\"%]*)\"|([^\s'\"%*?\[{~#]+)")
 _LOCATED = expression(
     r"(?:\$\(|`)\s*(?:which|command\s+-v|type\s+-[pP]|realpath)\s+(?P<program>[\w./+-]+)\s*[)`]"
 )
+_TEMPORARY = expression(r"(?:\$\(|`)\s*mktemp(?:\s+(?:-[dq]+|--directory))*\s*[)`]")
 _OTHER_HOME = expression(r"~[\w+-][\w.-]*(?:/|$)")
 _FILE_PATTERN = expression(r"[*?\[]|[+@!]\(")
 _ANSI_ESCAPE = expression(
@@ -201,6 +202,8 @@ def _expansion(source: str, is_quoted: bool, scope: Scope) -> Iterator[Part]:
         return
     elif source[:2] == "$(" or source[0] == "`":
         text = _printed_text(source, directory)
+        if _TEMPORARY.fullmatch(source) and "TMPDIR" not in variables:
+            text = "/tmp/tmp.XXXXXXXXXX"  # noqa: S108 - what `mktemp` makes of it is new
     if text is None:
         yield source, _UNKNOWN if is_quoted else _UNKNOWN_SPLIT
     else:

@@ -116,9 +116,14 @@ def _run_interpreter(reader: Reader, call: ExpandedCall) -> None:
     codes: list[Value] = []
     for option in CODE_OPTIONS.get(base, ()):
         codes += read.options.get(option, ())
-    if base == "deno" and own.values[:1] == (Value("eval"),):
-        codes = list(own.values[1:2])
     script = read.operands[0].text if read.operands else ""
+    if base == "deno" and script == "eval":
+        codes = list(read.operands[1:])
+    elif base == "bun" and script == "x":  # `bun x` is `bunx`
+        reader.run(call._replace(values=[Value("bunx"), *call.values[2:]]))
+    elif base == "python" and not codes and Value("-m") in own.values:
+        module = list(own.values[own.values.index(Value("-m")) + 1 :])
+        reader.run(call._replace(values=module, wrappers=(*call.wrappers, own), redirects=()))
     received = call.scope.input
     reads_input = not codes and (not script or script in OPEN_INPUT)
     if reads_input and _NO_PROGRAM.isdisjoint(read.options) and received is not NO_INPUT:

@@ -155,7 +155,7 @@ CODE_OPTIONS = {
     "php": ("-r",),
     "lua": ("-e",),
     "osascript": ("-e",),
-    "bun": ("-e", "--eval"),
+    "bun": ("--eval", "--print"),
     "deno": ("eval",),
     "Rscript": ("-e",),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.expressions import expression
 from anyhook.shell.builtins import SHARED
 from anyhook.shell.expansions import (
     LITERAL,
@@ -36,6 +37,9 @@ _DUPLICATES = frozenset({">&", "<&"})
 _POSITIONAL = dict.fromkeys("0123456789@*")
 """The arguments, which are others in a function."""
 _READS = frozenset({"<", "<>", "0<", "0<>"})
+_CURRENT_BRANCH = expression(
+    r'"?(?:\$\(|`)\s*git (?:branch --show-current|rev-parse --abbrev-ref HEAD)\s*[)`]"?'
+)
 
 Directories = tuple[str | None, ...]
 
@@ -290,7 +294,9 @@ class _Walk:
             return
         values: list[Value] = []
         for word in words:
-            if word.is_vague or word.source[:1] == "~":
+            if words[0].text == "git" and _CURRENT_BRANCH.fullmatch(word.source):
+                values.append(Value("HEAD"))  # its name is neither an option nor a forced refspec
+            elif word.is_vague or word.source[:1] == "~":
                 values += expand(word, scope)
             else:
                 values.append(Value(word.text))

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
+from opentelemetry.trace import Span, StatusCode, Tracer
 from opentelemetry.trace import Status as SpanStatus
-from opentelemetry.trace import StatusCode
 
 from anyhook.telemetry import names
 from anyhook.telemetry.attributes import (
     clean,
     decision_attributes,
+    decision_contents,
     error_of,
     event_attributes,
+    event_contents,
     event_name,
     hook_attributes,
+    hook_contents,
     session_of,
 )
 from anyhook.telemetry.propagation import variables_of
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     from contextvars import Token
 
     from opentelemetry.context import Context
-    from opentelemetry.trace import Span, Tracer
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.decisions import Decision, HandlerResult
@@ -75,7 +77,10 @@ class EventSpan:
         attributes = event_attributes(agent, event)
         self._started = time.perf_counter()
         self._start_time = time.time_ns()
-        self._session = self._enter_session()
+        session_id = clean(session_of(event))
+        self._session: OpenSession | None = None
+        if session_id:
+            self._session = instruments.sessions.enter(agent, session_id, self._start_time)
         try:
             self._span = self._start_span(attributes)
         except Exception:
@@ -84,12 +89,6 @@ class EventSpan:
         self.variables = variables_of(self._span)
         # The spans of functions in this process become its children.
         self._token: Token[Context] = otel_context.attach(trace.set_span_in_context(self._span))
-
-    def _enter_session(self) -> OpenSession | None:
-        session_id = clean(session_of(self._event))
-        if not session_id:
-            return None
-        return self._instruments.sessions.enter(self._agent, session_id, self._start_time)
 
     def _start_span(self, attributes: Attributes) -> Span:
         session = self._session
@@ -130,8 +129,6 @@ class EventSpan:
 
     def _describe(self, decision: Decision | None, end_time: int) -> None:
         if self._instruments.has_contents:
-            from anyhook.telemetry.contents import event_contents
-
             self._span.set_attributes(event_contents(self._event))
         if decision is None:
             self._span.set_attribute(names.ERROR_TYPE, names.CANCELED)
@@ -139,8 +136,6 @@ class EventSpan:
             return
         self._span.set_attributes(decision_attributes(decision))
         if self._instruments.has_contents:
-            from anyhook.telemetry.contents import decision_contents
-
             self._span.set_attributes(decision_contents(decision))
         context = trace.set_span_in_context(self._span)
         for result in decision.results:
@@ -152,8 +147,6 @@ class EventSpan:
         """Make the span of a hook after the fact: its result has the times."""
         attributes = hook_attributes(self._agent, self._event, decision, result)
         if self._instruments.has_contents:
-            from anyhook.telemetry.contents import hook_contents
-
             attributes.update(hook_contents(result))
         # The clock of results starts a little later than that of the span.
         start = min(self._start_time + _nanoseconds(result.started), end_time)

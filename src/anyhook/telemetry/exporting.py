@@ -122,8 +122,8 @@ def _exporter_names(variable: str, exporters: Mapping[str, type]) -> list[str]:
         return []
     for name in names:
         if name not in exporters:
-            known = ", ".join([*exporters, "none"])
-            raise UsageError(f"{variable} names the exporter {name!r}; anyhook has {known}")
+            choices = ", ".join([*exporters, "none"])
+            raise UsageError(f"{variable} names the exporter {name!r}; anyhook has {choices}")
     return names
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from opentelemetry.metrics import Observation
+from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Meter, Observation
 
 from anyhook.model.status import Status, trouble_of
 from anyhook.telemetry import names
@@ -13,8 +13,6 @@ from anyhook.telemetry.attributes import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Meter
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.decisions import Decision, HandlerResult

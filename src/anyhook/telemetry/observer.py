@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from opentelemetry import metrics, trace
 
@@ -18,7 +18,6 @@ from anyhook.telemetry.sessions import TracedSessions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self
 
     from opentelemetry.metrics import MeterProvider
     from opentelemetry.trace import TracerProvider

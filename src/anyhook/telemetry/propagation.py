@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opentelemetry import context as otel_context
 from opentelemetry.context import Context
-from opentelemetry.trace import set_span_in_context
+from opentelemetry.trace import Span, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from opentelemetry.trace import Span
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
 
 NAMES = {"traceparent": "TRACEPARENT", "tracestate": "TRACESTATE"}
 """Header to variable."""
@@ -43,3 +45,28 @@ def variables_of(span: Span) -> dict[str, str]:
     headers: dict[str, str] = {}
     _PROPAGATOR.inject(headers, set_span_in_context(span, Context()))
     return {NAMES[header]: value for header, value in headers.items()}
+
+
+class TraceContext:
+    """An ASGI application that answers each request in the trace that its headers name.
+
+    Args:
+        app: Answers the requests.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        token = otel_context.attach(context_of_headers(headers))
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            otel_context.detach(token)

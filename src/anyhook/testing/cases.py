@@ -15,8 +15,6 @@ A file is TOML, or YAML with the same members below `case`.
 
 from __future__ import annotations
 
-import re
-import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +25,8 @@ from anyhook.errors import EventError, MissingLibraryError, UnknownNameError, Us
 from anyhook.model.events import ToolEvent, event_class
 from anyhook.model.suggest import did_you_mean
 from anyhook.model.tools import MCP_PREFIX, TOOLS
+from anyhook.settings.jsonc import list_at
+from anyhook.settings.toml import TomlSyntaxError, parse_toml
 from anyhook.testing.events import make_payload, missing_in
 
 if TYPE_CHECKING:
@@ -156,32 +156,18 @@ class _Lines:
     members: list[dict[str, int]]
 
 
-_TOML_HEADER = re.compile(rf"\s*\[\[\s*{LIST}\s*\]\]")
-_TOML_TOP_NAME = re.compile(r'\s*\[*\s*"?([\w-]+)"?\s*[=.\]]')
-_TOML_MEMBER = re.compile(rf'\s*(?:\[{LIST}\.)?"?([\w-]+)"?\s*[=.\]]')
-
-
 def _parse_toml(path: Path, text: str) -> tuple[Any, _Lines]:
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(r"\(at line (\d+)", str(error))
-        line = place[1] if place else max(1, len(text.splitlines()))
-        raise UsageError(f"{path}:{line}: this is not TOML: {error}") from error
-    # The parser reports no lines, so headers and keys are searched for.
-    lines = _Lines({}, [], [])
-    for number, line_text in enumerate(text.splitlines(), 1):
-        top_name = _TOML_TOP_NAME.match(line_text)
-        if top_name:
-            lines.top.setdefault(top_name[1], number)
-        if _TOML_HEADER.match(line_text):
-            lines.cases.append(number)
-            lines.members.append({})
-            continue
-        member = _TOML_MEMBER.match(line_text)
-        if member and lines.members:
-            lines.members[-1].setdefault(member[1], number)
-    return document, lines
+        document = parse_toml(text)
+    except TomlSyntaxError as error:
+        raise UsageError(f"{path}:{error.line}: this is not TOML: {error}") from error
+    lines = _Lines({name: document.place((name,)).line or 1 for name in document.value}, [], [])
+    for number, entry in enumerate(list_at(document.value, (LIST,))):
+        place = (LIST, number)
+        names = entry if isinstance(entry, dict) else ()
+        lines.cases.append(document.place(place).line or 1)
+        lines.members.append({name: document.place((*place, name)).line or 1 for name in names})
+    return document.value, lines
 
 
 def _parse_yaml(path: Path, text: str) -> tuple[Any, _Lines]:
@@ -234,8 +220,6 @@ class _CaseReader:
         return UsageError(f"{self._place(member)}: {message}")
 
     def _place(self, member: str | None = None) -> str:
-        if self.number >= len(self.lines.cases):  # inline tables have no header
-            return f"{self.path}:1"
         line = self.lines.cases[self.number]
         if member is not None:
             line = self.lines.members[self.number].get(member, line)

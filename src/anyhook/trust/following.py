@@ -123,7 +123,7 @@ class Follower:
         )
         for root in search.added_roots:
             self._add_search_root(root)
-        for file in search.found:
+        for file in search.loaded_files:
             self._add(file)
         self.result.unclear |= search.unclear
         self.result.directories |= search.visited

@@ -142,7 +142,7 @@ class NameSearch:
 
     Attributes:
         matched: Names of files that were found, and of directories all of whose code is bound.
-        found: Files that may be loaded.
+        loaded_files: Files that may be loaded.
         unclear: What is loaded and not bound, for a person.
         visited: Directories in which files were looked for.
         added_roots: Directories in which modules are looked for from now on.
@@ -165,7 +165,7 @@ class NameSearch:
         self.directory = directory
         self.roots = tuple(roots)
         self.matched: set[str] = set()
-        self.found: dict[str, None] = {}
+        self.loaded_files: dict[str, None] = {}
         self.unclear: dict[str, None] = {}
         self.visited: dict[str, None] = {}
         self.added_roots: dict[str, None] = {}
@@ -201,7 +201,7 @@ class NameSearch:
         for name in sorted(self._candidates(directory, listing)):
             if self._is_loaded(directory, name, depth):
                 self.matched.add(name)
-                self.found[os.path.join(directory, name)] = None
+                self.loaded_files[os.path.join(directory, name)] = None
             elif self.code.names_file(name):
                 self._mention(directory, name)
         for name in sorted(listing.directories & self._names_in(listing)):
@@ -210,8 +210,8 @@ class NameSearch:
             # A script loads installed packages by their names.
             packages = os.path.join(directory, "node_modules")
             for name in sorted(self._list(packages).directories & self.code.loaded):
-                shown = os.path.relpath(os.path.join(packages, name), self.project)
-                self.unclear[f"what {shown} holds: it is an installed package"] = None
+                label = os.path.relpath(os.path.join(packages, name), self.project)
+                self.unclear[f"what {label} holds: it is an installed package"] = None
         if self._is_first_in_search(directory):
             for name in sorted(listing.directories & _LIBRARY):
                 self._add_entries(os.path.join(directory, name))
@@ -221,8 +221,8 @@ class NameSearch:
         path = os.path.join(directory, name)
         self._mention(directory, f"{name}/")
         if name in _INSTALLED:
-            shown = os.path.relpath(path, self.project)
-            self.unclear[f"what is installed in {shown}/"] = None
+            label = os.path.relpath(path, self.project)
+            self.unclear[f"what is installed in {label}/"] = None
         if names_in(name) <= self.code.searched:
             self.added_roots[path] = None
         if self.code.loads_file(name):
@@ -235,8 +235,8 @@ class NameSearch:
         self.visited[directory] = None
         listing = self.files.of(directory)
         if listing.is_truncated:
-            shown = os.path.relpath(directory, self.project)
-            self.unclear[f"what {shown}/ holds: it has more than {MAX_ENTRIES} entries"] = None
+            label = os.path.relpath(directory, self.project)
+            self.unclear[f"what {label}/ holds: it has more than {MAX_ENTRIES} entries"] = None
         return listing
 
     def _names_in(self, listing: Listing) -> AbstractSet[str]:
@@ -303,7 +303,7 @@ class NameSearch:
         entries = _ALL_ENTRIES if language is SHELL else frozenset(language.entries)
         for name in sorted(self._list(directory).files & entries):
             self.matched.add(os.path.basename(directory))
-            self.found[os.path.join(directory, name)] = None
+            self.loaded_files[os.path.join(directory, name)] = None
 
     def _add_code_below(self, directory: str) -> None:
         waiting = [directory]
@@ -320,7 +320,7 @@ class NameSearch:
             if len(files) > MAX_HELD or is_packages:
                 return
         self.matched.add(os.path.basename(directory))
-        self.found |= dict.fromkeys(files)
+        self.loaded_files |= dict.fromkeys(files)
 
 
 _INSTALLED = frozenset({"node_modules", ".venv", "venv"})

@@ -255,7 +255,9 @@ class _PathSearch:
         self.scope = scope
         self.start = str(start)
         directories = {self.start, os.path.expanduser("~"), *variables.values()}
-        self._known = sorted([path.rstrip("/") for path in directories], key=len, reverse=True)
+        self._directories = sorted(
+            [path.rstrip("/") for path in directories], key=len, reverse=True
+        )
         self.words = different[:MAX_WORDS]
         self.context = list(dict.fromkeys(context))[:MAX_WORDS]
         self.listed: dict[str, None] = {}
@@ -326,13 +328,13 @@ class _PathSearch:
         text = text.replace(LITERAL_DOLLAR, "$")
         text = os.path.expanduser(text)
         is_absolute = text.startswith(("/", "~"))
-        known = self._known_directory(text)
-        is_pattern = _PATTERN.search(text, len(known)) is not None
+        prefix = self._directory_of(text)
+        is_pattern = _PATTERN.search(text, len(prefix)) is not None
         paths: list[str] = []
         if is_pattern and is_absolute:
             # `$CLAUDE_PROJECT_DIR/hooks/*.sh`: look from the last directory that is spelled out.
             pieces = text.split("/")
-            literal = len(known.split("/")) if known else 0
+            literal = len(prefix.split("/")) if prefix else 0
             while literal < len(pieces) and not _PATTERN.search(pieces[literal]):
                 literal += 1
             paths += self._match_pattern("/".join(pieces[:literal]) or "/", pieces[literal:])
@@ -348,9 +350,9 @@ class _PathSearch:
                 paths.append(path)
         return paths
 
-    def _known_directory(self, path: str) -> str:
+    def _directory_of(self, path: str) -> str:
         """Return the longest known directory that a path starts with, which is not a pattern."""
-        return next((known for known in self._known if path.startswith(f"{known}/")), "")
+        return next((prefix for prefix in self._directories if path.startswith(f"{prefix}/")), "")
 
     def _match_pattern(self, base: str, pieces: list[str]) -> list[str]:
         """List the files that a pattern matches, looking at a bounded number of entries."""

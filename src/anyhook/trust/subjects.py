@@ -166,9 +166,9 @@ class SubjectReader:
                 runs.unclear.append(f"more than {MAX_CODE} files that {script.name} loads")
             if observed.data:
                 # A guard may read every file that an agent edits.
-                shown = ", ".join(list(observed.data)[:MAX_SHOWN_DATA])
+                listed = ", ".join(list(observed.data)[:MAX_SHOWN_DATA])
                 more = len(observed.data) - MAX_SHOWN_DATA
-                files = f"{shown} and {more} more" if more > 0 else shown
+                files = f"{listed} and {more} more" if more > 0 else listed
                 runs.unclear.append(f"{files}, which {script.name} was seen to read as data")
         return runs
 

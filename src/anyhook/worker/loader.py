@@ -125,10 +125,10 @@ class Loader:
             reason = self._reason_to_refuse()
             if reason:
                 self._refuse(reason)
-            given, loaded = self._request.environ, dict(os.environb)
+            event_environ, loaded = self._request.environ, dict(os.environb)
             endpoint = Endpoint(self._base, self._hook_file, self._cwd, self._idle)
             report = CodeReport(self._hook_file, self._trace.code)
-            report.keep_in_background(given)
+            report.keep_in_background(event_environ)
             server = Server(
                 endpoint,
                 LoadedHookFile(
@@ -136,8 +136,8 @@ class Loader:
                     arguments,
                     self._trace,
                     report,
-                    {n: value for n, value in loaded.items() if given.get(n) != value},
-                    frozenset(given.keys() - loaded.keys()),
+                    {n: value for n, value in loaded.items() if event_environ.get(n) != value},
+                    frozenset(event_environ.keys() - loaded.keys()),
                 ),
                 self._body + sample_payload(self._arguments, self._first_event, os.environ),
             )

@@ -26,11 +26,11 @@ def redirect_streams(output_file: int) -> None:
     os.dup2(output_file, 2)
 
 
-def change_environment(current: Mapping[bytes, bytes], wanted: Mapping[bytes, bytes]) -> None:
+def change_environment(current: Mapping[bytes, bytes], new: Mapping[bytes, bytes]) -> None:
     """Change the variables of the process from those that it has to others."""
-    for name in current.keys() - wanted.keys():
+    for name in current.keys() - new.keys():
         del os.environb[name]
-    for name, value in wanted.items():
+    for name, value in new.items():
         if current.get(name) != value:
             os.environb[name] = value
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from anyhook.cli.panel.help import STATES
+from anyhook.cli.panel.details import STATES
 from anyhook.cli.panel.rows import MARKS
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.store import History

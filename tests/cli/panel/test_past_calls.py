@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.history.events import RecordedEvent
 from anyhook.history.store import History
 from anyhook.manage.review import own_set
@@ -101,6 +102,19 @@ def test_one_key_labels_a_group_of_past_calls(configured, run):
     code, out, _ = run("score", "guard.py", "--on", str(own_set()), "--json")
     (git,) = json.loads(out)["scores"][0]["families"]
     assert (code, git["detection"]["denied"], git["false_blocks"]["asked"]) == (0, 2, 2)
+
+
+@pytest.mark.slow
+@in_loop
+async def test_lines_that_are_shown_anew_keep_the_selected_one(configured):
+    async with panel() as driver:
+        await driver.select("guard.py")
+        await driver.press("l")
+        await driver.shows("3  deny  no force", "2  ask  sure?")
+        screen = driver.app.screen
+        screen.query_one(ChoiceList).highlighted = 1
+        screen.show_items(screen._items)  # before the message of the selection was handled
+        assert screen.current() is screen._items[1]
 
 
 @pytest.mark.slow

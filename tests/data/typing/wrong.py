@@ -72,6 +72,9 @@ def misspelt_field(event: SessionStart) -> None:
     str(event.sauce)  # error: attr-defined
 
 
+Hooks(on_crash="denied")  # error: arg-type
+Hooks(unsupported="allow")  # error: arg-type
+hooks.on("before_lunch")  # error: arg-type
 hooks.example(tool="shell", input={}, expect="denied")  # error: arg-type
 hooks.example("before_lunch", expect="deny")  # error: arg-type
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from anyhook.agents.claude.events import DENIES, EVENTS
-from anyhook.agents.spec import ExitRule, ExitRules, OutputAction, OutputField, member, usual_exits
+from anyhook.agents.spec import (
+    SPECIFIC,
+    ExitRule,
+    ExitRules,
+    OutputAction,
+    member,
+    specific,
+    usual_exits,
+)
 from anyhook.model.answers import Outcome
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-SPECIFIC = "hookSpecificOutput"
 
 BLOCK_WORD = {"block": (Outcome.DENY, False)}
 OLD_WORDS = {"approve": (Outcome.ALLOW, True), "block": (Outcome.DENY, False)}
@@ -38,11 +40,6 @@ BLOCKABLE = _DENIABLE.difference(PERMITTING)
 """Events with a decision at the top level."""
 
 
-def _specific(name: str, *arguments: Any, **options: Any) -> OutputField:
-    """Return a member of `hookSpecificOutput`."""
-    return member(f"{SPECIFIC}.{name}", *arguments, **options)
-
-
 OUTPUT = (
     member("decision", "outcome", "decision", *BLOCKABLE, words=BLOCK_WORD),
     member("decision", "outcome", "decision", "before_tool", words=OLD_WORDS, legacy=True),
@@ -54,44 +51,44 @@ OUTPUT = (
     member("systemMessage", "system_message", "string"),
     member("suppressOutput", "suppress_output", "boolean"),
     member("terminalSequence", "extra.terminal_sequence", "terminal"),
-    _specific("permissionDecision", "outcome", "decision", "before_tool", words=PERMISSION_WORDS),
-    _specific("permissionDecision", "outcome", "decision", "pre_model_switch", words=SWITCH_WORDS),
-    _specific(
+    specific("permissionDecision", "outcome", "decision", "before_tool", words=PERMISSION_WORDS),
+    specific("permissionDecision", "outcome", "decision", "pre_model_switch", words=SWITCH_WORDS),
+    specific(
         "permissionDecision", "outcome", "decision", "pre_skill_shell_command", words=HELD_WORDS
     ),
-    _specific("permissionDecisionReason", "reason", "string", *PERMITTING),
-    _specific("updatedInput", "tool_input", "object", "before_tool"),
-    _specific("additionalContext", "context", "string"),
-    _specific("updatedToolOutput", "tool_output", "any", "after_tool"),
-    _specific("updatedMCPToolOutput", "tool_output", "any", "after_tool", legacy=True),
-    _specific("classifierContext", "extra.classifier_context", "string", "after_tool"),
-    _specific(
+    specific("permissionDecisionReason", "reason", "string", *PERMITTING),
+    specific("updatedInput", "tool_input", "object", "before_tool"),
+    specific("additionalContext", "context", "string"),
+    specific("updatedToolOutput", "tool_output", "any", "after_tool"),
+    specific("updatedMCPToolOutput", "tool_output", "any", "after_tool", legacy=True),
+    specific("classifierContext", "extra.classifier_context", "string", "after_tool"),
+    specific(
         "decision.behavior", "outcome", "decision", "permission_request", words=BEHAVIOR_WORDS
     ),
-    _specific("decision.message", "reason", "string", "permission_request"),
-    _specific("decision.updatedInput", "tool_input", "object", "permission_request"),
-    _specific(
+    specific("decision.message", "reason", "string", "permission_request"),
+    specific("decision.updatedInput", "tool_input", "object", "permission_request"),
+    specific(
         "decision.updatedPermissions", "extra.updated_permissions", "array", "permission_request"
     ),
-    _specific("decision.interrupt", "stop", "interrupt", "permission_request"),
-    _specific("retry", "extra.retry", "boolean", "permission_denied"),
-    _specific("initialUserMessage", "extra.initial_user_message", "string", "session_start"),
-    _specific("sessionTitle", "extra.session_title", "string", "session_start", "before_prompt"),
-    _specific(
+    specific("decision.interrupt", "stop", "interrupt", "permission_request"),
+    specific("retry", "extra.retry", "boolean", "permission_denied"),
+    specific("initialUserMessage", "extra.initial_user_message", "string", "session_start"),
+    specific("sessionTitle", "extra.session_title", "string", "session_start", "before_prompt"),
+    specific(
         "watchPaths", "extra.watch_paths", "array", "session_start", "cwd_changed", "file_changed"
     ),
-    _specific("reloadSkills", "extra.reload_skills", "boolean", "session_start"),
-    _specific(
+    specific("reloadSkills", "extra.reload_skills", "boolean", "session_start"),
+    specific(
         "suppressOriginalPrompt",
         "extra.suppress_original_prompt",
         "boolean",
         "before_prompt",
         "user_prompt_expansion",
     ),
-    _specific("displayContent", "extra.display_content", "string", "message_display"),
-    _specific("worktreePath", "extra.worktree_path", "string", "worktree_create"),
-    _specific("action", "extra.action", "action", "elicitation", "elicitation_result"),
-    _specific("content", "extra.content", "content", "elicitation", "elicitation_result"),
+    specific("displayContent", "extra.display_content", "string", "message_display"),
+    specific("worktreePath", "extra.worktree_path", "string", "worktree_create"),
+    specific("action", "extra.action", "action", "elicitation", "elicitation_result"),
+    specific("content", "extra.content", "content", "elicitation", "elicitation_result"),
 )
 
 FOREIGN_MEMBERS = {

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from anyhook.agents.spec import (
+    SPECIFIC,
     WARNS,
     ExitRule,
     ExitRules,
     InvalidReply,
     OutputAction,
     member,
+    specific,
     usual_exits,
 )
 from anyhook.model.answers import Outcome
-
-TYPE_CHECKING = False
-
-SPECIFIC = "hookSpecificOutput"
 
 BLOCK_WORDS = {"block": (Outcome.DENY, False)}
 OLD_WORDS = {**BLOCK_WORDS, "approve": (Outcome.ALLOW, True)}
@@ -88,48 +86,26 @@ OUTPUT = (
     ),
     member("systemMessage", "system_message", "string", *COMMON, "interrupt"),
     member("suppressOutput", "suppress_output", "boolean", *COMMON, legacy=True),
-    member(
-        f"{SPECIFIC}.permissionDecision",
-        "outcome",
-        "decision",
-        "before_tool",
-        words=PERMISSION_WORDS,
+    specific("permissionDecision", "outcome", "decision", "before_tool", words=PERMISSION_WORDS),
+    specific("permissionDecisionReason", "reason", "string", "before_tool"),
+    specific("updatedInput", "tool_input", "any_input", "before_tool"),
+    specific("additionalContext", "context", "string", *CONTEXTS),
+    specific("updatedMCPToolOutput", "extra.mcp_output", "any", "after_tool", legacy=True),
+    specific(
+        "decision.behavior", "outcome", "decision", "permission_request", words=BEHAVIOR_WORDS
     ),
-    member(f"{SPECIFIC}.permissionDecisionReason", "reason", "string", "before_tool"),
-    member(f"{SPECIFIC}.updatedInput", "tool_input", "any_input", "before_tool"),
-    member(f"{SPECIFIC}.additionalContext", "context", "string", *CONTEXTS),
-    member(
-        f"{SPECIFIC}.updatedMCPToolOutput", "extra.mcp_output", "any", "after_tool", legacy=True
+    specific("decision.message", "reason", "string", "permission_request"),
+    specific(
+        "decision.updatedInput", "extra.updated_input", "any", "permission_request", legacy=True
     ),
-    member(
-        f"{SPECIFIC}.decision.behavior",
-        "outcome",
-        "decision",
-        "permission_request",
-        words=BEHAVIOR_WORDS,
-    ),
-    member(f"{SPECIFIC}.decision.message", "reason", "string", "permission_request"),
-    member(
-        f"{SPECIFIC}.decision.updatedInput",
-        "extra.updated_input",
-        "any",
-        "permission_request",
-        legacy=True,
-    ),
-    member(
-        f"{SPECIFIC}.decision.updatedPermissions",
+    specific(
+        "decision.updatedPermissions",
         "extra.updated_permissions",
         "any",
         "permission_request",
         legacy=True,
     ),
-    member(
-        f"{SPECIFIC}.decision.interrupt",
-        "extra.interrupt",
-        "boolean",
-        "permission_request",
-        legacy=True,
-    ),
+    specific("decision.interrupt", "extra.interrupt", "boolean", "permission_request", legacy=True),
 )
 
 FOREIGN_MEMBERS = {

@@ -263,11 +263,11 @@ class _Reader(SessionReader):
             self.queue.close_call(call_id)
         elif name == "Bash":
             # A patch in a shell command has no event after it, a refused command neither.
-            shown = _output_of_command(text)
-            if shown is None:
+            printed = _output_of_command(text)
+            if printed is None:
                 self.queue.close_call(call_id)
             else:
-                self._finish(call_id, shown, ("tool_response",))
+                self._finish(call_id, printed, ("tool_response",))
         elif name != "apply_patch" or PATCHED.match(text):
             self._finish(call_id, *_read_result(name, value))
         else:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from anyhook.agents.copilot.events import EVENTS
 from anyhook.agents.copilot.observed import OBSERVED
-from anyhook.agents.copilot.replies import OUTPUT, PERMISSION_WORDS, SPECIFIC
+from anyhook.agents.copilot.replies import OUTPUT, PERMISSION_WORDS
 from anyhook.agents.copilot.tools import PASCAL_VOCABULARY
-from anyhook.agents.spec import OutputField
+from anyhook.agents.spec import SPECIFIC, OutputField
 from anyhook.agents.spec.rules import EMPTY
 
 TYPE_CHECKING = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import ExitRule, ExitRules, OutputAction, member
+from anyhook.agents.spec import SPECIFIC, ExitRule, ExitRules, OutputAction, member
 from anyhook.model.answers import Outcome
 
 TYPE_CHECKING = False
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     Words = Mapping[str, tuple[Outcome, bool]]
 
-SPECIFIC = "hookSpecificOutput"
 
 PERMISSION_WORDS = {
     "allow": (Outcome.ALLOW, True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from anyhook.agents.copilot import SHAPES
 from anyhook.agents.copilot.observed import DOCUMENTED, OBSERVED
 from anyhook.agents.copilot.pascal import PASCAL_EVENTS, PASCAL_OBSERVED, PASCAL_OUTPUT
-from anyhook.agents.copilot.replies import FOREIGN_MEMBERS, OUTPUT, PERMISSION_WORDS, SPECIFIC
+from anyhook.agents.copilot.replies import FOREIGN_MEMBERS, OUTPUT, PERMISSION_WORDS
 from anyhook.agents.copilot.tools import (
     CLAUDE_NAMES,
     PASCAL_VOCABULARY,
@@ -14,7 +14,7 @@ from anyhook.agents.copilot.tools import (
     TOOLS,
     VOCABULARY,
 )
-from anyhook.agents.spec import AgentSpec
+from anyhook.agents.spec import SPECIFIC, AgentSpec
 
 MISSING_FIELDS = (
     "transcript_path prompt_id permission_mode effort scratchpad_dir mcp_context mcp_server "

@@ -91,38 +91,38 @@ class _Reader(SessionReader):
     def take_hook(self, data: dict[str, Any]) -> None:
         """Read the input of a hook, which is what the payload was made of."""
         kind = text_in(data, "hookType")
-        given = object_in(data, "input")
-        time = given.get("timestamp")
+        hook_input = object_in(data, "input")
+        time = hook_input.get("timestamp")
         if not isinstance(time, int) or not 0 <= time <= MAX_TIME:
             return
-        self._cwd = text_in(given, "cwd") or self._cwd
+        self._cwd = text_in(hook_input, "cwd") or self._cwd
         last = self.queue.last
         if kind == "sessionStart":
             if self._start is None or self._start is not last:
                 self._start = self.add(Draft(self._payload(), "session_start"))
-            self._replace(self._start, given)
+            self._replace(self._start, hook_input)
         elif kind == "subagentStart":
             if last is not None and last.event == "subagent_start":
-                self._replace(last, given)
+                self._replace(last, hook_input)
         elif kind in ("userPromptSubmitted", "userPromptTransformed", "subagentStop"):
-            self._inputs[kind, text_in(given, "agentId")] = given
+            self._inputs[kind, text_in(hook_input, "agentId")] = hook_input
         elif kind == "agentStop":
-            draft = self._end_turn(text_in(given, "agentId"))
+            draft = self._end_turn(text_in(hook_input, "agentId"))
             if draft is not None:
-                self._replace(draft, given)
+                self._replace(draft, hook_input)
         elif kind == "sessionEnd":
             self.end_turns()
             self._has_end = True
-            self._replace(self.add(Draft(self._payload(), "session_end")), given)
+            self._replace(self.add(Draft(self._payload(), "session_end")), hook_input)
         elif kind in ONLY_FROM_HOOKS:
             event = ONLY_FROM_HOOKS[kind]
             place = f"{self.session_id}/{text_in(data, 'hookInvocationId') or self.line}"
-            self._replace(self.add(Draft(self._payload(), event, place=place)), given)
+            self._replace(self.add(Draft(self._payload(), event, place=place)), hook_input)
 
-    def _replace(self, draft: Draft, given: dict[str, Any]) -> None:
+    def _replace(self, draft: Draft, hook_input: dict[str, Any]) -> None:
         """Use the input of a hook for an event."""
-        draft.payload.update(given)
-        draft.time = given["timestamp"] / 1000
+        draft.payload.update(hook_input)
+        draft.time = hook_input["timestamp"] / 1000
         draft.reconstructed = ()
 
     def take_prompt(self, data: dict[str, Any]) -> None:
@@ -136,18 +136,18 @@ class _Reader(SessionReader):
         payload = self._payload()
         payload["prompt"] = text
         draft = self.add(Draft(payload, "before_prompt"))
-        given = self._inputs.pop(("userPromptSubmitted", agent_id), {})
-        if given.get("prompt") == text:
-            self._replace(draft, given)
+        hook_input = self._inputs.pop(("userPromptSubmitted", agent_id), {})
+        if hook_input.get("prompt") == text:
+            self._replace(draft, hook_input)
         transformed = text_in(data, "transformedContent")
         if transformed:
             payload = self._payload()
             payload["prompt"] = text
             payload["transformedPrompt"] = transformed
             draft = self.add(Draft(payload, "prompt_transformed"))
-            given = self._inputs.pop(("userPromptTransformed", agent_id), {})
-            if given.get("transformedPrompt") == transformed:
-                self._replace(draft, given)
+            hook_input = self._inputs.pop(("userPromptTransformed", agent_id), {})
+            if hook_input.get("transformedPrompt") == transformed:
+                self._replace(draft, hook_input)
 
     # -- subagents
 
@@ -172,9 +172,9 @@ class _Reader(SessionReader):
         payload["stopReason"] = "end_turn"
         payload["stop_hook_active"] = False
         draft = self.add(Draft(payload, "subagent_stop", ("response", "stop_hook_active")))
-        given = self._inputs.pop(("subagentStop", agent_id), None)
-        if given is not None:
-            self._replace(draft, given)
+        hook_input = self._inputs.pop(("subagentStop", agent_id), None)
+        if hook_input is not None:
+            self._replace(draft, hook_input)
         self._agents.pop(agent_id, None)
 
     def _subagent_payload(self, data: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from anyhook.agents.cursor.events import EVENTS
 from anyhook.agents.cursor.observed import DOCUMENTED
 from anyhook.agents.cursor.replies import DENIES
-from anyhook.agents.spec import Differences, EventSpec, OutputField
+from anyhook.agents.spec import SPECIFIC, Differences, EventSpec, OutputField
 from anyhook.model.answers import Outcome
 from anyhook.model.tools import Tool, Vocabulary
 
@@ -32,7 +32,6 @@ WIRE_NAMES = {
 FIELDS = {"before_tool": frozenset({"outcome", "reason", "tool_input"})}
 """Event to the fields of answers that the map of replies has."""
 
-SPECIFIC = "hookSpecificOutput"
 BLOCKS = {"block": (Outcome.DENY, False)}
 TOOL = frozenset({"before_tool"})
 ENDS = frozenset({"after_agent", "subagent_stop"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import ExitRule, OutputAction, member, usual_exits
+from anyhook.agents.spec import SPECIFIC, ExitRule, OutputAction, member, usual_exits
 from anyhook.model.answers import Outcome
 
 TYPE_CHECKING = False
@@ -51,7 +51,6 @@ OUTPUT = (
 ACCEPTED = dict.fromkeys(("permission", "permissionDecision", "decision"), frozenset({"ask"}))
 """Member to the word that is valid where it has no effect."""
 
-SPECIFIC = "hookSpecificOutput"
 FOREIGN_MEMBERS = {
     ("decision",): '"permission": "deny"; at the end of a turn "followup_message": "…"',
     ("systemMessage",): '"user_message": "…"',

@@ -207,22 +207,22 @@ def _texts(candidate: Mapping[str, Any]) -> list[str]:
 
 
 def _candidate(candidate: Mapping[str, Any]) -> dict[str, Any]:
-    shown: dict[str, Any] = {"content": {"role": "model", "parts": _texts(candidate)}}
+    stable: dict[str, Any] = {"content": {"role": "model", "parts": _texts(candidate)}}
     for key in ("finishReason", "index"):
         if candidate.get(key) is not None:
-            shown[key] = candidate[key]
+            stable[key] = candidate[key]
     calls = [object_or_empty(part).get("functionCall") for part in _parts(candidate)]
     calls = [call for call in calls if isinstance(call, dict)]
     if calls:
-        shown[CALLS] = calls
+        stable[CALLS] = calls
     ratings = candidate.get("safetyRatings")
     if isinstance(ratings, list):
-        shown["safetyRatings"] = []
+        stable["safetyRatings"] = []
         for rating in ratings:
             if isinstance(rating, dict):
                 members = {key: rating[key] for key in RATING if key in rating}
-                shown["safetyRatings"].append(members)
-    return shown
+                stable["safetyRatings"].append(members)
+    return stable
 
 
 def _change_candidate(

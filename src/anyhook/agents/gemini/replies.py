@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import ExitRule, OutputAction, OutputField, usual_exits
+from anyhook.agents.spec import SPECIFIC, ExitRule, OutputAction, OutputField, usual_exits
 from anyhook.model.answers import Outcome
-
-SPECIFIC = "hookSpecificOutput"
 
 DECISION_WORDS = {
     "allow": (Outcome.ALLOW, False),

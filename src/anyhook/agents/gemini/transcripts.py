@@ -292,8 +292,8 @@ def _find_project(path: Path) -> str:
         root = read_small_text(project / ".project_root").strip()
         if root:
             return root
-        known = object_in(read_json_file(project.parent.parent / "projects.json"), "projects")
-        for directory, name in known.items():
+        projects = object_in(read_json_file(project.parent.parent / "projects.json"), "projects")
+        for directory, name in projects.items():
             if name == project.name:
                 return directory
     return ""

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from anyhook.agents.gemini.coercions import COERCIONS as GEMINI
 from anyhook.agents.gemini.coercions import is_truthy, to_string
-from anyhook.agents.gemini.replies import SPECIFIC
-from anyhook.agents.spec import Coercions
+from anyhook.agents.spec import SPECIFIC, Coercions
 from anyhook.model.answers import Outcome
 
 TYPE_CHECKING = False

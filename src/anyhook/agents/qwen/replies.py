@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from anyhook.agents.gemini.replies import SPECIFIC
-from anyhook.agents.spec import ExitRule, ExitRules, OutputAction, member, usual_exits
+from anyhook.agents.spec import (
+    SPECIFIC,
+    ExitRule,
+    ExitRules,
+    OutputAction,
+    member,
+    specific,
+    usual_exits,
+)
 from anyhook.model.answers import Outcome
-
-TYPE_CHECKING = False
 
 DECISION_WORDS = {
     # The first one is written: the events of the list of things to do know no other denial.
@@ -50,45 +55,26 @@ OUTPUT = (
     member("continue", "outcome", "false_denies", "after_tool", words=FALSE),
     member("stopReason", "reason", "string", "after_tool"),
     member(
-        "continue",
-        "outcome",
-        "false_denies",
-        "before_tool",
-        *STOP_DENIES,
-        words=FALSE,
-        legacy=True,
+        "continue", "outcome", "false_denies", "before_tool", *STOP_DENIES, words=FALSE, legacy=True
     ),
     member("stopReason", "reason", "string", *STOP_DENIES, legacy=True),
     member("continue", "stop", "not_boolean", "after_agent"),
     member("stopReason", "stop_reason", "string", "after_agent"),
     member("systemMessage", "system_message", "string"),
     member("suppressOutput", "suppress_output", "boolean"),
-    member(
-        f"{SPECIFIC}.permissionDecision",
-        "outcome",
-        "decision",
-        "before_tool",
-        words=PERMISSION_WORDS,
+    specific("permissionDecision", "outcome", "decision", "before_tool", words=PERMISSION_WORDS),
+    specific("permissionDecisionReason", "reason", "string", "before_tool"),
+    specific("updatedInput", "tool_input", "object", "before_tool"),
+    specific("additionalContext", "context", "string"),
+    specific(
+        "decision.behavior", "outcome", "decision", "permission_request", words=BEHAVIOR_WORDS
     ),
-    member(f"{SPECIFIC}.permissionDecisionReason", "reason", "string", "before_tool"),
-    member(f"{SPECIFIC}.updatedInput", "tool_input", "object", "before_tool"),
-    member(f"{SPECIFIC}.additionalContext", "context", "string"),
-    member(
-        f"{SPECIFIC}.decision.behavior",
-        "outcome",
-        "decision",
-        "permission_request",
-        words=BEHAVIOR_WORDS,
+    specific("decision.message", "reason", "string", "permission_request"),
+    specific("decision.updatedInput", "tool_input", "object", "permission_request"),
+    specific(
+        "decision.updatedPermissions", "extra.updated_permissions", "array", "permission_request"
     ),
-    member(f"{SPECIFIC}.decision.message", "reason", "string", "permission_request"),
-    member(f"{SPECIFIC}.decision.updatedInput", "tool_input", "object", "permission_request"),
-    member(
-        f"{SPECIFIC}.decision.updatedPermissions",
-        "extra.updated_permissions",
-        "array",
-        "permission_request",
-    ),
-    member(f"{SPECIFIC}.decision.interrupt", "stop", "interrupt", "permission_request"),
+    specific("decision.interrupt", "stop", "interrupt", "permission_request"),
 )
 
 FOREIGN_MEMBERS = {

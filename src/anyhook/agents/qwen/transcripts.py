@@ -103,8 +103,8 @@ class _Reader(SessionReader):
         is_typed = record.get("provenance", "real_user") == "real_user"
         if self._is_subagent or not is_typed or record.get("subtype") == "notification":
             return
-        shown = text_in(object_in(record, "systemPayload"), "displayText")
-        text = shown or _text_of(record)
+        typed = text_in(object_in(record, "systemPayload"), "displayText")
+        text = typed or _text_of(record)
         if text:
             payload = self._payload("UserPromptSubmit", record)
             payload["prompt"] = text

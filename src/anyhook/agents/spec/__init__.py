@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLOCKS",
+    "SPECIFIC",
     "WARNS",
     "AgentSpec",
     "Coercions",
@@ -60,8 +61,12 @@ __all__ = [
     "PlainText",
     "RuleSet",
     "member",
+    "specific",
     "usual_exits",
 ]
+
+SPECIFIC = "hookSpecificOutput"
+"""The object in replies of several agents that holds the members of one event."""
 
 
 class OutputField(Record, kw_only=False):
@@ -106,6 +111,11 @@ def member(
     keys = tuple(path.split("."))
     events_or_all = frozenset(events) or None
     return OutputField(keys, field, kind, events_or_all, words, legacy, hidden_by=hidden_by)
+
+
+def specific(name: str, *arguments: str, **options: Any) -> OutputField:
+    """Return a member of the object `SPECIFIC`; see `member`."""
+    return member(f"{SPECIFIC}.{name}", *arguments, **options)
 
 
 class AgentSpec(Record):
@@ -262,10 +272,10 @@ class AgentSpec(Record):
             counterpart = self.by_canonical.get(owner.event(name).canonical)
             advice = f"use {counterpart.wire}" if counterpart else f"{self.title} has no such event"
             explanation = f"it is an event of {owner.title}; {advice}"
-        known: Mapping[str, EventSpec] = self.by_wire
-        if closest(name, known) is None and closest(name, self.by_canonical) is not None:
-            known = self.by_canonical
-        raise UnknownEventError(self.title, name, known, explanation)
+        candidates: Mapping[str, EventSpec] = self.by_wire
+        if closest(name, candidates) is None and closest(name, self.by_canonical) is not None:
+            candidates = self.by_canonical
+        raise UnknownEventError(self.title, name, candidates, explanation)
 
     # -- forms
 

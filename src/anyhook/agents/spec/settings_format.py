@@ -164,6 +164,10 @@ class SettingsFormat(Record):
                 ranks[layer] = first_interleaved
         return ranks
 
+    def precedence_of(self, layer: Layer) -> int:
+        """Return the rank of a layer in `precedence`; -1 if it has none."""
+        return self.precedence.index(layer) if layer in self.precedence else -1
+
     @property
     def fail_closed_member(self) -> tuple[str, object]:
         """Name and value of the member of a command that makes its failure deny."""

@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyhook.cli.panel.snapshot import command_line
+from anyhook.cli.panel.snapshot import PanelHook, command_line
 from anyhook.cli.render import show_place
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
@@ -21,7 +21,6 @@ from anyhook.settings.changes import exclusive_edits
 from anyhook.settings.entries import disabled_lists
 
 if TYPE_CHECKING:
-    from anyhook.cli.panel.snapshot import PanelHook
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Place
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.segment import Segment
 from textual import on, work
 from textual.app import App
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 
 from anyhook.cli.panel.hook_list import HookList
@@ -27,7 +27,6 @@ from anyhook.model.text import mask, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from textual.binding import BindingType
     from textual.color import Color
 
 RELOAD_SECONDS = 1.5

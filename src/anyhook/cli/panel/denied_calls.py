@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 
 from anyhook.agents import get_agent
 from anyhook.cli.colors import QUIET
@@ -19,7 +19,6 @@ from anyhook.trust.approvals import Approvals, DeniedCall
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from textual.binding import BindingType
 
 
 class DeniedCallsScreen(ListScreen[DeniedCall]):

@@ -1,4 +1,4 @@
-"""The screen that fires an event at a hook and shows the timeline."""
+"""The screen that fires a sample or a recorded event at a hook, and shows the timeline."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import asyncio
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual import on, work
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widgets import Input, Label, OptionList
 from textual.widgets.option_list import Option
 
+from anyhook.agents.payloads import NOT_IN_PAYLOAD, payload_key
+from anyhook.agents.translate import decode_any_form
 from anyhook.cli.colors import ACCENT
 from anyhook.cli.event_input import EventOptions, build_event
 from anyhook.cli.panel.actions import ActionResult
@@ -22,30 +24,31 @@ from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.past_results import read_events
 from anyhook.cli.panel.rows import tool_text
-from anyhook.cli.panel.samples import fire_command, recorded_event, sample_event, takes_tool
-from anyhook.cli.panel.state import PanelScreen
+from anyhook.cli.panel.snapshot import PanelHook, command_line
+from anyhook.cli.panel.state import PanelScreen, PanelState
 from anyhook.cli.render import outcome_text
 from anyhook.cli.timeline import print_background_results, print_timeline
-from anyhook.cli.verdict import verdicts_by_rules
 from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
-from anyhook.errors import AnyhookError
+from anyhook.errors import AnyhookError, EventError
 from anyhook.history.describe import show_time, subject_of
+from anyhook.manage.reaching import SAMPLE_INPUT, SAMPLE_TOOL, reaching_fields
+from anyhook.manage.verdict import verdicts_by_rules
+from anyhook.model.events import Event, UnknownEvent, event_class
+from anyhook.model.json import dump_json, repair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.console import Console
-    from textual.binding import BindingType
     from textual.timer import Timer
     from textual.widget import Widget
 
-    from anyhook.cli.panel.snapshot import PanelHook
-    from anyhook.cli.panel.state import PanelState
+    from anyhook.agents.spec import AgentSpec
     from anyhook.history.events import RecordedEvent
     from anyhook.model.decisions import Decision, HandlerResult
-    from anyhook.model.events import Event
+
 
 BACKGROUND_SECONDS = 30.0
 """Seconds that the answers of hooks in the background are waited for, as `anyhook fire` does."""
@@ -79,7 +82,7 @@ class FireScreen(PanelScreen):
 
     def on_mount(self) -> None:
         """Show a sample event."""
-        self.show_title(f"fire {self.hook.event}  {self.hook.engine.agent.title}")
+        self.show_title(f"fire {self.hook.row.event}  {self.hook.engine.agent.title}")
         self.query_one("#events").display = False
         self.query_one("#input").focus()
         self._prepare()
@@ -113,7 +116,7 @@ class FireScreen(PanelScreen):
     def _options(self) -> EventOptions:
         tool = self.query_one("#tool", Input).value.strip() if takes_tool(self.hook) else ""
         text = self.query_one("#input", Input).value.strip()
-        return EventOptions(self.hook.event, tool or None, text or None, self._fields)
+        return EventOptions(self.hook.row.event, tool or None, text or None, self._fields)
 
     def _show_command(self, options: EventOptions) -> None:
         command = fire_command(self.hook.engine, options)
@@ -206,3 +209,69 @@ class FireScreen(PanelScreen):
             self.workers.cancel_group(self, "fire")
         else:
             self.dismiss()
+
+
+# -- events in the form of the options of `fire`
+
+OF_SESSION = frozenset({"session_id", "transcript_path", "timestamp", "cwd"})
+"""Fields of a recorded event that belong to its session, which is over."""
+
+
+def sample_event(hook: PanelHook) -> EventOptions:
+    """Return a sample event that reaches a hook; if none is found, any sample."""
+    engine, definition = hook.engine, hook.row.definition
+    spec = engine.agent.by_canonical[definition.event]
+    fields = reaching_fields(engine, definition, hook.handler)
+    if fields is None and takes_tool(hook):
+        fields = {"tool": engine.agent.vocabulary.name(SAMPLE_TOOL), "input": SAMPLE_INPUT}
+    rest = dict(fields or {})
+    tool = rest.pop("tool", None)
+    value = rest.pop("input", rest or None)
+    return EventOptions(spec.wire, tool, None if value is None else _json(value), [])
+
+
+def takes_tool(hook: PanelHook) -> bool:
+    """Return whether the event of a hook is about a tool."""
+    return "tool_name" in event_class(hook.row.definition.event).record_fields
+
+
+def fire_command(engine: Engine, options: EventOptions) -> str:
+    """Return the command line that fires an event."""
+    words = ["fire", options.name]
+    if options.tool:
+        words += ["--tool", options.tool]
+    if options.input:
+        words += ["--input", options.input]
+    for item in options.fields:
+        words += ["--set", item]
+    return command_line(engine.project_dir, *words, "--agent", engine.agent.name)
+
+
+def recorded_event(agent: AgentSpec, recorded: RecordedEvent) -> EventOptions:
+    """Return a recorded event as the options that fire it again, in a new session.
+
+    Raises:
+        EventError: If the agent cannot decode it.
+    """
+    event, diagnostics = decode_any_form(agent, dict(recorded.payload))
+    if isinstance(event, UnknownEvent):
+        raise EventError(diagnostics[0].message)
+    spec = agent.by_canonical[event.name]
+    tool = text = None
+    fields: list[str] = []
+    for name in type(event).record_fields:
+        value = getattr(event, name)
+        is_sent = name not in NOT_IN_PAYLOAD and payload_key(agent, spec, name)
+        if not is_sent or name in OF_SESSION or value is None:
+            continue
+        if name == "tool_name":
+            tool = str(value)
+        elif name == "tool_input":
+            text = _json(value)
+        else:
+            fields.append(f"{name}={_json(value)}")
+    return EventOptions(spec.wire, tool, text, fields)
+
+
+def _json(value: Any) -> str:
+    return dump_json(repair(value)).decode()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on, work
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
@@ -19,9 +19,8 @@ from anyhook.cli.panel.actions import switch, switched_together
 from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.denied_calls import DeniedCallsScreen
-from anyhook.cli.panel.details import DetailScreen
+from anyhook.cli.panel.details import DetailScreen, HelpScreen
 from anyhook.cli.panel.fire import FireScreen
-from anyhook.cli.panel.help import HelpScreen
 from anyhook.cli.panel.past_calls import PastCallsScreen
 from anyhook.cli.panel.past_results import read_results
 from anyhook.cli.panel.problems import ProblemScreen
@@ -33,23 +32,21 @@ from anyhook.cli.panel.rows import (
     row_text,
 )
 from anyhook.cli.panel.shadow import ShadowScreen
-from anyhook.cli.panel.state import FilesChanged, PanelScreen
+from anyhook.cli.panel.state import FilesChanged, PanelScreen, PanelState
 from anyhook.cli.panel.trust_review import TrustScreen
-from anyhook.cli.render import count_of
 from anyhook.manage.paths import show_path
 from anyhook.manage.redteam import EVENT
 from anyhook.model.layers import Layer
+from anyhook.model.text import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.console import Console
-    from textual.binding import BindingType
     from textual.widget import Widget
 
     from anyhook.cli.panel.past_results import Results
     from anyhook.cli.panel.snapshot import HookKey, PanelHook
-    from anyhook.cli.panel.state import PanelState
 
 SHOWN_RESULTS = 2
 """Last results in the details below the list."""
@@ -143,9 +140,9 @@ class HookList(PanelScreen):
         index = first = None
         for number, hook in enumerate(hooks):
             title = hook.engine.agent.title
-            if group != (title, hook.event):
-                group = (title, hook.event)
-                lines.append(Option(heading_text(title, hook.event), disabled=True))
+            if group != (title, hook.row.event):
+                group = (title, hook.row.event)
+                lines.append(Option(heading_text(title, hook.row.event), disabled=True))
             identifier = str(number)
             self._shown[identifier] = hook
             if first is None:
@@ -172,8 +169,8 @@ class HookList(PanelScreen):
         snapshot = self.state.snapshot
         states = Counter(hook.row.state for hook in snapshot.hooks)
         total = _number_of(snapshot.hooks)
-        shown = _number_of(hooks)
-        parts = [count_of(total, "hook") if shown == total else f"{shown} of {total} hooks"]
+        listed = _number_of(hooks)
+        parts = [count_of(total, "hook") if listed == total else f"{listed} of {total} hooks"]
         parts += [
             f"{states[name]} {name}" for name in ("off", "not trusted", "changed") if states[name]
         ]
@@ -275,7 +272,7 @@ class HookList(PanelScreen):
         hook = self.selected_hook()
         if hook is None or not hook.is_recorder:
             return hook
-        self.report_notice(f"the recorder is on {hook.event}; to switch it off: {RECORD_OFF}")
+        self.report_notice(f"the recorder is on {hook.row.event}; to switch it off: {RECORD_OFF}")
         return None
 
     def action_move(self, step: int) -> None:

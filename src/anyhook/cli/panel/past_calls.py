@@ -11,29 +11,31 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import work
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 
 from anyhook.cli.panel.actions import ActionResult, exact_place, name_of
-from anyhook.cli.panel.snapshot import command_line
-from anyhook.cli.panel.state import ListScreen
-from anyhook.cli.render import count_of
+from anyhook.cli.panel.snapshot import PanelHook, command_line
+from anyhook.cli.panel.state import ListScreen, PanelState
 from anyhook.cli.score_review import group_text, print_group, review_text
 from anyhook.errors import UsageError
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History
 from anyhook.manage.paths import show_path
 from anyhook.manage.redteam import choose_guards
-from anyhook.manage.review import ReviewGroup, label_calls, mark_labels, own_set, review_calls
+from anyhook.manage.review import (
+    CallReview,
+    ReviewGroup,
+    label_calls,
+    mark_labels,
+    own_set,
+    review_calls,
+)
+from anyhook.model.text import count_of
 from anyhook.redteam.labelled import DANGEROUS
 from anyhook.sandbox.sandbox import sandbox_limits
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from textual.binding import BindingType
-
-    from anyhook.cli.panel.snapshot import PanelHook
-    from anyhook.cli.panel.state import PanelState
-    from anyhook.manage.review import CallReview
 
 
 def review_hook(hook: PanelHook, must_end: Event) -> CallReview:
@@ -62,12 +64,12 @@ def review_hook(hook: PanelHook, must_end: Event) -> CallReview:
     with History.open() as history:
         ingest(history)
         review = review_calls(history, chosen.guards[0], on_progress=on_progress)
-        mark_labels(history, review.groups, own_set())
+        mark_labels(history, review.groups)
     return review
 
 
 def label_group(review: CallReview, group: ReviewGroup, label: str) -> None:
-    """Label all calls of a group, as `anyhook score --history --label` does.
+    """Label all calls of a group.
 
     Raises:
         AnyhookError: If the label cannot be kept.
@@ -76,7 +78,7 @@ def label_group(review: CallReview, group: ReviewGroup, label: str) -> None:
     families = review.families if label == DANGEROUS else []
     calls = [events[0] for events in group.calls.values()]
     with History.open() as history:
-        label_calls(history, calls, label, families, own_set())
+        label_calls(history, calls, label, families)
     group.label = label
 
 

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from anyhook.engine.hook_files import files_of
 from anyhook.history.filters import Filter
-from anyhook.history.hooks import HookName, RunCounts, count_runs, hook_names
+from anyhook.history.hooks import (
+    HookName,
+    RunCounts,
+    count_runs,
+    hook_names,
+    hook_runs,
+    hook_versions,
+    latest_results,
+)
 from anyhook.history.search import search
 from anyhook.history.store import History
 from anyhook.model.definitions import handlers_of
@@ -27,8 +35,6 @@ DAYS = 30
 """Days that are counted."""
 MAX_EVENTS = 50
 """Recorded events that are offered to be fired again."""
-MAX_SEARCHES = 5
-"""Searches for the results of a hook whose label others have, too."""
 
 
 CountKey = tuple[str, str, HookName]
@@ -110,40 +116,20 @@ def _ask(question: Callable[[History], T], default: T) -> T:
 
 def read_events(hook: PanelHook) -> list[RecordedEvent]:
     """Return recorded events of the agent and the event of a hook, the newest first."""
-    wanted = Filter(agent=hook.engine.agent.name, event=hook.row.definition.event)
-    return _ask(lambda history: search(history, wanted, limit=MAX_EVENTS), [])
+    chosen = Filter(agent=hook.engine.agent.name, event=hook.row.definition.event)
+    return _ask(lambda history: search(history, chosen, limit=MAX_EVENTS), [])
 
 
 def read_results(hook: PanelHook, sources: Collection[HookName], limit: int) -> Results:
     """Return the last results that a hook has under some names, the newest first."""
 
     def ask(history: History) -> Results:
-        results: Results = []
-        for label in {source.label for source in sources}:
-            results += _results_of(history, hook, label, sources, limit)
-        return sorted(results, key=lambda pair: -pair[0].time)[:limit]
+        versions: list[int] = []
+        for label, place in sources:
+            versions += hook_versions(history, label, place)
+        agent, event = hook.engine.agent.name, hook.row.definition.event
+        runs = hook_runs(history, versions, agent=agent, event=event)
+        results = latest_results(history, sources, runs, limit)
+        return sorted(results, key=lambda pair: -pair[0].time)
 
     return _ask(ask, [])
-
-
-def _results_of(
-    history: History,
-    hook: PanelHook,
-    label: str,
-    sources: Collection[HookName],
-    limit: int,
-) -> Results:
-    """Return the last results with a label that are those of a hook."""
-    wanted = Filter(agent=hook.engine.agent.name, event=hook.row.definition.event, hook=label)
-    results: Results = []
-    before = 0
-    for _ in range(MAX_SEARCHES):
-        events = search(history, wanted, limit=limit, before=before)
-        for event in events:
-            for result in event.results:
-                if HookName(result.hook, result.place) in sources:
-                    results.append((event, result))
-        if len(events) < limit or len(results) >= limit:
-            break
-        before = events[-1].id
-    return results

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on, work
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.widgets import OptionList
 
 from anyhook.agents import get_agent
@@ -16,15 +16,14 @@ from anyhook.cli.panel.actions import ActionResult
 from anyhook.cli.panel.snapshot import command_line
 from anyhook.cli.panel.state import FilesChanged, ListScreen
 from anyhook.cli.panel.trust_review import TrustScreen
-from anyhook.cli.render import count_of, print_diagnostics, show_place
+from anyhook.cli.render import print_diagnostics, show_place
 from anyhook.manage.problems import Finding
-from anyhook.manage.remedies import remedy_for
+from anyhook.manage.remedies import Remedy, remedy_for
+from anyhook.model.text import count_of
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from textual.binding import BindingType
 
-    from anyhook.manage.remedies import Remedy
 
 CODE_WIDTH = 17
 AGENT_WIDTH = 11
@@ -73,7 +72,7 @@ class ProblemScreen(ListScreen[Finding]):
     def print_item(self, out: Console, item: Finding | None) -> None:
         """Print the whole text of a problem, and its remedy."""
         if item is None:
-            out.print("no problems", style=GOOD)
+            out.print("no problems in settings and scripts", style=GOOD)
             return
         project = self.state.snapshot.project
         print_diagnostics(out, [item.diagnostic], project)

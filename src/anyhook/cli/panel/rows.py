@@ -14,7 +14,6 @@ from anyhook.cli.colors import ACCENT, BAD, CAUTION, HEADING, RESULTS, STATES
 from anyhook.cli.panel.actions import shadow_command, switch_command
 from anyhook.cli.panel.past_results import DAYS
 from anyhook.cli.render import (
-    count_of,
     counts_text,
     health_text,
     outcome_text,
@@ -22,7 +21,7 @@ from anyhook.cli.render import (
 )
 from anyhook.history.describe import problem_of, show_span, show_time, subject_of
 from anyhook.manage.paths import show_path
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 from anyhook.settings.detect import trust_command
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def row_text(hook: PanelHook, counts: RunCounts | None, columns: Columns) -> Tex
         place = "…" + place[1 - columns.place :]  # its line is at the end
     cells = (
         (row.label, columns.label, label_style),
-        (hook.matcher, columns.matcher, ""),
+        (hook.row.matcher, columns.matcher, ""),
         (hook.word, columns.state, style),
         (_runs(counts), columns.runs, runs_style),
         (place, columns.place, "dim"),
@@ -195,7 +194,7 @@ def _print_recorder(out: Console, hook: PanelHook) -> None:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     table.add_row("place", Text(show_path(hook.handler.place.file, hook.engine.project_dir)))
-    table.add_row("on", Text(f"{hook.event} of {hook.engine.agent.title}"))
+    table.add_row("on", Text(f"{hook.row.event} of {hook.engine.agent.title}"))
     table.add_row("about", Text("records what hooks see and decide; it answers nothing"))
     table.add_row("status", Text("anyhook history record status"))
     table.add_row("off", Text(RECORD_OFF))
@@ -211,8 +210,8 @@ def _cut(text: str, width: int) -> str:
 
 def _conditions(hook: PanelHook, width: int, *, full: bool) -> Text:
     handler = hook.handler
-    matcher = hook.matcher if full else _cut(hook.matcher, width)
-    text = Text.assemble((hook.event, ACCENT), f" {matcher}")
+    matcher = hook.row.matcher if full else _cut(hook.row.matcher, width)
+    text = Text.assemble((hook.row.event, ACCENT), f" {matcher}")
     parts = [f"timeout {handler.timeout:g} s"]
     if hook.row.definition.sequential:
         parts.append("in order")

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 
 from anyhook.cli.changes import print_difference
 from anyhook.cli.panel.actions import ActionResult, exact_place, shadow_command
-from anyhook.cli.panel.state import FilesChanged, TextScreen
+from anyhook.cli.panel.state import FilesChanged, PanelState, TextScreen
 from anyhook.cli.shadow_decisions import print_decisions
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
@@ -21,15 +21,12 @@ from anyhook.journal.lines import history_directory, is_recording
 from anyhook.manage.protection import require_user
 from anyhook.manage.shadows import check_can_be_shadow, shadow_changes, would_have_decided
 from anyhook.model.definitions import handlers_of
-from anyhook.settings.changes import write_changes
+from anyhook.settings.changes import Change, write_changes
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from textual.binding import BindingType
 
     from anyhook.cli.panel.snapshot import PanelHook
-    from anyhook.cli.panel.state import PanelState
-    from anyhook.settings.changes import Change
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,20 +10,16 @@ from typing import TYPE_CHECKING
 
 from anyhook.cli.options import HERE
 from anyhook.cli.render import show_place
-from anyhook.manage.health import health_of
-from anyhook.manage.hooks import hook_rows, split_recorder
-from anyhook.manage.problems import find_problems, worst_first
-from anyhook.manage.scope import scope_of
+from anyhook.manage.health import HookHealth, health_of
+from anyhook.manage.hooks import HookRow, hook_rows, split_recorder
+from anyhook.manage.problems import Finding, find_problems, worst_first
+from anyhook.manage.scope import CommandScope, scope_of
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable
 from anyhook.settings.detect import find_project
 
 if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
-    from anyhook.manage.health import HookHealth
-    from anyhook.manage.hooks import HookRow
-    from anyhook.manage.problems import Finding
-    from anyhook.manage.scope import CommandScope
     from anyhook.model.definitions import HandlerSpec
 
 HookKey = tuple[str, ...]
@@ -45,16 +41,6 @@ class PanelHook:
     def handler(self) -> HandlerSpec:
         """The hook."""
         return self.row.handler
-
-    @property
-    def matcher(self) -> str:
-        """The matcher for people."""
-        return self.row.matcher
-
-    @property
-    def event(self) -> str:
-        """The agent's name of its event; of the recorder, on how many events it is."""
-        return self.row.event
 
     @property
     def is_recorder(self) -> bool:
@@ -83,7 +69,7 @@ class PanelHook:
         row = self.row
         return (
             self.key,
-            self.event,
+            row.event,
             row.label,
             row.state,
             row.switched_off_by,
@@ -99,9 +85,9 @@ class PanelHook:
             self.row.label,
             self.engine.agent.name,
             self.engine.agent.title,
-            self.event,
+            self.row.event,
             self.row.definition.event,
-            self.matcher,
+            self.row.matcher,
             self.row.state,
             self.word,
             self.place,
@@ -132,7 +118,7 @@ class Snapshot:
     @property
     def problems(self) -> list[Finding]:
         """What should be repaired: all findings without the notes."""
-        return [one for one in self.findings if one.diagnostic.severity is not Severity.INFO]
+        return [each for each in self.findings if each.diagnostic.severity is not Severity.INFO]
 
     def engine_of(self, agent: str) -> Engine | None:
         """Return the engine of an agent; `None` if it has no hooks any more."""
@@ -159,8 +145,8 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
         of_agent: list[PanelHook] = []
         rows, recorder = split_recorder(hook_rows(engine))
         name_of_agent = engine.agent.name
-        known = [one.diagnostic for one in findings if one.agent == name_of_agent]
-        engine_health = health_of(engine, known)
+        diagnostics = [each.diagnostic for each in findings if each.agent == name_of_agent]
+        engine_health = health_of(engine, diagnostics)
         for row in rows:
             definition = row.definition
             name = row.handler.identifier

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from rich.text import Text
 from textual import on
-from textual.app import SuspendNotSupported
-from textual.binding import Binding
+from textual.app import ComposeResult, SuspendNotSupported
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, OptionList, Static
 from textual.widgets.option_list import Option
 
 from anyhook.cli.colors import ACCENT, BAD, CAUTION, GOOD
-from anyhook.cli.panel.actions import editor_command
+from anyhook.cli.panel.actions import ActionResult, editor_command
 from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.past_results import PastResults
@@ -31,11 +31,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
-    from textual.app import ComposeResult
-    from textual.binding import BindingType
     from textual.widget import Widget
 
-    from anyhook.cli.panel.actions import ActionResult
     from anyhook.cli.panel.console_view import Draw
     from anyhook.cli.panel.snapshot import Snapshot
     from anyhook.model.diagnostics import Place
@@ -181,7 +178,6 @@ class ListScreen(PanelScreen, Generic[Item]):
     def __init__(self, state: PanelState) -> None:
         super().__init__(state)
         self._items: Sequence[Item] = ()
-        self._selected: Item | None = None
 
     def compose_body(self) -> Iterable[Widget]:
         """Return the list and the details."""
@@ -203,6 +199,7 @@ class ListScreen(PanelScreen, Generic[Item]):
 
     def show_items(self, items: Sequence[Item]) -> None:
         """Fill the list, and keep the item that is selected, otherwise select the first."""
+        selected = self.current()
         self._items = items
         options = self.query_one("#problems", OptionList)
         with self.prevent(OptionList.OptionHighlighted):
@@ -210,7 +207,7 @@ class ListScreen(PanelScreen, Generic[Item]):
             for item in items:
                 line = Text(no_wrap=True, overflow="ellipsis").append_text(self.line_of(item))
                 options.add_option(Option(line))
-            index = items.index(self._selected) if self._selected in items else 0
+            index = items.index(selected) if selected in items else 0
             options.highlighted = index if items else None
         self._show_details()
 
@@ -221,7 +218,7 @@ class ListScreen(PanelScreen, Generic[Item]):
 
     @on(OptionList.OptionHighlighted, "#problems")
     def _show_details(self) -> None:
-        item = self._selected = self.current()
+        item = self.current()
         self.query_one("#details", ConsoleView).show(lambda out: self.print_item(out, item))
         self.refresh_bindings()
 

@@ -6,23 +6,21 @@ import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 
 from anyhook.cli.colors import GOOD
 from anyhook.cli.panel.actions import ActionResult
 from anyhook.cli.panel.snapshot import command_line
-from anyhook.cli.panel.state import FilesChanged, TextScreen
-from anyhook.cli.render import count_of, print_note
-from anyhook.cli.trust import print_review, review_hooks
+from anyhook.cli.panel.state import FilesChanged, PanelState, TextScreen
+from anyhook.cli.render import print_diagnostics, print_note
+from anyhook.cli.trust import Review, print_review, review_hooks
+from anyhook.model.text import count_of
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from textual.binding import BindingType
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.cli.panel.state import PanelState
-    from anyhook.cli.trust import Review
 
 
 class TrustScreen(TextScreen):
@@ -57,6 +55,7 @@ class TrustScreen(TextScreen):
         project = self.state.snapshot.project
 
         def draw(out: Console) -> None:
+            print_diagnostics(out, review.problems, project)
             if not review.subjects:
                 title = review.agent.title
                 out.print(f"This project has no hooks of {title} of its own to trust.")

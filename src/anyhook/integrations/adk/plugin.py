@@ -35,12 +35,14 @@ from anyhook.integrations.adk.state import (
     RunError,
     SessionState,
     TurnState,
+    is_last_agent,
     model_key,
+    next_prompt,
+    rewind,
     session_key,
     tool_session,
 )
 from anyhook.integrations.adk.tools import ToolCalls, error_of, is_waiting
-from anyhook.integrations.adk.turns import is_last_agent, next_prompt, rewind
 from anyhook.integrations.factory import MODEL_EVENTS, LoadedHooks, SessionFactory
 from anyhook.integrations.framework import Framework
 from anyhook.integrations.results import tag_context
@@ -285,9 +287,9 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
         state.turn.model_calls[model_key(callback_context)] = model_call
         if not self._factory.listens(*MODEL_EVENTS):
             return None
-        shown = shown_request(llm_request)
+        hook_request = shown_request(llm_request)
         try:
-            call = await session.before_model(shown.stable, tools=llm_request.tools_dict)
+            call = await session.before_model(hook_request.stable, tools=llm_request.tools_dict)
         except StoppedError as error:
             return error_response(STOPPED, error.reason)
         if call.response is not None:
@@ -296,7 +298,7 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
             session.messages.send(call.denied)
             state.turn.is_denied = not state.is_nested(callback_context)
             return error_response(DENIED, call.denied)
-        changes = shown.changes(call.request)
+        changes = hook_request.changes(call.request)
         if changes is not None:
             change_request(llm_request, changes)
         if call.tools is not None:
@@ -324,9 +326,9 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
     async def _decide_response(
         self, state: SessionState, request: LLMRequest, response: LlmResponse
     ) -> LlmResponse:
-        shown = shown_response(response)
+        hook_response = shown_response(response)
         try:
-            reply = await state.session.after_model(request, shown.stable)
+            reply = await state.session.after_model(request, hook_response.stable)
         except StoppedError as error:
             return error_response(STOPPED, error.reason)
         if reply.response is None:
@@ -335,7 +337,7 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
             return error_response(DENIED, reason)
         if not reply.changed:
             return response
-        return changed_response(response, shown.changes(reply.response))
+        return changed_response(response, hook_response.changes(reply.response))
 
     async def _end_turn(self, context: CallbackContext, response: LlmResponse) -> LlmResponse:
         """End the turn if a response is its last, or let the agent continue.

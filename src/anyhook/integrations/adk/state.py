@@ -1,10 +1,17 @@
-"""The state of the plugin: its sessions, the turn of each, and the calls of models in a turn."""
+"""The sessions of the plugin, the turn of each, and how it ends, continues or is forgotten."""
 
 from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents.sequential_agent import SequentialAgent
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.genai import types
 
 if TYPE_CHECKING:
     from google.adk.agents.context import Context
@@ -17,6 +24,7 @@ if TYPE_CHECKING:
 
     SessionKey = tuple[str, str, str]
     ModelKey = tuple[str, str, str | None]
+
 
 DENIED = "HOOK_DENIED"
 """Error code of an event whose run a hook denied."""
@@ -90,3 +98,34 @@ def session_key(context: InvocationContext | Context) -> SessionKey:
 def model_key(context: Context) -> ModelKey:
     """Return the key of a model call; agents in parallel branches have one each."""
     return context.invocation_id, context.agent_name, context.branch
+
+
+async def next_prompt(context: InvocationContext, event: Event, end: TurnEnd) -> Event:
+    """Return the event with the agent's next prompt; forget the conversation if hooks want it."""
+    invocation_ids = [e.invocation_id for e in context.session.events if e.invocation_id]
+    if end.clear_context and invocation_ids:
+        await rewind(context, invocation_ids[0])
+    content = types.Content(role="user", parts=[types.Part(text=end.next_prompt)])
+    return event.model_copy(update={"author": "user", "content": content})
+
+
+async def rewind(context: InvocationContext, invocation_id: str) -> None:
+    """Forget a run and all that followed it."""
+    actions = EventActions(rewind_before_invocation_id=invocation_id)
+    event = Event(invocation_id=context.invocation_id, author="user", actions=actions)
+    await context.session_service.append_event(session=context.session, event=event)
+
+
+def is_last_agent(agent: BaseNode | None, first: BaseNode | None) -> bool:
+    """Return whether no agent follows: this is the only one, the last, or one that took over."""
+    if agent is None or not isinstance(first, BaseAgent):
+        return False
+    node = first.root_agent.find_agent(agent.name)
+    while node is not None and node.parent_agent is not None:
+        parent = node.parent_agent
+        is_last = isinstance(parent, SequentialAgent) and parent.sub_agents[-1].name == node.name
+        took_over = isinstance(parent, LlmAgent) and getattr(node, "mode", None) in (None, "chat")
+        if not is_last and not took_over:
+            return False
+        node = parent
+    return isinstance(node, LlmAgent | SequentialAgent)

@@ -222,33 +222,36 @@ class _Callback:
         python_reply = {PYTHON_KEYS.get(key, key): value for key, value in reply.items()}
         return cast("HookJSONOutput", python_reply)
 
-    async def _decide(self, host: AgentSpec, asked: Event) -> dict[str, Any]:
-        spec = CLAUDE.by_canonical.get(asked.name)
-        shown = self._translate_event(host, asked)
-        if spec is None or shown.name not in self._engine.agent.by_canonical:
+    async def _decide(self, host: AgentSpec, host_event: Event) -> dict[str, Any]:
+        spec = CLAUDE.by_canonical.get(host_event.name)
+        hook_event = self._translate_event(host, host_event)
+        if spec is None or hook_event.name not in self._engine.agent.by_canonical:
             return {}
-        if isinstance(asked, ToolEvent):
-            self._tool_checks.check(asked.tool_name, asked.tool_input)
-        decision = await self._engine.decide(shown)
-        shown_spec = self._engine.rules.by_canonical[shown.name]
+        if isinstance(host_event, ToolEvent):
+            self._tool_checks.check(host_event.tool_name, host_event.tool_input)
+        decision = await self._engine.decide(hook_event)
+        hook_spec = self._engine.rules.by_canonical[hook_event.name]
         self.messages.report(decision.diagnostics)
         if decision.outcome is Outcome.DENY:
-            self.messages.report(denials_without_effect(shown_spec, decision))
+            self.messages.report(denials_without_effect(hook_spec, decision))
         if self._on_decision is not None:
-            self._on_decision(self._engine.complete(shown), decision)
+            self._on_decision(self._engine.complete(hook_event), decision)
         answer = answer_of(decision)
-        can_ask = support(CLAUDE, asked.name, "ask") is not Support.NO or asked.name in ASK_ANYWAY
+        can_ask = (
+            support(CLAUDE, host_event.name, "ask") is not Support.NO
+            or host_event.name in ASK_ANYWAY
+        )
         if answer.outcome is Outcome.ASK and not can_ask:
-            self.messages.report(questions_without_user(shown_spec, decision))
+            self.messages.report(questions_without_user(hook_spec, decision))
             reason = f"{answer.reason or 'a hook wants this confirmed'} ({CANNOT_ASK})"
-            self.messages.send(f"{asked.wire_name} was denied: {reason}")
+            self.messages.send(f"{host_event.wire_name} was denied: {reason}")
             answer = answer.replace(outcome=Outcome.DENY, reason=reason)
         # A message for the user that the program would drop.
-        if answer.system_message and support(CLAUDE, asked.name, "message") is Support.NO:
+        if answer.system_message and support(CLAUDE, host_event.name, "message") is Support.NO:
             self.messages.send(answer.system_message)
             answer = answer.replace(system_message=None)
-        if shown is not asked:
-            answer = self._translate_answer(host, asked, shown, answer)
+        if hook_event is not host_event:
+            answer = self._translate_answer(host, host_event, hook_event, answer)
         reply = encode_answer(CLAUDE, spec, answer)
         try:
             json.dumps(reply, allow_nan=False)
@@ -257,43 +260,43 @@ class _Callback:
             return cast("dict[str, Any]", repair(reply))
         return reply
 
-    def _translate_event(self, host: AgentSpec, asked: Event) -> Event:
+    def _translate_event(self, host: AgentSpec, host_event: Event) -> Event:
         """Translate an event for the engine's hooks."""
         if host is self._engine.agent:
-            return asked
-        shown = translate_event(asked, host, self._engine.agent)
-        if isinstance(shown, BeforePrompt):
+            return host_event
+        hook_event = translate_event(host_event, host, self._engine.agent)
+        if isinstance(hook_event, BeforePrompt):
             # The most recent session is the last; the oldest one is forgotten.
-            self._prompts.pop(shown.session_id, None)
-            self._prompts[shown.session_id] = shown.prompt
+            self._prompts.pop(hook_event.session_id, None)
+            self._prompts[hook_event.session_id] = hook_event.prompt
             if len(self._prompts) > MAX_SESSIONS:
                 del self._prompts[next(iter(self._prompts))]
-        elif isinstance(shown, AfterAgent) and not shown.prompt:
-            return shown.replace(prompt=self._prompts.get(shown.session_id, ""))
-        return shown
+        elif isinstance(hook_event, AfterAgent) and not hook_event.prompt:
+            return hook_event.replace(prompt=self._prompts.get(hook_event.session_id, ""))
+        return hook_event
 
     def _translate_answer(
-        self, host: AgentSpec, asked: Event, shown: Event, answer: Answer
+        self, host: AgentSpec, host_event: Event, hook_event: Event, answer: Answer
     ) -> Answer:
         """Translate an answer for the program; what the program cannot do is reported."""
-        continues = host.by_canonical[asked.name].denial is Denial.CONTINUES
+        continues = host.by_canonical[host_event.name].denial is Denial.CONTINUES
         # The reason is the agent's next prompt, which the program makes of nothing else.
         if continues and answer.outcome is Outcome.DENY and answer.context:
             reason = f"{answer.reason or 'denied by a hook'}\n\n{tag_context(answer.context)}"
             answer = answer.replace(reason=reason, context=None)
-        answer, notes = translate_answer(answer, shown, asked, self._engine.agent, host)
+        answer, notes = translate_answer(answer, hook_event, host_event, self._engine.agent, host)
         output = answer.tool_output
         is_text = output is not None and not isinstance(output, list)
         # Tools of MCP servers return blocks.
         if (
             is_text
             and host is not CLAUDE
-            and isinstance(asked, ToolEvent)
-            and asked.tool_name.startswith(MCP_PREFIX)
+            and isinstance(host_event, ToolEvent)
+            and host_event.tool_name.startswith(MCP_PREFIX)
         ):
-            result = read_tool_result(host, call_of(asked, host), output)
+            result = read_tool_result(host, call_of(host_event, host), output)
             answer = answer.replace(tool_output=[{"type": "text", "text": result.text}])
-        answer, more_notes = fit(host, asked, answer)
+        answer, more_notes = fit(host, host_event, answer)
         for note in (*notes, *more_notes):
             self.messages.send(note)
         return answer

@@ -20,6 +20,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from anyhook.errors import StoppedError
+from anyhook.integrations.langchain.changed_calls import DecidedRequest
 from anyhook.integrations.langchain.messages import (
     append_texts,
     changed_request,
@@ -57,16 +58,16 @@ async def call_model(
     """Call the model, unless hooks answer in its place, and apply what hooks decide."""
     session = state.session
     _offer_tools(session, request)
-    shown = shown_request(request)
+    hook_request = shown_request(request)
     names = [tool_name(tool) for tool in request.tools]
-    call = await wait(session.before_model(shown.stable, tools=names))
+    call = await wait(session.before_model(hook_request.stable, tools=names))
     if call.response is not None:
         return new_response(call.response)
     if call.denied is not None:
         state.is_turn_denied = True
         session.messages.send(call.denied)
         return notice(call.denied)
-    request = _changed_request(session, request, shown, call)
+    request = _changed_request(session, request, hook_request, call)
     if session.must_buffer(call.request):
         with _without_streaming(request.model) as model:
             is_same = model is request.model
@@ -101,10 +102,10 @@ def _offer_tools(session: Session, request: ModelRequest[Any]) -> None:
 
 
 def _changed_request(
-    session: Session, request: ModelRequest[Any], shown: ShownRequest, call: ModelCall
+    session: Session, request: ModelRequest[Any], hook_request: ShownRequest, call: ModelCall
 ) -> ModelRequest[Any]:
     """Return the request that hooks want; the same one if they change nothing."""
-    changes = shown.changes(call.request)
+    changes = hook_request.changes(call.request)
     if changes is not None:
         request = changed_request(request, changes)
     request = select_tools(request, call.tools)
@@ -128,14 +129,14 @@ async def _decide_response(
     messages = [message for message in response.result if isinstance(message, AIMessage)]
     if not messages:
         return response
-    shown = shown_response(messages[0])
-    reply = await wait(session.after_model(call.request, shown.stable))
+    hook_response = shown_response(messages[0])
+    reply = await wait(session.after_model(call.request, hook_response.stable))
     if reply.response is None:
         session.messages.send(str(reply.denied))
         return notice(str(reply.denied))
     if not reply.changed:
         return response
-    changed = changed_response(messages[0], shown.changes(reply.response))
+    changed = changed_response(messages[0], hook_response.changes(reply.response))
     result = _replace_message(response.result, messages[0], changed)
     structured = response.structured_response
     form: Any = request.response_format
@@ -229,7 +230,10 @@ async def _call_tool(
         if run.arguments != chain.arguments:
             call = {**request.tool_call, "args": run.arguments}
             request = request.override(tool_call=call)
-        result = await _run_tool(handler, request)
+        decided = DecidedRequest(
+            request.tool_call, request.tool, request.state, request.runtime, session, wait, None
+        )
+        result = await _run_tool(handler, decided)
         returned = await wait(chain.after(run.arguments, result.output, result.error))
         if not chain.go_on(returned):
             break

@@ -289,8 +289,8 @@ def _rebuild_tool_message(message: ToolMessage, parts: Sequence[Any]) -> ToolMes
         else:
             others.append(part)
     output: Any = response
-    shown = _tool_result_part(message)["functionResponse"]["response"]
-    if isinstance(response, dict) and response.keys() == shown.keys():
+    old_response = _tool_result_part(message)["functionResponse"]["response"]
+    if isinstance(response, dict) and response.keys() == old_response.keys():
         (output,) = response.values()
     # Where hooks removed the result, that of the message stays.
     texts.append(_text_of_content(message.content) if output is None else text_of(output))

@@ -13,9 +13,11 @@ from langchain.agents.middleware.types import (
 )
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from pydantic_core import to_jsonable_python
 
 from anyhook.integrations.factory import MODEL_EVENTS, LoadedHooks, SessionFactory
 from anyhook.integrations.framework import Framework
+from anyhook.integrations.host_tools import text_of
 from anyhook.integrations.langchain.calls import (
     ask_model,
     call_model,
@@ -189,6 +191,9 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any], LoadedHooks):
         raise_if_stopped(state.session)
         messages = agent_state["messages"]
         answer = last_answer(messages)
+        structured = agent_state.get("structured_response")
+        if not answer and structured is not None:  # a call of a tool that does not run
+            answer = text_of(to_jsonable_python(structured, fallback=str))
         end = await wait(state.session.finish(answer))
         if end.next_prompt is None:
             if not state.is_kept:

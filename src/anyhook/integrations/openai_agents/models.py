@@ -144,12 +144,12 @@ async def _before_model(
     state: SessionState, model: _HookedModel, arguments: dict[str, Any]
 ) -> _HookedRequest:
     name = getattr(model.inner, "model", "")
-    shown = shown_request(
+    hook_request = shown_request(
         arguments["input"], arguments["model_settings"], name if isinstance(name, str) else ""
     )
     tools = [state.host_name(tool) for tool in arguments["tools"]]
     handoffs = [handoff.tool_name for handoff in arguments["handoffs"]]
-    call = await state.session.before_model(shown.stable, tools=[*tools, *handoffs])
+    call = await state.session.before_model(hook_request.stable, tools=[*tools, *handoffs])
     request = _HookedRequest(call.request, arguments, model.inner)
     # Where the server keeps the conversation, the next request continues from the former response.
     response_id = arguments.get("previous_response_id")
@@ -160,7 +160,7 @@ async def _before_model(
         refusal = _refuse(state, call.denied)
         request.response = ModelResponse([refusal], Usage(), response_id)
     else:
-        _change_request(state, request, shown, call, model)
+        _change_request(state, request, hook_request, call, model)
     return request
 
 
@@ -168,14 +168,14 @@ async def _after_model(
     state: SessionState, request: _HookedRequest, response: ModelResponse, usage: Any
 ) -> ModelResponse:
     """Return the response that hooks leave; the same one if they change nothing."""
-    shown = shown_response(response.output, usage)
-    reply = await state.session.after_model(request.stable, shown.stable)
+    hook_response = shown_response(response.output, usage)
+    reply = await state.session.after_model(request.stable, hook_response.stable)
     if reply.response is None:
         refusal = _refuse(state, reply.denied or "")
         return dataclasses.replace(response, output=[refusal])
     if not reply.changed:
         return response
-    output = changed_output(response.output, shown.changes(reply.response))
+    output = changed_output(response.output, hook_response.changes(reply.response))
     return dataclasses.replace(response, output=output)
 
 
@@ -209,12 +209,12 @@ def with_refusal_handler(state: SessionState, handlers: Any) -> Any:
 def _change_request(
     state: SessionState,
     request: _HookedRequest,
-    shown: ShownRequest,
+    hook_request: ShownRequest,
     call: ModelCall,
     model: _HookedModel,
 ) -> None:
     arguments = request.arguments
-    changes = shown.changes(call.request)
+    changes = hook_request.changes(call.request)
     if changes is not None:
         arguments = dict(arguments)
         if changes.messages is not None:

@@ -1,10 +1,11 @@
 """Runs that begin inside the tools of a run with hooks.
 
-`agent.as_tool()` and tools of the program call `Runner.run`, which has no other seam than the SDK's
-default runner (`set_default_agent_runner`): such a tool is a closure over the program's agent, and
-a run configuration cannot replace tools. So while a run with hooks is under way, the default runner
-is one that runs copies of the agents if it is called inside of such a run; in any other run it only
-delegates to the former one. Without it, a tool that runs an agent would bypass every hook.
+`agent.as_tool()` and tools of the program call `agents.Runner.run`, which has no other seam than
+the SDK's default runner (`set_default_agent_runner`): such a tool is a closure over the program's
+agent, and a run configuration cannot replace tools. So while a run with hooks is under way, the
+default runner is one that runs copies of the agents if it is called inside of such a run; in any
+other run it only delegates to the former one. Without it, a tool that runs an agent would bypass
+every hook.
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agents.run import AgentRunner
 
-from anyhook.integrations.factory import LoadedHooks, SessionFactory
-from anyhook.integrations.kept import KeptSession, session_of_run
+from anyhook.integrations.factory import KeptSession, LoadedHooks, SessionFactory, session_of_run
 from anyhook.integrations.openai_agents.copies import restore_agents, restore_event
 from anyhook.integrations.openai_agents.state import WITHOUT_HOSTED_TOOLS, SessionState
 from anyhook.integrations.openai_agents.turn import Turn, has_history, turn_block
@@ -96,7 +95,7 @@ class AnyhookRunner(LoadedHooks):
         Args:
             starting_agent: The agent.
             input: The prompt, a conversation that ends with it, or a state to continue.
-            options: Those of `Runner.run`.
+            options: Those of `agents.Runner.run`.
 
         Returns:
             The result of the last run of the SDK. Its `to_input_list()` is the whole conversation.
@@ -104,7 +103,7 @@ class AnyhookRunner(LoadedHooks):
         Raises:
             PromptDeniedError: If a hook denied the prompt.
             StoppedError: If a hook ended the agent.
-            AgentsException: What `Runner.run` raises.
+            AgentsException: What `agents.Runner.run` raises.
         """
         async with self._turn(starting_agent, input, dict(options)) as turn:
             while True:
@@ -135,7 +134,7 @@ class AnyhookRunner(LoadedHooks):
         Args:
             starting_agent: The agent.
             input: See `run`.
-            options: Those of `Runner.run_streamed`.
+            options: Those of `agents.Runner.run_streamed`.
         """
         return HookedStream(self._turn(starting_agent, input, dict(options)))
 

@@ -282,18 +282,18 @@ class _HookedEditor:
         name, text_argument = PATCH_TOOLS[operation.type]
         # Of a new file hooks see its content, without the marks of a diff.
         is_new = operation.type == "create_file"
-        shown = {"file_path": operation.path}
+        visible = {"file_path": operation.path}
         if operation.diff is not None:
-            shown[text_argument] = operation.diff
+            visible[text_argument] = operation.diff
             if is_new:
                 lines = operation.diff.split("\n")
-                shown[text_argument] = "\n".join(line.removeprefix("+") for line in lines)
+                visible[text_argument] = "\n".join(line.removeprefix("+") for line in lines)
 
         async def run(arguments: dict[str, Any]) -> FunctionResult:
-            if arguments == shown:
+            if arguments == visible:
                 return await _run(edit, operation)
             diff = operation.diff
-            if arguments.get(text_argument) != shown.get(text_argument):
+            if arguments.get(text_argument) != visible.get(text_argument):
                 diff = str(arguments.get(text_argument, ""))
                 if is_new:
                     diff = "\n".join(f"+{line}" for line in diff.split("\n"))
@@ -302,7 +302,7 @@ class _HookedEditor:
 
         # The SDK does not pass the identifier of the call.
         call_id = f"apply_patch:{id(operation)}"
-        output = await call_tool(self.tool, shown, run, call_id, operation.ctx_wrapper, name=name)
+        output = await call_tool(self.tool, visible, run, call_id, operation.ctx_wrapper, name=name)
         if not output.texts and not output.replaced:
             return output.output
         text = "\n\n".join((text_of(to_json(output.output)), *output.texts))

@@ -55,7 +55,7 @@ class PromptDeniedError(InputGuardrailTripwireTriggered):
 
 
 class Turn:
-    """One prompt, and the runs of the SDK that it takes, with the arguments of `Runner.run`."""
+    """One prompt, and the runs of the SDK that it takes, with the arguments of `Runner`."""
 
     def __init__(
         self, state: SessionState, agent: Agent[Any], run_input: Any, options: dict[str, Any]

@@ -24,10 +24,15 @@ from pydantic_ai import messages as m
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_graph import End
 
-from anyhook.integrations.factory import MODEL_EVENTS, LoadedHooks, SessionFactory
+from anyhook.integrations.factory import (
+    MODEL_EVENTS,
+    KeptSession,
+    LoadedHooks,
+    SessionFactory,
+    session_of_run,
+)
 from anyhook.integrations.framework import Framework
 from anyhook.integrations.host_tools import text_of
-from anyhook.integrations.kept import KeptSession, session_of_run
 from anyhook.integrations.pydantic_ai.messages import to_json
 from anyhook.integrations.pydantic_ai.model import HookedModel
 from anyhook.integrations.pydantic_ai.output import call_output_function

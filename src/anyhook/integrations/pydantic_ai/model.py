@@ -87,13 +87,13 @@ class HookedModel(WrapperModel):
         return call
 
     async def _after_model(self, request: LLMRequest, response: m.ModelResponse) -> m.ModelResponse:
-        shown = shown_response(response)
-        reply = await self._run.session.after_model(request, shown.stable)
+        hook_response = shown_response(response)
+        reply = await self._run.session.after_model(request, hook_response.stable)
         if reply.response is None:
             self._run.end_turn(reply.denied or "a hook discarded the response")
         if not reply.changed:
             return response
-        return changed_response(response, shown.changes(reply.response))
+        return changed_response(response, hook_response.changes(reply.response))
 
     def _model_named(self, name: str) -> Model:
         """Return the model of a name; a name without a provider is one of the same provider."""

@@ -44,13 +44,15 @@ async def call_output_function(
         raise ModelRetry("the function runs when its arguments are complete")
     call = context.tool_call
     name = context.function_name or (call.tool_name if call is not None else TEXT)
-    shown = {TEXT: output} if call is None else to_json(call.args_as_dict())
+    if call is not None and run.session.tools.is_declared(call.tool_name):
+        name = call.tool_name  # what the program calls it, and names in `tools=`
+    visible = {TEXT: output} if call is None else to_json(call.args_as_dict())
     call_id = None if call is None else call.tool_call_id
-    decided = await run.session.before_tool(name, shown, call_id=call_id)
+    decided = await run.session.before_tool(name, visible, call_id=call_id)
     if not decided.allowed:
         raise ModelRetry(join_context(decided.reason, decided.context))
-    if decided.arguments != shown:
-        output = _changed_output(output, shown, decided.arguments)
+    if decided.arguments != visible:
+        output = _changed_output(output, visible, decided.arguments)
     try:
         result = await handler(output)
     except Exception as error:
@@ -70,13 +72,13 @@ async def call_output_function(
     return str(returned.output)
 
 
-def _changed_output(output: Any, shown: dict[str, Any], arguments: dict[str, Any]) -> Any:
+def _changed_output(output: Any, visible: dict[str, Any], arguments: dict[str, Any]) -> Any:
     """Return what the function gets, with the arguments that hooks want."""
     if isinstance(output, dict):
-        return merge_arguments(output, shown, arguments)
+        return merge_arguments(output, visible, arguments)
     if isinstance(output, BaseModel):
         return type(output).model_validate(arguments)
-    if arguments.keys() != shown.keys():
+    if arguments.keys() != visible.keys():
         raise ModelRetry(f"a hook gave other arguments: {', '.join(arguments) or 'none'}")
     (value,) = arguments.values()
     return TypeAdapter(type(output)).validate_python(value)

@@ -73,15 +73,15 @@ class _HookedCall:
         chain = ToolChain(self._session, name, arguments, call_id)
         while True:
             name = chain.name
-            shown = chain.arguments = to_json(arguments)
+            visible = chain.arguments = to_json(arguments)
             run = self._pending.pop((call_id, name), None)
             if run is None:
                 run = await chain.before()
             self._context += run.context
             if not run.allowed:
                 raise ToolFailed(self._with_context(run.reason))
-            if run.arguments != shown:
-                new_arguments = merge_arguments(arguments, shown, run.arguments)
+            if run.arguments != visible:
+                new_arguments = merge_arguments(arguments, visible, run.arguments)
                 arguments = await self._validate(name, new_arguments, tool)
             result, failure = None, None
             try:
@@ -148,12 +148,14 @@ class _HookedCall:
 
 
 def merge_arguments(
-    arguments: dict[str, Any], shown: dict[str, Any], wanted: dict[str, Any]
+    arguments: dict[str, Any], visible: dict[str, Any], changed_arguments: dict[str, Any]
 ) -> dict[str, Any]:
     """Apply the changes of hooks; arguments that they left alone stay the program's objects."""
-    kept = {key: value for key, value in arguments.items() if key in wanted}
+    kept = {key: value for key, value in arguments.items() if key in changed_arguments}
     changed = {
-        key: value for key, value in wanted.items() if key not in shown or shown[key] != value
+        key: value
+        for key, value in changed_arguments.items()
+        if key not in visible or visible[key] != value
     }
     return {**kept, **changed}
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 MODELS = {
     "anthropic": "anyhook.probe.models.anthropic:AnthropicModel",
-    "openai-chat": "anyhook.probe.models.openai_chat:ChatModel",
-    "openai-responses": "anyhook.probe.models.openai_responses:ResponsesModel",
+    "openai-chat": "anyhook.probe.models.openai:ChatModel",
+    "openai-responses": "anyhook.probe.models.openai:ResponsesModel",
     "gemini": "anyhook.probe.models.gemini:GeminiModel",
 }
 """Name of an API (`AgentProgram.api`) to its server, as `module:NAME`."""

@@ -125,6 +125,10 @@ TABLES = {
     "node": "%stop %exact e|eval= p|print= c|check i|interactive r|require= import= input-type="
     " v|version h|help C|conditions= loader= experimental-loader= env-file= test watch inspect?"
     " inspect-brk? max-old-space-size= stack-size= title= openssl-config= no-warnings",
+    "bun": "%stop %exact e|eval= p|print= cwd= c|config= r|preload|require|import= env-file=",
+    "lua": "%stop e= l= i v E W",
+    "osascript": "%stop e= l= s= i",
+    "Rscript": "%stop %exact e= default-packages= verbose version",
     "php": "%stop %exact r= f= d= c= n a B= R= F= E= S= t= i l m v w s z= h",
     "python": "%stop c= m= b B d E h i I O P q s S u v V x W= X? check-hash-based-pycs=",
     "awk": (

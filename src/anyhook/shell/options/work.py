@@ -55,6 +55,7 @@ TABLES = {
         " ignore-unmerged ignore-skip-worktree-bits recurse-submodules? overlay no-overlay"
         " pathspec-from-file= pathspec-file-nul"
     ),
+    "git checkout-index": "f|force a|all q|quiet n|no-create u|index prefix= stage= temp z stdin",
     "git switch": (
         "c|create= C|force-create= d|detach guess no-guess f|force discard-changes m|merge"
         " conflict= q|quiet progress t|track? no-track orphan= ignore-other-worktrees"

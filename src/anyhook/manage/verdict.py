@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.agents.spec import Denial
-from anyhook.cli.colors import CAUTION, OUTCOMES, badge
+from anyhook.agents.spec import Denial, EventSpec, RuleSet
 from anyhook.engine.not_run import untrusted_in_agent, why_not_decided
 from anyhook.model.answers import Outcome
 from anyhook.model.record import Record
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
-    from anyhook.agents.spec import EventSpec, RuleSet
     from anyhook.engine.compare import RulesDifference
     from anyhook.engine.engine import Engine
     from anyhook.model.decisions import Decision
@@ -36,8 +34,8 @@ class RulesVerdict(Record):
     """
     decided: bool
     """Whether every hook that listens to the event could decide it, here and in the agent."""
-    style: str
-    """Style of the word."""
+    outcome: str
+    """`stop`, `deny`, `ask`, …; empty if it is not decided, or not trusted by the agent."""
 
     def sentence(self, subject: str) -> str:
         """Return what the agent does, as which the subject names it, or why that is not known."""
@@ -94,17 +92,17 @@ def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -
         words.append(decision.outcome.upper())
     word = " + ".join(words) or "no decision"
     effect = _effect(spec, decision)
-    style = OUTCOMES["stop" if decision.stop else decision.outcome]
+    outcome = "stop" if decision.stop else str(decision.outcome)
     untrusted = untrusted_in_agent(engine, decision) if words else []
     if untrusted:
         effect += f", once it trusts {printable(', '.join(untrusted))}, which it does not run yet"
-        style = CAUTION
+        outcome = ""
     not_decided = why_not_decided(engine, decision)
     if not_decided is not None:
         effect = not_decided.text
         if decision.denied:
             effect += f"; the hooks that ran: {word}"
-        word, style = "UNKNOWN", CAUTION
+        word, outcome = "UNKNOWN", ""
     return RulesVerdict(
         rules=rules.name,
         release=rules.release,
@@ -112,7 +110,7 @@ def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -
         effect=effect,
         denied=decision.denied,
         decided=not_decided is None,
-        style=badge(style),
+        outcome=outcome,
     )
 
 
