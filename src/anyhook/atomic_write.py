@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def temporary_beside(path: Path) -> Path:
     """Return an unused name next to a file, which `remove_leftovers` recognizes."""
-    return path.with_name(f".{path.name}.{MARK}-{secrets.token_hex(HEX_DIGITS // 2)}")
+    return path.with_name(f".{path.name}.{MARK}-{os.urandom(HEX_DIGITS // 2).hex()}")
 
 
 def remove_leftovers(path: Path) -> None:

@@ -65,7 +65,7 @@ class Embedded(Agent):
     @property
     def program(self) -> AgentProgram:
         who = "somebody" if self.somebody else "nobody"
-        return dataclasses.replace(super().program, arguments=lambda prompt, _: (prompt, who))
+        return super().program.replace(arguments=lambda prompt, _: (prompt, who))
 
 
 FIELDS = {field.name: getattr(CLAUDE, field.name) for field in dataclasses.fields(CLAUDE)}

@@ -92,7 +92,7 @@ class Program(Agent):
 
     @property
     def program(self) -> AgentProgram:
-        return dataclasses.replace(super().program, arguments=lambda prompt, _: (prompt,))
+        return super().program.replace(arguments=lambda prompt, _: (prompt,))
 
 
 FIELDS = {field.name: getattr(CLAUDE, field.name) for field in dataclasses.fields(CLAUDE)}

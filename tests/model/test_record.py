@@ -45,6 +45,21 @@ def test_a_copy_has_what_was_given_and_nothing_that_was_computed():
     assert "computed" not in other.__dict__
 
 
+def test_a_default_may_be_a_function():
+    class Given(Record):
+        call: object = len
+        own: object = lambda value: value
+
+    assert Given().own(1) == Given(own=abs).own(-1) == 1
+
+
+def test_equal_values_have_one_hash_whichever_fields_were_written():
+    assert Base(x=1) == Base(x=1, y=2)
+    assert len({Base(x=1), Base(x=1, y=2), Base(x=1, y=3)}) == 2
+    with pytest.raises(TypeError, match="unhashable type: 'list'"):
+        hash(Base(x=[]))
+
+
 # -- copies
 
 

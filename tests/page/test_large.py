@@ -237,7 +237,7 @@ def test_a_search_in_parts_finds_what_a_search_of_everything_finds(history, want
 def test_a_search_without_time_ends_after_its_first_part(history):
     found = search_in_time(history, Filter(text="nothing"), limit=9, seconds=0.0)
 
-    assert found.events == []
+    assert found.events == ()
     assert found.is_partial
     assert found.before == SMALL + 1 - 64
     assert found.reached == search(history, Filter(), limit=1, before=found.before + 1)[0].time

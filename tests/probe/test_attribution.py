@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shlex
 import sys
@@ -53,7 +52,7 @@ def probe(project, home):
     """Try the hooks in the stand-in."""
 
     def call(*calls, options=(), command=STAND_IN):
-        program = dataclasses.replace(get_program("claude"), subagent_call=None)
+        program = get_program("claude").replace(subagent_call=None)
         real = Location.of(project, home=home, environ={"PATH": "/usr/bin:/bin"})
         requests = tuple(map(CallRequest.parse, calls))
         settings = ProbeOptions((*command, *options), requests, 30.0)

@@ -5,12 +5,12 @@ Each agent's folder fills it in (`AgentEntry.program`). A hook does not import i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import AGENTS
 from anyhook.agents.entry import load_object
 from anyhook.files import read_json_object
+from anyhook.model.record import EMPTY, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,13 +22,12 @@ ScriptedCall = tuple[str, "Mapping[str, object] | str"]
 """A call of a tool, by the agent's own names; a tool without a schema takes a text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Workplace:
+class Workplace(Record, kw_only=False):
     """Where a program works, and the address of its scripted model, without a path."""
 
     home: Path
     project: Path
-    environ: Mapping[str, str] = field(default_factory=dict)
+    environ: Mapping[str, str] = EMPTY
     model_url: str = ""
 
 
@@ -36,8 +35,7 @@ def _no_files(_place: Workplace) -> Mapping[str, object]:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class AgentProgram:
+class AgentProgram(Record):
     """The program of an agent: how it is found, started without a user, and kept offline.
 
     Attributes:
@@ -82,11 +80,11 @@ class AgentProgram:
     home_files: Callable[[Workplace], Mapping[str, object]] = _no_files
     project_files: Callable[[Workplace], Mapping[str, object]] = _no_files
     settings_file: str = ""
-    settings: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, object] = EMPTY
     is_trusted: Callable[[Workplace], bool] = lambda _place: True
     trust_files: Callable[[Workplace], Mapping[str, object]] = _no_files
     trust_advice: str = ""
-    subjects: Mapping[str, str] = field(default_factory=dict)
+    subjects: Mapping[str, str] = EMPTY
     hook_input: Callable[[str, dict[str, Any]], dict[str, Any] | None] = lambda _tool, arguments: (
         arguments
     )

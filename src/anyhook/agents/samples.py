@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.entry import load_object
+from anyhook.model.record import EMPTY, Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(Record, kw_only=False):
     """Plausible values of what an agent sends besides the fields that an event requires.
 
     In texts `{cwd}` stands for the working directory of the event.
@@ -25,7 +24,7 @@ class Samples:
     """
 
     events: Mapping[str, Mapping[str, Any]]
-    results: Mapping[str, Any] = field(default_factory=dict)
+    results: Mapping[str, Any] = EMPTY
 
     def members(self, event: str, cwd: str) -> dict[str, Any]:
         """Return the members of the payloads of an event.

@@ -9,7 +9,7 @@ import os
 import subprocess
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from anyhook.history.replay import (
     versions_by_file,
 )
 from anyhook.model.answers import STRENGTH
+from anyhook.model.record import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

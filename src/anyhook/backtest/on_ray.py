@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 import logging
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from anyhook.backtest.pool import Done, Pool
 from anyhook.backtest.run import TIMEOUT
 from anyhook.backtest.sources import EventRow, EventRows, HistoryPart, Part
 from anyhook.errors import AnyhookError, MissingLibraryError, UsageError
+from anyhook.model.record import replace
 
 if TYPE_CHECKING:
     from collections import Counter

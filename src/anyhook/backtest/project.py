@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +16,7 @@ from anyhook.engine.sync import SyncEngine
 from anyhook.history.verdicts import CRASH, verdict_of
 from anyhook.journal.records import answer_record, is_recorder_command
 from anyhook.model.definitions import handlers_of, unique_labels
+from anyhook.model.record import replace
 from anyhook.model.status import Status, trouble_of
 from anyhook.settings.detect import agents_with_hooks, choose_agent
 

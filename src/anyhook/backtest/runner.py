@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,6 +23,7 @@ from anyhook.backtest.session import (
 )
 from anyhook.backtest.subjects import BacktestSubject, Opinion
 from anyhook.errors import RunEndedError, SandboxError, UsageError
+from anyhook.model.record import replace
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.directories import find_root
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from anyhook.model.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,8 +69,7 @@ class Evaluator(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class BacktestSubject:
+class BacktestSubject(Record, kw_only=False):
     """What is evaluated; it can be sent to another process.
 
     Attributes:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from anyhook.checks.script_facts import ScriptFacts, ScriptOutput, TextBeforeJson
+from anyhook.model.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,28 +15,24 @@ MAX_CALLS = 20
 """Calls of functions within each other that are followed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(Record, kw_only=False):
     """The end of the script; `code` is `None` if it is not written out."""
 
     line: int
     code: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Return:
+class Return(Record):
     """The end of a function."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptCall:
+class ScriptCall(Record, kw_only=False):
     """A call of a function of the script."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Record, kw_only=False):
     """Several ways to go on; each is a list of statements."""
 
     blocks: list[list[Statement]]

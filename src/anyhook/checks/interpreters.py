@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import repeat
 from pathlib import Path
@@ -94,6 +93,8 @@ def check_scripts(interpreter: str, scripts: Sequence[ScriptText]) -> list[Synta
             options = ["--experimental-vm-modules", "-e", program]
             return _check_together([interpreter, *options], scripts)
         case language:
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(MAX_PROCESSES) as pool:
                 check = check_shell if language == "shell" else _check_ruby
                 return list(pool.map(check, repeat(interpreter), [s.text for s in scripts]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from anyhook.manage.tried import CaseRun, keep_cases
 from anyhook.model.answers import Audience
 from anyhook.model.decisions import Decision, HandlerResult, Status
 from anyhook.model.diagnostics import Diagnostic, Place
+from anyhook.model.record import replace
 from anyhook.model.status import CANNOT_START_CODES, trouble_of
 from anyhook.model.text import printable
 from anyhook.sandbox.sandbox import Sandbox

@@ -6,7 +6,6 @@ import datetime
 import json
 import sys
 import uuid
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from anyhook.errors import EventError, UsageError
 from anyhook.files import read_user_file
 from anyhook.model.events import Event, UnknownEvent, event_class
 from anyhook.model.json import parse_json
+from anyhook.model.record import Record
 from anyhook.model.suggest import did_you_mean
 from anyhook.settings.recordings import read_payloads
 from anyhook.testing import make_payload
@@ -36,8 +36,7 @@ ALWAYS_SENT = ("tool_response", "details")
 """Fields that every agent sends on the events that have them; by default an empty object."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventOptions:
+class EventOptions(Record, kw_only=False):
     """An event as the options of `anyhook fire` describe it."""
 
     name: str
@@ -48,8 +47,7 @@ class EventOptions:
     """The options `--set`."""
 
 
-@dataclass(frozen=True, slots=True)
-class DecodedEvent:
+class DecodedEvent(Record, kw_only=False):
     """An event with the diagnostics about its payload."""
 
     event: Event

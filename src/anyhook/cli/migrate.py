@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,6 +33,7 @@ from anyhook.migrate.losses import KINDS, Loss
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import Migration, plan_migration
 from anyhook.migrate.prove import BUILTIN, ProofRequest, prove_migration
+from anyhook.model.record import replace
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.settings.changes import Change, read_text, settings_file
 from anyhook.settings.companions import companion_changes, program_words

@@ -14,7 +14,6 @@ from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.cli.render import make_table
 from anyhook.errors import UsageError
 from anyhook.manage.paths import show_path
-from anyhook.settings.sources import Location, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -118,6 +117,8 @@ def print_project(out: Console, project: Path) -> None:
 def print_no_hooks(out: Console, scope: CommandScope) -> None:
     """Report that no hooks are configured; of named agents, which files were looked for."""
     if scope.agents:
+        from anyhook.settings.sources import Location, places
+
         out.print("No hooks are configured here. These files were looked for:")
         table = make_table("agent", "layer", "file", "", no_wrap=("agent", "layer"))
         for agent in map(get_agent, scope.agents):

@@ -42,7 +42,7 @@ class PrintableConsole(Console):
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(markup=False, highlight=False, **options)
+        super().__init__(markup=False, highlight=False, emoji=False, **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -135,7 +135,7 @@ def encode(value: object) -> Any:
     if isinstance(value, Collection):
         return list(value)
     if isinstance(value, Record):
-        return members(value, *value.record_fields)
+        return value.as_dict()
     if is_dataclass(value):
         return members(value, *(field.name for field in fields(value)))
     raise TypeError(f"{type(value).__name__} has no form in JSON")

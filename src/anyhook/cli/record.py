@@ -7,7 +7,6 @@ import os
 import re
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,6 +47,7 @@ from anyhook.manage.recorded import (
 )
 from anyhook.manage.recording import RecordingChange, end_recording, start_recording
 from anyhook.manage.scope import agents_here, existing_project, require_agents
+from anyhook.model.record import replace
 from anyhook.model.text import printable
 from anyhook.worker.commands import prefix
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -33,6 +32,7 @@ from anyhook.manage.verdict import RulesVerdict, verdicts_by_rules
 from anyhook.model.decisions import Decision, HandlerResult, Status
 from anyhook.model.definitions import HandlerSpec, handlers_of, unique_labels
 from anyhook.model.diagnostics import Diagnostic, Severity
+from anyhook.model.record import replace
 from anyhook.model.text import printable, shorten
 from anyhook.settings.detect import agents_with_hooks
 

@@ -9,7 +9,6 @@ import shlex
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -39,6 +38,7 @@ from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
 from anyhook.manage.scope import CommandScope, scope_of
 from anyhook.model.diagnostics import Severity
+from anyhook.model.record import Record
 from anyhook.model.text import count_of, printable
 from anyhook.settings.detect import trust_command
 from anyhook.settings.hookset import load_hooks
@@ -69,8 +69,7 @@ MAX_CHARACTERS = 4000
 """Characters of a value that are printed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(Record, kw_only=False):
     """The project's hooks of one agent, and which of them are not trusted."""
 
     agent: AgentSpec

@@ -7,7 +7,6 @@ stop > deny > defer > ask > allow > none (`anyhook.engine.verdicts`). Every othe
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.agents.spec import Denial
@@ -19,6 +18,7 @@ from anyhook.model.decisions import NO_DECISION, Blame, Decision, Message
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.draft import DecisionDraft, FieldValue
 from anyhook.model.event import ToolEvent
+from anyhook.model.record import replace
 from anyhook.model.sequence import carries, is_set
 from anyhook.model.status import Status
 

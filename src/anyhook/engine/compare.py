@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.output import ProcessExit, decode_exit, event_tools
@@ -11,6 +10,7 @@ from anyhook.engine.combine import combine
 from anyhook.engine.forms import answer_from_form, form_rules
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Decision, HandlerResult, Status
+from anyhook.model.record import Record, replace
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import RuleSet
@@ -37,8 +37,7 @@ MAX_VALUE_WIDTH = 60
 """Characters of a value in a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class RulesDifference:
+class RulesDifference(Record):
     """A rule set under which the decision differs.
 
     Attributes:

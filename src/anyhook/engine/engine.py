@@ -11,7 +11,6 @@ import itertools
 import os
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +46,7 @@ from anyhook.engine.unmatched_tools import ProgramTool, UnmatchedTools
 from anyhook.engine.unrunnable import start_problems, unrunnable_hooks
 from anyhook.errors import EngineClosedError, EventError, RequiredHooksError, UsageError
 from anyhook.handlers.background import Background
-from anyhook.handlers.context import HookContext
+from anyhook.handlers.context import SERVERS, HookContext
 from anyhook.handlers.environment import Inheritance, Redaction
 from anyhook.handlers.kinds import get_kind
 from anyhook.handlers.services import Services
@@ -58,6 +57,7 @@ from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
 from anyhook.model.events import Event, ToolEvent
 from anyhook.model.layers import Layer
+from anyhook.model.record import replace
 from anyhook.model.status import Status, trouble_of
 from anyhook.processes.result import OUTPUT_LIMIT, descriptor_budget
 from anyhook.settings.detect import agents_with_hooks, choose_agent, find_project
@@ -813,6 +813,7 @@ class Engine:
             epoch=time.perf_counter(),
             when=time.time(),
             services=self._services,
+            servers=SERVERS.get(),
             session_variables={**session_variables, **variables},
             withhold=withhold,
             withhold_in_background=withhold_in_background,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from typing import TYPE_CHECKING
 
@@ -10,14 +9,19 @@ from anyhook.model.diagnostics import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from logging import Logger
 
     from anyhook.model.diagnostics import Diagnostic
-
-log = logging.getLogger("anyhook")
 
 MAX_PROBLEMS = 4096
 """Problems that are remembered: a hook whose message always differs must not fill the memory."""
 _NUMBER = re.compile(r"\d+")
+
+
+def _logger() -> Logger:
+    import logging  # late: most commands show the messages themselves
+
+    return logging.getLogger("anyhook")
 
 
 def discard(_text: str) -> None:
@@ -68,9 +72,9 @@ class MessageChannel:
     def send(self, text: str) -> None:
         """Deliver a message. An exception of the receiver is only logged."""
         if self.on_message is None:
-            log.warning("%s", text)
+            _logger().warning("%s", text)
             return
         try:
             self.on_message(text)
-        except Exception:
-            log.exception("on_message failed; the message was: %s", text)
+        except Exception:  # noqa: BLE001 - it is logged
+            _logger().exception("on_message failed; the message was: %s", text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.agents import CODING_AGENTS
@@ -11,6 +10,7 @@ from anyhook.agents.tool_names import suggest_tool
 from anyhook.engine.forms import form_rules, match_names_in_form
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.decisions import Status
+from anyhook.model.record import Record
 from anyhook.settings.detect import trust_command
 from anyhook.trust.native import RUNNING, native_states
 
@@ -25,16 +25,14 @@ if TYPE_CHECKING:
 NEVER_STARTED = (Status.WITHHELD, Status.SKIPPED)
 
 
-@dataclass(frozen=True, slots=True)
-class NotRun:
+class NotRun(Record, kw_only=False):
     """A hook that is configured on an event and did not run."""
 
     handler: HandlerSpec
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotDecided:
+class NotDecided(Record, kw_only=False):
     """Why a decision is not decided."""
 
     text: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.engine.forms import form_rules, match_names_in_form
@@ -10,6 +10,7 @@ from anyhook.matching.matchers import compile_matcher, explain_cost
 from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.layers import Layer
+from anyhook.model.record import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -13,6 +12,7 @@ from anyhook.handlers.results import failed_result
 from anyhook.model.answers import NO_OPINION, Outcome
 from anyhook.model.decisions import HandlerResult
 from anyhook.model.diagnostics import diagnose
+from anyhook.model.record import replace
 from anyhook.model.sequence import (
     CHANGES,
     advance,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from anyhook.agents.tool_names import counterpart_tool
+from anyhook.model.record import EMPTY, Record
 from anyhook.model.suggest import fold
 from anyhook.model.tools import MCP_PREFIX, TOOLS
 
@@ -44,12 +44,11 @@ DEEDS = {
 """Canonical tool to what it does, for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolKind:
+class ToolKind(Record, kw_only=False):
     """What a tool does, in canonical words."""
 
     tool: str
-    renamed: Mapping[str, str] = field(default_factory=dict)
+    renamed: Mapping[str, str] = EMPTY
     """Names of its main arguments to the canonical ones, where they differ."""
 
     def describe(self, agent: AgentSpec) -> str:

@@ -7,7 +7,6 @@ own: a guard on `Bash` never runs for a tool `run_command`. Each such tool is re
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,7 +17,7 @@ from anyhook.errors import RequiredHooksError
 from anyhook.journal.records import is_recorder_command
 from anyhook.matching.matchers import MATCH_ALL
 from anyhook.model.diagnostics import Place, diagnose
-from anyhook.model.record import Record
+from anyhook.model.record import EMPTY, Record
 from anyhook.model.text import printable
 from anyhook.model.tools import MCP_PREFIX, TOOLS
 
@@ -60,8 +59,7 @@ class HookSource(Protocol):
         """Return the handlers of an event whose subject is given."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramTool:
+class ProgramTool(Record, kw_only=False):
     """A tool of the program."""
 
     name: str
@@ -72,7 +70,7 @@ class ProgramTool:
     """The canonical name; a name of its own if the tool is outside the vocabulary."""
     arguments: Collection[str] = ()
     """The names of its arguments: the canonical ones, where the program gives these."""
-    renamed: Mapping[str, str] = field(default_factory=dict)
+    renamed: Mapping[str, str] = EMPTY
     """The program's names of arguments to the canonical ones that it gives them."""
     has_options: bool = False
     """Whether the program can name its tools with `tools=`. Otherwise it builds events itself."""

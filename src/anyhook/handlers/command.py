@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from anyhook.handlers.session_variables import FileKey
 from anyhook.handlers.warm import run_warm
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.layers import Layer
+from anyhook.model.record import replace
 from anyhook.processes.result import ProcessResult
 from anyhook.processes.run import run_process
 from anyhook.shell.path_variables import quote_path_variables

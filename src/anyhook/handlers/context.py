@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from anyhook.agents.payloads import encode_event
 from anyhook.agents.translate import translate_event
 from anyhook.handlers.environment import sanitize_env
 from anyhook.model.json import dump_json, repair
+from anyhook.model.record import EMPTY, Record, replace
 from anyhook.settings.directories import find_root
 
 if TYPE_CHECKING:
@@ -37,14 +37,7 @@ SERVERS: ContextVar[tuple[str, ...]] = ContextVar("anyhook-servers", default=())
 Withhold = Callable[["HandlerSpec"], "HandlerResult | None"]
 
 
-def allow_all(_handler: HandlerSpec) -> HandlerResult | None:
-    """Let every handler run."""
-    return None
-
-
-# Not frozen: every dispatch makes one, and setting its attributes takes a third of the time.
-@dataclass(eq=False)
-class HookContext:
+class HookContext(Record):
     """One event on its way to handlers.
 
     Attributes:
@@ -82,13 +75,14 @@ class HookContext:
     epoch: float
     when: float
     services: Services
-    servers: tuple[str, ...] = field(default_factory=SERVERS.get)
-    session_variables: Mapping[str, str] = field(default_factory=dict)
-    withhold: Withhold = allow_all
-    withhold_in_background: Withhold = allow_all
-    _environs: dict[Layer, tuple[dict[str, str], tuple[str, ...]]] = field(
-        default_factory=dict, init=False
-    )
+    servers: tuple[str, ...]
+    session_variables: Mapping[str, str] = EMPTY
+    withhold: Withhold
+    withhold_in_background: Withhold
+
+    @cached_property
+    def _environs(self) -> dict[Layer, tuple[dict[str, str], tuple[str, ...]]]:
+        return {}
 
     @cached_property
     def event(self) -> Event:

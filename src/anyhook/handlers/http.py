@@ -10,7 +10,7 @@ import base64
 import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,7 @@ from anyhook.handlers.results import (
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import parse_json, trim
+from anyhook.model.record import replace
 from anyhook.processes.result import REPLY_LIMIT, KeptOutput
 
 if TYPE_CHECKING:

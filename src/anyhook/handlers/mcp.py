@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.output import TOO_LONG, ProcessExit, decode_exit, event_tools
@@ -22,6 +21,7 @@ from anyhook.handlers.results import (
 from anyhook.handlers.services import ToolText
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import parse_json
+from anyhook.model.record import replace
 from anyhook.processes.result import REPLY_LIMIT, KeptOutput
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import inspect
 import json
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec import Denial
@@ -20,6 +20,7 @@ from anyhook.handlers.services import PromptQuestion
 from anyhook.handlers.threads import call_in_thread
 from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.decisions import HandlerResult, Status
+from anyhook.model.record import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

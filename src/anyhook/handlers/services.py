@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anyhook.model.record import Record
+from anyhook.model.record import EMPTY, Record
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
@@ -59,8 +58,7 @@ class McpClient(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
+class Services(Record):
     """What handlers need besides the event. A host sets what it has.
 
     Attributes:
@@ -76,9 +74,9 @@ class Services:
 
     ask: Ask | None = None
     mcp: McpClient | None = None
-    url_patterns: Mapping[Layer, tuple[str, ...] | None] = field(default_factory=dict)
+    url_patterns: Mapping[Layer, tuple[str, ...] | None] = EMPTY
     private_hosts: frozenset[str] = frozenset()
-    header_variables: Mapping[Layer, frozenset[str] | None] = field(default_factory=dict)
+    header_variables: Mapping[Layer, frozenset[str] | None] = EMPTY
     background: Background | None = None
     is_warm: bool = False
     env_files: EnvFiles | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -32,6 +31,8 @@ def hook_digest(result: RecordedResult) -> str | None:
 
 def content_digest(content: bytes) -> str:
     """Return the hash of a content."""
+    import hashlib  # late: to read events needs no hash
+
     return hashlib.blake2b(content, digest_size=DIGEST_SIZE).hexdigest()
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.history.verdicts import verdict_of
+from anyhook.model.record import EMPTY, Record
 from anyhook.model.status import trouble_of
 
 if TYPE_CHECKING:
@@ -15,8 +15,7 @@ NOT_EXECUTED = "not_executed"
 """The result of a call that an agent, its user or a hook refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedResult:
+class RecordedResult(Record, kw_only=False):
     """The result of one hook.
 
     Attributes:
@@ -47,12 +46,12 @@ class RecordedResult:
     duration: float | None = None
     exit_code: int | None = None
     signal: str | None = None
-    answer: Mapping[str, Any] = field(default_factory=dict)
+    answer: Mapping[str, Any] = EMPTY
     stdout: str = ""
     stderr: str = ""
     truncated: bool = False
     error: str | None = None
-    version: Mapping[str, Any] = field(default_factory=dict)
+    version: Mapping[str, Any] = EMPTY
     digest: str | None = None
 
     @property

@@ -7,7 +7,6 @@ does not depend on the number of events.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -91,7 +90,7 @@ def row_of(event: RecordedEvent) -> dict[str, Any]:
     row = {name: getattr(event, name) for name in EXPORT_FIELDS}
     row["results"] = []
     for result in event.results:
-        members = asdict(result).items()
+        members = result.as_dict().items()
         changed = {name: value for name, value in members if value != getattr(_NO_RESULT, name)}
         row["results"].append(changed)
     row["reconstructed"] = list(event.reconstructed)

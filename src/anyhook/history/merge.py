@@ -13,13 +13,14 @@ so its run has to begin before the others have ended, or right after.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.history.digests import hook_digest
 from anyhook.history.rows import dump, event_identity, storable_name, with_storable_names
 from anyhook.model.answers import STRENGTH, Outcome
+from anyhook.model.record import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from anyhook.atomic_write import replace_file
 from anyhook.errors import HistoryError
 from anyhook.files import describe_no_directory, read_user_file
 from anyhook.journal.lines import SWITCH, history_directory
+from anyhook.model.record import Record
 from anyhook.settings.undo import Undo
 
 VERSION = 1
@@ -27,8 +27,7 @@ class DamagedSwitchError(HistoryError):
     """The file with the state of recording holds none."""
 
 
-@dataclass(frozen=True, slots=True)
-class EditedFile:
+class EditedFile(Record, kw_only=False):
     """A settings file that was edited for recording."""
 
     agent: str
@@ -40,15 +39,14 @@ class EditedFile:
     """Files that were written next to it because it has hooks now."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordingSwitch:
+class RecordingSwitch(Record, kw_only=False):
     """The state of recording."""
 
     days: float = 400.0
     """Days after which events are removed; 0 for no limit."""
     size: int = 8 * 1024**3
     """Bytes of the store above which the oldest events are removed; 0 for no limit."""
-    files: tuple[EditedFile, ...] = field(default=())
+    files: tuple[EditedFile, ...] = ()
 
 
 def switch_path(directory: str | None = None) -> Path:
@@ -96,7 +94,8 @@ def write_switch(switch: RecordingSwitch, directory: str | None = None) -> None:
         HistoryError: If it cannot be written.
     """
     path = switch_path(directory)
-    text = json.dumps({"version": VERSION, **asdict(switch)}, indent=2) + "\n"
+    value = {"version": VERSION, **switch.as_dict()}
+    text = json.dumps(value, indent=2, default=Record.as_dict) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(path, text.encode(), mode=0o600)

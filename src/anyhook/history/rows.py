@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zlib
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +11,7 @@ from anyhook.history.digests import DIGEST_SIZE
 from anyhook.history.events import RecordedEvent
 from anyhook.history.spans import SPAN, Times, extend, store_times
 from anyhook.history.text import marks, searched_text
+from anyhook.model.record import replace
 from anyhook.secrets.redact import redact_text
 
 if TYPE_CHECKING:
@@ -268,6 +267,8 @@ def with_storable_names(event: RecordedEvent) -> RecordedEvent:
 
 def event_identity(agent: str, event: str, payload: str) -> bytes:
     """Return a hash that equal events share."""
+    import hashlib  # late: to read events needs no hash
+
     names = f"{agent}\0{event}\0".encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(names, digest_size=DIGEST_SIZE)
     digest.update(payload.encode("utf-8", "surrogatepass"))

@@ -13,11 +13,11 @@ common properties that no event has both of goes through both lists once, whatev
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.spans import SPAN, end_of_time, numbers_between, spans_by_time
 from anyhook.history.stored import EVENT_COLUMNS, EVENT_TABLES, read_events
+from anyhook.model.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,11 +143,10 @@ def _events_query(
 # -- in time
 
 
-@dataclass(frozen=True, slots=True)
-class TimedSearch:
+class TimedSearch(Record, kw_only=False):
     """The result of a search that ends in time."""
 
-    events: list[RecordedEvent] = field(default_factory=list)
+    events: tuple[RecordedEvent, ...] = ()
     before: int = 0
     """Number of the event after which to continue; 0 if there is nothing more."""
     is_partial: bool = False
@@ -178,12 +177,12 @@ def search_in_time(
         # may be anywhere.
         position = end_of_time(history.connection, position, chosen.since, chosen.until)
         if position <= 1:
-            return TimedSearch(events)
+            return TimedSearch(tuple(events))
         first = max(1, position - size)
         room = limit - len(events)
         events += search(history, chosen, limit=room, before=position, after=first - 1)
         if len(events) >= limit:
-            return TimedSearch(events, events[-1].id)
+            return TimedSearch(tuple(events), events[-1].id)
         position = first
         now = time.monotonic()
         left = deadline - now
@@ -193,9 +192,9 @@ def search_in_time(
         growth = min(GROWTH, left / max(took, 1e-6))
         size = max(MIN_PART, int(size * growth))
     if position <= 1:
-        return TimedSearch(events)
+        return TimedSearch(tuple(events))
     row = history.connection.execute(
         "SELECT time FROM events WHERE id >= ? ORDER BY id LIMIT 1", (position,)
     ).fetchone()
     reached = 0.0 if row is None else float(row[0])
-    return TimedSearch(events, position, is_partial=True, reached=reached)
+    return TimedSearch(tuple(events), position, is_partial=True, reached=reached)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import UsageError
 from anyhook.history.filters import in_project
 from anyhook.history.stored import EVENT_COLUMNS, EVENT_TABLES, read_events
+from anyhook.model.record import EMPTY, Record
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from anyhook.history.events import RecordedEvent
     from anyhook.history.store import History
@@ -34,8 +34,7 @@ _AGENT_NAMES = (
 """Names of the agents that have sessions; `DISTINCT` would read every session."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
+class SessionSummary(Record, kw_only=False):
     """A session and what was decided in it."""
 
     agent: str
@@ -46,7 +45,7 @@ class SessionSummary:
     ended: float
     """Unix timestamp of the last event."""
     events: int
-    outcomes: dict[str, int] = field(default_factory=dict)
+    outcomes: Mapping[str, int] = EMPTY
     """Verdict to number of events, without `none`."""
     id: int = 0
 
@@ -109,20 +108,21 @@ def count_events(history: History, *, since: float) -> dict[str, int]:
 
 def _summaries(connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> list[SessionSummary]:
     """Return sessions from their rows, with the counts of their verdicts."""
-    summaries: dict[int, SessionSummary] = {}
-    for number, agent, session, project, started, ended, events in rows:
-        summaries[number] = SessionSummary(
-            agent, session, project, started, ended, events, id=number
-        )
-    places = ", ".join("?" * len(summaries))
+    places = ", ".join("?" * len(rows))
     counts = connection.execute(
         "SELECT session_id, verdict, count(*) FROM events"
         f" WHERE session_id IN ({places}) AND verdict <> 'none' GROUP BY 1, 2",
-        list(summaries),
+        [number for number, *_ in rows],
     )
+    outcomes: dict[int, dict[str, int]] = {}
     for number, verdict, count in counts:
-        summaries[number].outcomes[verdict] = count
-    return list(summaries.values())
+        outcomes.setdefault(number, {})[verdict] = count
+    return [
+        SessionSummary(
+            agent, session, project, started, ended, events, outcomes.get(number, {}), number
+        )
+        for number, agent, session, project, started, ended, events in rows
+    ]
 
 
 def find_session(history: History, name: str, agent: str = "") -> SessionSummary:

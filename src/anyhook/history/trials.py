@@ -5,10 +5,10 @@ The newest trial of a kind stands for each hook, agent, entry and content.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from anyhook.history.rows import storable
+from anyhook.model.record import Record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,8 +21,7 @@ TEST = "test"
 """Kind of a trial with examples or cases."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Record, kw_only=False):
     """The result of a trial of one hook."""
 
     kind: str
@@ -44,8 +43,8 @@ class Trial:
     detail: str
 
 
-_NAMES = ", ".join(field.name for field in fields(Trial))
-_PLACES = ", ".join("?" for _ in fields(Trial))
+_NAMES = ", ".join(Trial.record_fields)
+_PLACES = ", ".join("?" * len(Trial.record_fields))
 
 
 def keep_trials(history: History, trials: Iterable[Trial]) -> None:
@@ -55,8 +54,8 @@ def keep_trials(history: History, trials: Iterable[Trial]) -> None:
         HistoryError: If the store cannot be written.
     """
     rows = [
-        [storable(value) if isinstance(value, str) else value for value in astuple(trial)]
-        for trial in trials
+        [storable(value) if isinstance(value, str) else value for value in values]
+        for values in (trial.as_dict().values() for trial in trials)
     ]
     with history.transaction():
         history.connection.executemany(

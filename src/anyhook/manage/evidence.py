@@ -12,7 +12,6 @@ import shlex
 import shutil
 import sqlite3
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,6 +44,7 @@ from anyhook.journal.records import version_record
 from anyhook.model.answers import Outcome
 from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.layers import Layer
+from anyhook.model.record import Record
 from anyhook.trust.trees import MAX_SCRIPT_SIZE
 
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ class Identity(NamedTuple):
     file: str
 
 
-@dataclass(slots=True)
-class Runs:
+class Runs(Record):
     """What recorded runs show of a hook with its present content.
 
     Attributes:
@@ -102,8 +101,7 @@ class Runs:
     lost_denial: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Record, kw_only=False):
     """What was seen of a hook.
 
     Attributes:
@@ -113,10 +111,10 @@ class Evidence:
         reach: How many events should have reached it, and how many did.
     """
 
-    runs: Runs = field(default_factory=Runs)
-    trials: tuple[Trial, ...] = ()
-    old_trials: tuple[Trial, ...] = ()
-    reach: Reach = field(default_factory=Reach)
+    runs: Runs
+    trials: tuple[Trial, ...]
+    old_trials: tuple[Trial, ...]
+    reach: Reach
 
 
 # -- the hook

@@ -9,7 +9,6 @@ import os
 import shlex
 import time
 from collections import Counter
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +26,7 @@ from anyhook.manage.evidence import Evidence, evidence_of, is_guard, open_histor
 from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
 from anyhook.manage.paths import show_path
 from anyhook.model.diagnostics import Diagnostic, Place, Severity
+from anyhook.model.record import Record
 from anyhook.settings.detect import trust_command
 from anyhook.trust.native import RUNNING, native_states
 
@@ -63,8 +63,7 @@ class HealthWord(StrEnum):
     """Neither was seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookHealth:
+class HookHealth(Record, kw_only=False):
     """Whether a configured hook does its work.
 
     Attributes:
@@ -84,8 +83,7 @@ class HookHealth:
     old: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Health:
+class Health(Record, kw_only=False):
     """Whether the configured hooks of an agent do their work.
 
     Attributes:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.checks.rules import check_settings
 from anyhook.model.diagnostics import Diagnostic, Place, Severity
+from anyhook.model.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Record, kw_only=False):
     """A diagnostic about the hooks of one agent."""
 
     agent: str

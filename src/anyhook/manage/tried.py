@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from anyhook.engine.engine import Engine
@@ -14,6 +13,7 @@ from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
 from anyhook.history.verdicts import HOLDING
 from anyhook.manage.evidence import digest_of_files, hook_identity
 from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
+from anyhook.model.record import Record, replace
 from anyhook.model.text import count_of
 from anyhook.probe.report import AgentReport, ProbeVerdict
 from anyhook.testing.examples import ExampleResult, TriedFile, try_file
@@ -30,8 +30,7 @@ JUDGED = frozenset({"ok", "failed"})
 """Results of examples that say something about the hook: the others are about the agent."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaseRun:
+class CaseRun(Record, kw_only=False):
     """A run of a configured hook in a case that ended as it was expected.
 
     Attributes:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.agents.spec import Denial, EventSpec, RuleSet
 from anyhook.engine.not_run import untrusted_in_agent, why_not_decided
 from anyhook.model.answers import Outcome
+from anyhook.model.record import Record
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
 
 
-@dataclass(frozen=True, slots=True)
-class RulesVerdict:
+class RulesVerdict(Record):
     """What an agent does with a decision under one rule set."""
 
     rules: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from anyhook.migrate.commands import unwrap
 from anyhook.model.definitions import each_handler
+from anyhook.model.record import Record, replace
 from anyhook.settings.hookset import load_hooks
 from anyhook.shell.words import split_words
 
@@ -73,8 +73,7 @@ class Names:
         return name
 
 
-@dataclass(frozen=True, slots=True)
-class EntryOrigin:
+class EntryOrigin(Record, kw_only=False):
     """Where a migrated handler comes from."""
 
     event: str
@@ -84,8 +83,7 @@ class EntryOrigin:
     move: HandlerMigration
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Record, kw_only=False):
     """One definition for the target's file."""
 
     event: str

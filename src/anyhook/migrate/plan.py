@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.errors import SettingsError, UsageError
@@ -17,6 +17,7 @@ from anyhook.model.answers import Outcome
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place, Severity
 from anyhook.model.layers import Layer
+from anyhook.model.record import replace
 from anyhook.settings.formats import parse_settings
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.jsonc import SettingsSyntaxError, value_at

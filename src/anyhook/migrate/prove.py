@@ -9,7 +9,6 @@ no difference between the sides.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from anyhook.migrate.comparison import Comparison
 from anyhook.migrate.corpus import builtin_probes, recorded_probes
 from anyhook.migrate.plan import plan_migration
 from anyhook.migrate.scratch import HOME, SETTINGS, environment, scratch_copies
+from anyhook.model.record import Record
 from anyhook.sandbox.world import move_paths
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ BUILTIN = "builtin"
 MAX_RUNS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ProofRequest:
+class ProofRequest(Record, kw_only=False):
     """A proof that is to be run in a sandbox."""
 
     source: str

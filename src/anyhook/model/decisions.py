@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
-from anyhook.model.record import Record
+from anyhook.model.record import EMPTY, Record
 from anyhook.model.status import Status
 from anyhook.model.text import shorten
 
@@ -29,8 +28,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class HandlerResult:
+class HandlerResult(Record, kw_only=False):
     """The result of one handler. A failure is a result, too, not an exception.
 
     Attributes:
@@ -123,8 +121,7 @@ class Message(Record, kw_only=False):
     handler: HandlerSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Record):
     """The combined result of all handlers of an event: what the host must do.
 
     Attributes:
@@ -171,9 +168,9 @@ class Decision:
     clear_context: bool = False
     tail_tool_call: dict[str, Any] | None = None
     tool_output: Any = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = EMPTY
     messages: tuple[Message, ...] = ()
-    blame: Mapping[str, tuple[Blame, ...]] = field(default_factory=dict)
+    blame: Mapping[str, tuple[Blame, ...]] = EMPTY
     results: tuple[HandlerResult, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from anyhook.model.record import EMPTY, Record
 from anyhook.model.text import printable
 from anyhook.shell.labels import command_label, words_label
 
@@ -27,8 +27,7 @@ LABELS = ("url", "server", "tool", "prompt")
 """Options that name a handler which is not a command."""
 
 
-@dataclass(frozen=True, slots=True)
-class HandlerSpec:
+class HandlerSpec(Record, kw_only=False):
     """One handler of a definition.
 
     Attributes:
@@ -70,16 +69,16 @@ class HandlerSpec:
     threaded: bool = True
     description: str | None = None
     timeout: float = 60.0
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = EMPTY
     cwd: str | None = None
-    variables: Mapping[str, str] = field(default_factory=dict)
-    placeholders: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = EMPTY
+    placeholders: Mapping[str, str] = EMPTY
     forbidden: str | None = None
     origin: str | None = None
     condition: str | None = None
     on_failure: str = "continue"
     background: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = EMPTY
     matcher: str | None = None
     form: str = ""
     path: tuple[str | int, ...] = ()
@@ -154,8 +153,7 @@ def _without_secrets(url: str) -> str | None:
     return f"{parts.scheme}://{host}{'' if port is None else f':{port}'}{parts.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class HookDefinition:
+class HookDefinition(Record, kw_only=False):
     """A matcher and its handlers.
 
     Attributes:

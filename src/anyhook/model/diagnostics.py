@@ -35,9 +35,6 @@ class Place(Record, kw_only=False):
     def __init__(self, file: str, line: int | None = None, column: int | None = None) -> None:
         self.__dict__.update(file=file, line=line, column=column)
 
-    def __hash__(self) -> int:
-        return hash((self.file, self.line, self.column))
-
     def __str__(self) -> str:
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
@@ -214,9 +211,6 @@ class Diagnostic(Record, kw_only=False):
         self.__dict__.update(
             code=code, message=message, place=place, severity=severity, handler=handler
         )
-
-    def __hash__(self) -> int:
-        return hash((self.code, self.message, self.place, self.severity, self.handler))
 
     def __str__(self) -> str:
         position = f"{self.place}: " if self.place else ""

@@ -6,9 +6,8 @@ It is one module because a cold hook loads all of it, and each further module co
 from __future__ import annotations
 
 from functools import cached_property
-from types import MappingProxyType
 
-from anyhook.model.record import Record
+from anyhook.model.record import EMPTY, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,8 +104,8 @@ class Tool(Record, kw_only=False):
     """
 
     names: tuple[str, ...]
-    keys: Mapping[str, str] = MappingProxyType({})
-    items: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    keys: Mapping[str, str] = EMPTY
+    items: Mapping[str, Mapping[str, str]] = EMPTY
     without: frozenset[str] = frozenset()
     patch: str = ""
     only_patches: bool = False
@@ -313,7 +312,7 @@ class ToolCall(Record, Arguments):
 
     tool: str
     arguments: Mapping[str, Any]
-    own_names: Mapping[str, str] = MappingProxyType({})
+    own_names: Mapping[str, str] = EMPTY
 
     @property
     def is_known(self) -> bool:

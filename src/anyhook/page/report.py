@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from anyhook.engine.messages import discard
 from anyhook.history.sessions import SessionSummary, events_of
 from anyhook.history.verdicts import DENYING
 from anyhook.manage.health import health
+from anyhook.model.record import replace
 from anyhook.page.events import author_results
 from anyhook.page.links import ReportLinks
 from anyhook.page.render import asset, render

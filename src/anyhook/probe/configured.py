@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from anyhook.checks.rules import check_hooks
 from anyhook.files import read_user_file
 from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
+from anyhook.model.record import Record, replace
 from anyhook.settings.formats import parse_settings
 from anyhook.settings.jsonc import SettingsSyntaxError, parse
 from anyhook.settings.layout import iter_definitions
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from anyhook.settings.reader import LoadedFile
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredHook:
+class ConfiguredHook(Record):
     """A hook as a settings file holds it."""
 
     label: str
@@ -44,8 +43,7 @@ class ConfiguredHook:
     """The event under the rules of the release; `None` if it has no such event."""
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Record, kw_only=False):
     """The diagnostics of `anyhook check` about an agent's hooks."""
 
     diagnostics: tuple[Diagnostic, ...]

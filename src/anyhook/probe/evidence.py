@@ -15,6 +15,7 @@ from anyhook.model.answers import Answer, Outcome
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Diagnostic, Severity, diagnose
 from anyhook.model.layers import Layer
+from anyhook.model.record import Record
 from anyhook.model.status import Status
 from anyhook.testing import make_event
 
@@ -36,8 +37,7 @@ _ESCAPED = re.compile(r"[<>&]")
 _NOT_WORD = re.compile(r"\W+")
 
 
-@dataclass(frozen=True, slots=True)
-class TrialObservation:
+class TrialObservation(Record, kw_only=False):
     """One event that a hook is configured for, in a run of the agent."""
 
     event: str

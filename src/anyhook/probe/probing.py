@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.files import DATA_VARIABLE
 from anyhook.model.diagnostics import Diagnostic, Place, Severity
+from anyhook.model.record import replace
 from anyhook.probe.configured import ConfiguredHook, find_configured, find_problems, misplaced_files
 from anyhook.probe.evidence import TrialObservation, TrialObserver
 from anyhook.probe.plan import TOOL_EVENTS, CallRequest, plan_steps

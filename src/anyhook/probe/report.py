@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from anyhook.model.diagnostics import Severity
+from anyhook.model.record import Record, replace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -44,8 +44,7 @@ class ProbeVerdict(StrEnum):
     """The probe leads to no event that reaches it."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookReport:
+class HookReport(Record, kw_only=False):
     """What a probe found out about one hook."""
 
     hook: ConfiguredHook
@@ -83,8 +82,7 @@ def _all_true(results: Iterable[bool | None]) -> bool | None:
     return all(observed)
 
 
-@dataclass(frozen=True, slots=True)
-class AgentReport:
+class AgentReport(Record, kw_only=False):
     """What a probe found out about one agent."""
 
     name: str
@@ -120,8 +118,7 @@ class AgentReport:
         return any(hook.verdict is ProbeVerdict.BROKEN for hook in self.hooks)
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
+class Circumstances(Record, kw_only=False):
     """What holds for all hooks of an agent."""
 
     engine: Engine

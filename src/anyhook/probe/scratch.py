@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents.program import AgentProgram, Workplace
 from anyhook.agents.spec.settings import Extensions, Plugins
+from anyhook.model.record import Record, replace
 from anyhook.probe.start import program_environment
 from anyhook.sandbox.copies import copy_home, copy_project
 from anyhook.settings.sources import Location, config_dir
@@ -25,8 +25,7 @@ CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 MAX_RECORD_SIZE = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Scratch:
+class Scratch(Record, kw_only=False):
     """A copy of a project and of its user's home."""
 
     agent: AgentSpec

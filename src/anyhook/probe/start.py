@@ -12,11 +12,12 @@ import socket
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from anyhook.errors import UsageError
+from anyhook.model.record import replace
 from anyhook.probe.models import model_class
 from anyhook.secrets.names import is_secret_name
 from anyhook.settings.overlay import lay_over

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -30,6 +29,7 @@ from anyhook.journal.records import answer_record
 from anyhook.model.definitions import HandlerSpec, HookDefinition, handlers_of
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
+from anyhook.model.record import Record, replace
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.testing.events import SESSION
 
@@ -55,8 +55,7 @@ ASKED = "ask"
 _NOTHING = Opinion({})
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Record, kw_only=False):
     """A hook that is asked; it can be sent to another process."""
 
     title: str

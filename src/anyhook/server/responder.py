@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from inspect import isawaitable, iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from anyhook.model.decisions import Status
 from anyhook.model.definitions import handlers_of
 from anyhook.model.json import dump_json, repair
 from anyhook.model.layers import Layer
+from anyhook.model.record import replace
 from anyhook.processes.result import OUTPUT_LIMIT
 from anyhook.settings.sources import Location
 

@@ -11,7 +11,6 @@ import json
 import re
 import sys
 from enum import StrEnum
-from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.agents.spec.settings import HOOKS_PATH
@@ -134,6 +133,8 @@ def companion_changes(
 
 def _template(companion: Companion) -> str:
     package, _, name = companion.template.partition(":")
+    from importlib.resources import files
+
     return files(package).joinpath(name).read_text(encoding="utf-8")
 
 

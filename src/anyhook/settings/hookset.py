@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -11,6 +10,7 @@ from anyhook.agents.spec.settings import Plugins
 from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
+from anyhook.model.record import EMPTY, Record, replace
 from anyhook.model.suggest import did_you_mean
 from anyhook.settings.jsonc import list_at, value_at
 from anyhook.settings.limits import MAX_ITEMS
@@ -33,8 +33,7 @@ AGENT_DEFAULT = "the agent's default"
 """What switches a hook off where no file does."""
 
 
-@dataclass(frozen=True)
-class HookSet:
+class HookSet(Record, kw_only=False):
     """The settings of all layers of one agent.
 
     Attributes:
@@ -48,7 +47,7 @@ class HookSet:
     files: tuple[LoadedFile, ...]
     stamps: tuple[FileStamp, ...]
     diagnostics: tuple[Diagnostic, ...]
-    objects: Mapping[Path, dict[str, Any]] = field(default_factory=dict)
+    objects: Mapping[Path, dict[str, Any]] = EMPTY
 
     @property
     def definitions(self) -> Iterator[HookDefinition]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.model.diagnostics import Place
+from anyhook.model.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -96,8 +96,7 @@ class Span(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True)
-class SettingsDocument:
+class SettingsDocument(Record, kw_only=False):
     """A parsed settings file.
 
     Attributes:
@@ -130,8 +129,7 @@ class SettingsDocument:
         return iter(())
 
 
-@dataclass(frozen=True)
-class Document(SettingsDocument):
+class Document(SettingsDocument, kw_only=False):
     """A text of JSON with comments.
 
     Attributes:
@@ -139,10 +137,14 @@ class Document(SettingsDocument):
     """
 
     plain: str = ""
-    _spans: dict[int, list[Span]] = field(default_factory=dict, repr=False, compare=False)
-    _starts: dict[int, dict[str | int, int]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+
+    @cached_property
+    def _spans(self) -> dict[int, list[Span]]:
+        return {}
+
+    @cached_property
+    def _starts(self) -> dict[int, dict[str | int, int]]:
+        return {}
 
     def place(self, path: JsonPath) -> Place:
         """Return the place of the value at a path, or of its deepest container that exists."""

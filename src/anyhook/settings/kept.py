@@ -8,7 +8,6 @@ see what is disabled and can enable it; for a user's own file in the user's data
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from anyhook.errors import SettingsError
 from anyhook.files import data_directory, record_name
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
-from anyhook.model.record import Record
+from anyhook.model.record import Record, replace
 from anyhook.settings.changes import Change, read_record, record_change
 from anyhook.settings.edit import add_item, read_settings
 from anyhook.settings.entries import remove_handler

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anyhook.files import changed_within_tick, identity_of, read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
-from anyhook.model.record import Record
+from anyhook.model.record import Record, replace
 from anyhook.settings.formats import parse_settings
 from anyhook.settings.jsonc import SettingsSyntaxError
 from anyhook.settings.reader import LoadedFile, read_document

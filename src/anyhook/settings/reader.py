@@ -7,13 +7,13 @@ file. It is one module because the parts of a file are read with one collection 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from anyhook.matching.matchers import compile_matcher, explain_cost
 from anyhook.model.definitions import HookDefinition
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
+from anyhook.model.record import EMPTY, Record
 from anyhook.model.suggest import closest
 from anyhook.settings.formats import find_rejected
 from anyhook.settings.handlers import COMMAND_FIELDS, HandlerReader
@@ -42,8 +42,7 @@ UNREAD_CODES = frozenset({"unknown-event", "unknown-field"})
 MAX_TOOL_NAME = 64
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedFile:
+class LoadedFile(Record, kw_only=False):
     """The validated content of one settings file.
 
     Attributes:
@@ -64,11 +63,11 @@ class LoadedFile:
     definitions: tuple[HookDefinition, ...] = ()
     enabled: bool | None = None
     enabled_at: Place | None = None
-    disabled: Mapping[str, Place] = field(default_factory=dict)
+    disabled: Mapping[str, Place] = EMPTY
     allowed_layers: frozenset[Layer] | None = None
     allowed_layers_at: Place | None = None
-    values: Mapping[str, Any] = field(default_factory=dict)
-    redaction: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = EMPTY
+    redaction: Mapping[str, Any] = EMPTY
     diagnostics: tuple[Diagnostic, ...] = ()
 
 

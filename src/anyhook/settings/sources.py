@@ -15,7 +15,7 @@ from anyhook.agents.spec.settings import HOOKS_PATH, Extensions
 from anyhook.files import home_path, read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
-from anyhook.model.record import Record
+from anyhook.model.record import EMPTY, Record
 from anyhook.settings.directories import (
     base_directory,
     directories_down_to,
@@ -76,8 +76,7 @@ class Location(NamedTuple):
         return cls(Path(project).absolute(), user_home.absolute(), environ)
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Record, kw_only=False):
     """A file that may hold hooks.
 
     Attributes:
@@ -98,10 +97,10 @@ class Source:
     layer: Layer
     path: Path
     origin: str | None = None
-    path_variables: Mapping[str, str] = field(default_factory=dict)
-    text_variables: Mapping[str, str] = field(default_factory=dict)
-    env: Mapping[str, str] = field(default_factory=dict)
-    placeholders: Mapping[str, str] = field(default_factory=dict)
+    path_variables: Mapping[str, str] = EMPTY
+    text_variables: Mapping[str, str] = EMPTY
+    env: Mapping[str, str] = EMPTY
+    placeholders: Mapping[str, str] = EMPTY
     forbidden: str | None = None
     hooks_path: tuple[str, ...] = HOOKS_PATH
     file: SettingsFile | None = None

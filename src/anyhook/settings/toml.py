@@ -70,8 +70,7 @@ class TomlSection:
     end: int
 
 
-@dataclass(frozen=True)
-class TomlDocument(SettingsDocument):
+class TomlDocument(SettingsDocument, kw_only=False):
     """A parsed TOML file.
 
     In its value, dates and infinite numbers are objects, which no member of a hook may be.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from os.path import commonprefix
 from typing import Any, NamedTuple
 
@@ -50,4 +49,6 @@ def _common_length(first: str, second: str) -> int:
 
 
 def _digest_of(text: str) -> str:
+    import hashlib  # late: few undo an edit
+
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.expressions import expression
 from anyhook.shell.programs import KEYWORDS
 
 if TYPE_CHECKING:
@@ -111,15 +112,15 @@ def parse_command_line(text: str) -> CommandLine:
     return result
 
 
-ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
+ASSIGNMENT = expression(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 _MAX_DEPTH = 32
 """Nesting of commands. It keeps the work linear and the parser's own stack small."""
 
 # Blanks between words. A backslash at the end of a line joins it with the next one.
-_SPACE = re.compile(r"(?:[ \t]|\\\n)*+")
-_SPACE_OR_COMMENT = re.compile(r"(?:[ \t]|\\\n|#[^\n]*+)*+")
+_SPACE = expression(r"(?:[ \t]|\\\n)*+")
+_SPACE_OR_COMMENT = expression(r"(?:[ \t]|\\\n|#[^\n]*+)*+")
 
-_OPERATOR = re.compile(
+_OPERATOR = expression(
     r"(?P<joined>(?:<<|[(<>])\\\n)"  # goes on behind a joined line, as which operator is unclear
     r"|(?P<here_document><<(?!<)-?)"
     r"|(?P<redirection>&>>?|<<<|[<>]&|<>|>>|>\||[<>](?!\())"
@@ -128,9 +129,9 @@ _OPERATOR = re.compile(
     r"|(?P<close>\))"
 )
 _EXPANSION = r"\$\(?\\\n|\$\(\(|\$\(|\$\{[\s|(]|\$[\[{]|\$(?:[A-Za-z_]\w*|[0-9@*#?!$-])|`"
-_PLAIN_WORD = re.compile(r"[\w./:@%+,=-]++(?=[ \t\n;&|)]|\Z)", re.ASCII)
+_PLAIN_WORD = expression(r"[\w./:@%+,=-]++(?=[ \t\n;&|)]|\Z)", re.ASCII)
 """A word in which nothing has a meaning; most words are."""
-_WORD_PIECE = re.compile(
+_WORD_PIECE = expression(
     r"""(?P<plain>[^ \t\n;&|()<>\\'"$`]++)"""
     r"""|(?P<escape>\\.)"""
     r"""|(?P<single>'[^']*+')"""
@@ -142,39 +143,39 @@ _WORD_PIECE = re.compile(
     r"""|(?P<lone>[$\\])""",
     re.DOTALL,
 )
-_IN_QUOTES_OR_BRACES = re.compile(rf"""\\.|\$'|{_EXPANSION}|['"}}]|[<>]\(""", re.DOTALL)
-_IN_ARITHMETIC = re.compile(rf"""{_EXPANSION}|[()'"\\]""")
-_SIMPLE_EXPANSION = re.compile(
+_IN_QUOTES_OR_BRACES = expression(rf"""\\.|\$'|{_EXPANSION}|['"}}]|[<>]\(""", re.DOTALL)
+_IN_ARITHMETIC = expression(rf"""{_EXPANSION}|[()'"\\]""")
+_SIMPLE_EXPANSION = expression(
     r"""\$\w+|\$.|\$\{[^(){}'"`\\]*+\}|\$\([^()'"`\\#]*+\)|`[^()'"`\\]*+`"""
 )
-_BACKTICKS = re.compile(r"((?:[^`\\]|\\.)*+)`", re.DOTALL)
-_ESCAPE_IN_BACKTICKS = re.compile(r"\\([\\`$])")
-_ESCAPE_IN_QUOTES = re.compile(r"\\(?:\n|([\\\"`$]))")
-_UP_TO_QUOTE = re.compile(r"[^']*+'")
+_BACKTICKS = expression(r"((?:[^`\\]|\\.)*+)`", re.DOTALL)
+_ESCAPE_IN_BACKTICKS = expression(r"\\([\\`$])")
+_ESCAPE_IN_QUOTES = expression(r"\\(?:\n|([\\\"`$]))")
+_UP_TO_QUOTE = expression(r"[^']*+'")
 
-_ARRAY_INDEX = re.compile(r"[A-Za-z_]\w*\[(?![\w$@*+-]*\])")
+_ARRAY_INDEX = expression(r"[A-Za-z_]\w*\[(?![\w$@*+-]*\])")
 """An index that may hold blanks and operators."""
-_EVALUATED_INDEX = re.compile(r"\w\[(?:[^\[\]]|\[[^\[\]]*\])*?(?:\$\(|`)")
+_EVALUATED_INDEX = expression(r"\w\[(?:[^\[\]]|\[[^\[\]]*\])*?(?:\$\(|`)")
 """An index that `let`, `test` and others evaluate, and so run, even if it was quoted."""
-_PATTERN_IN_ARRAY = re.compile(r"[?*+@!=]\(")
-_DESCRIPTOR = re.compile(r"[0-9]+|\{\w+\}")
+_PATTERN_IN_ARRAY = expression(r"[?*+@!=]\(")
+_DESCRIPTOR = expression(r"[0-9]+|\{\w+\}")
 _OPERAND = r"(?:\$\{\w+\}|\$[\w@*#?!$-]|\w#|\d\.|\w|\[[^\[\]]*\])++"
-_ARITHMETIC = re.compile(
+_ARITHMETIC = expression(
     rf"(?:[-+!~(\s]|\w++\()*+{_OPERAND}"
     rf"(?:[\s)]*+[-+*/%&|^<>=!?:,](?:[-+*/%&|^<>=!?:,~(\s]|\w++\()*+{_OPERAND})*+"
     r"(?:\+\+|--|[\s)])*+"
 )
 """What may be arithmetic: operators between all operands."""
-_INDEX = re.compile(r"(?<=\w)\[[^\[\]]*\]")
-_SHIFT = re.compile(r"<<-?[ \t]*([^\s;&|()<>]*)")
-_PLAIN_VARIABLE = re.compile(r"\$(?:\w+|.)|\$\{\w+\}")
-_REJECTED_BY_DASH = re.compile(r"[^\s(&|!;][ \t]*\(|\)[ \t]*[^\s)&|;<>]")
+_INDEX = expression(r"(?<=\w)\[[^\[\]]*\]")
+_SHIFT = expression(r"<<-?[ \t]*([^\s;&|()<>]*)")
+_PLAIN_VARIABLE = expression(r"\$(?:\w+|.)|\$\{\w+\}")
+_REJECTED_BY_DASH = expression(r"[^\s(&|!;][ \t]*\(|\)[ \t]*[^\s)&|;<>]")
 """A parenthesis behind a word, or a word behind a subshell."""
-_FUNCTION_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
-_OPEN_ARITHMETIC = re.compile(r"[ \t]*\(\(")
-_IN = re.compile(r"in(?=[\s(])")
-_ESAC = re.compile(r"esac(?=[\s;&|)<>]|\Z)")
-_FILE_PATTERN = re.compile(r"[*?\[{]")
+_FUNCTION_PARENTHESES = expression(r"[ \t]*\([ \t]*\)")
+_OPEN_ARITHMETIC = expression(r"[ \t]*\(\(")
+_IN = expression(r"in(?=[\s(])")
+_ESAC = expression(r"esac(?=[\s;&|)<>]|\Z)")
+_FILE_PATTERN = expression(r"[*?\[{]")
 _LOOPS = frozenset({"for", "select"})
 _COMPOUNDS = frozenset({"[[", "case", "function", "coproc", *_LOOPS})
 _TEST_OPERATORS = frozenset("&|()<>")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from traceback import TracebackException
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from anyhook.authoring.load import load_hooks
 from anyhook.authoring.process_exit import Deadline
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
+from anyhook.model.record import Record
 from anyhook.testing.events import missing_in
 from anyhook.testing.promises import PromisedDenial, open_crashes, refused_advice
 from anyhook.testing.running import run_on_example
@@ -32,8 +32,7 @@ EXAMPLE_TIMEOUT = 30.0
 """Seconds, for hooks without a timeout of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleResult:
+class ExampleResult(Record, kw_only=False):
     """The result of one example for one agent.
 
     Attributes:
@@ -56,8 +55,7 @@ class ExampleResult:
     traceback: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TriedFile:
+class TriedFile(Record, kw_only=False):
     """What came of the examples of a hook file."""
 
     examples: list[Example]

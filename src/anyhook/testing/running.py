@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
 from anyhook.model.events import ToolEvent
 from anyhook.model.layers import Layer
+from anyhook.model.record import Record
 from anyhook.testing.events import make_payload
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ PROCESS_TIMEOUT = 60.0
 """Seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookRun:
+class HookRun(Record, kw_only=False):
     """The result of running a hook on one event.
 
     Attributes:

@@ -18,16 +18,16 @@ import json
 import os
 import re
 import time
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.atomic_write import replace_file
 from anyhook.files import NotReadableError, data_directory, identity_of, read_user_file, record_name
+from anyhook.model.record import EMPTY, Record, replace
 from anyhook.secrets.redact import redact_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 MAX_FILE = 64 * 1024
 """Bytes of a file whose text is kept, without secrets; of a larger one there is no difference."""
@@ -41,8 +41,7 @@ _HOOK_FILE = re.compile(r"(?:\.anyhook|/guards)/([\w.-]+)")
 """A hook file in the settings of a project, or the copy of a guard in those of the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
+class ChangedFile(Record, kw_only=False):
     """A change of a file that was not seen when it was made.
 
     Attributes:
@@ -57,21 +56,19 @@ class ChangedFile:
     difference: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
+class _Content(Record, kw_only=False):
     """What a file was: its digest, and its text without secrets; empty if it is not a text."""
 
     digest: str
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Record, kw_only=False):
     """What is kept about a directory, and whether a guard has looked since the user trusted it."""
 
     directory: str
-    files: dict[str, _Content] = field(default_factory=dict)
-    changes: list[ChangedFile] = field(default_factory=list)
+    files: Mapping[str, _Content] = EMPTY
+    changes: Sequence[ChangedFile] = ()
     has_looked: bool = True
 
 
@@ -231,7 +228,7 @@ def _kept_of(project: Path) -> dict[Path, _Kept]:
 
 
 def _write(record: Path, kept: _Kept) -> None:
-    replace_file(record, json.dumps(asdict(kept)).encode(), mode=0o600)
+    replace_file(record, json.dumps(kept, default=Record.as_dict).encode(), mode=0o600)
 
 
 def _read(record: Path) -> _Kept | None:

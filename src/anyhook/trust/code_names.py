@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.expressions import expression
@@ -72,7 +71,6 @@ class Computed(NamedTuple):
         return False
 
 
-@dataclass(slots=True)
 class CodeText:
     """What a text names.
 
@@ -91,20 +89,21 @@ class CodeText:
         searches_start: Whether modules are looked for in the working directory.
     """
 
-    text: str
-    language: Language
-    names: set[str] = field(default_factory=set)
-    loaded: set[str] = field(default_factory=set)
-    imported: set[str] = field(default_factory=set)
-    modules: set[str] = field(default_factory=set)
-    programs: set[str] = field(default_factory=set)
-    searched: set[str] = field(default_factory=set)
-    operands: set[str] = field(default_factory=set)
-    held: set[str] = field(default_factory=set)
-    entered: set[str] = field(default_factory=set)
-    runners: set[str] = field(default_factory=set)
-    computed: dict[Computed, None] = field(default_factory=dict)
-    searches_start: bool = False
+    def __init__(self, text: str, language: Language) -> None:
+        self.text = text
+        self.language = language
+        self.names: set[str] = set()
+        self.loaded: set[str] = set()
+        self.imported: set[str] = set()
+        self.modules: set[str] = set()
+        self.programs: set[str] = set()
+        self.searched: set[str] = set()
+        self.operands: set[str] = set()
+        self.held: set[str] = set()
+        self.entered: set[str] = set()
+        self.runners: set[str] = set()
+        self.computed: dict[Computed, None] = {}
+        self.searches_start = False
 
     @property
     def may_search(self) -> bool:

@@ -12,12 +12,12 @@ import json
 import os
 import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.files import data_path, read_json_object, record_name
 from anyhook.locks import locked
+from anyhook.model.record import EMPTY, Record
 from anyhook.trust.loaded_code import PACKAGE_DIRECTORIES, is_installed
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ MAX_SIZE = 1024 * 1024
 _IGNORED_PARTS = PACKAGE_DIRECTORIES | {"__pycache__"}
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedFiles:
+class ObservedFiles(Record, kw_only=False):
     """What the runs of a hook file have loaded.
 
     Attributes:
@@ -47,8 +46,8 @@ class ObservedFiles:
         is_full: Whether there was more code than is kept.
     """
 
-    code: Mapping[str, str] = field(default_factory=dict)
-    data: Mapping[str, str] = field(default_factory=dict)
+    code: Mapping[str, str] = EMPTY
+    data: Mapping[str, str] = EMPTY
     is_full: bool = False
 
 

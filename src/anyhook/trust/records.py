@@ -8,11 +8,11 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anyhook.model.record import Record
 from anyhook.trust.trees import read_script, read_tree
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ class RecordedFile(NamedTuple):
 ABSENT = RecordedFile(digest=None, text=None)
 
 
-@dataclass(frozen=True)
-class TrustChange:
+class TrustChange(Record, kw_only=False):
     """What differs from what was trusted.
 
     Attributes:
@@ -55,7 +54,7 @@ class TrustChange:
 
     subject: TrustSubject
     what: str
-    records: Records | None = field(default=None, repr=False)
+    records: Records | None = None
     key: str = ""
 
     @property

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.files import changed_within_tick, identity_of
 from anyhook.model.definitions import each_handler
+from anyhook.model.record import EMPTY, Record
 from anyhook.shell.launched import launched_line
 from anyhook.trust.following import Followed, Follower
 from anyhook.trust.name_search import ProjectFiles
@@ -39,8 +40,7 @@ MAX_SHOWN_DATA = 3
 """Files that a hook was seen to read and that are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrustSubject:
+class TrustSubject(Record, kw_only=False):
     """One handler of a project, and what it is made of.
 
     Attributes:
@@ -64,8 +64,8 @@ class TrustSubject:
     trees: tuple[Tree, ...] = ()
     unclear: tuple[str, ...] = ()
     operands: frozenset[str] = frozenset()
-    observed: Mapping[str, str] = field(default_factory=dict)
-    looked_at: Mapping[str, FileIdentity] = field(default_factory=dict)
+    observed: Mapping[str, str] = EMPTY
+    looked_at: Mapping[str, FileIdentity] = EMPTY
     read_at: int = 0
 
     def is_unchanged(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from anyhook.files import changed_within_tick, identity_of, read_user_file
@@ -59,8 +59,7 @@ class Script(Record, kw_only=False):
         return self.digest is None or " " not in self.digest
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Record, kw_only=False):
     """A directory as it is now.
 
     Attributes:
@@ -68,7 +67,6 @@ class Tree:
         identities: Identities of all directories and files that were looked at.
         left_out: What it holds that is not bound, for people.
         packages: Directories of installed packages in it.
-        digest: SHA-256 over the names and digests of the files and packages.
     """
 
     root: Path
@@ -76,13 +74,14 @@ class Tree:
     identities: Mapping[Path, FileIdentity]
     left_out: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
-    digest: str = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the names and digests of the files and packages."""
         lines = [f"{name}\0{script.digest}" for name, script in sorted(self.files.items())]
         lines += [f"{name}\0packages" for name in self.packages]
         content = "\n".join(lines).encode("utf-8", "surrogateescape")
-        object.__setattr__(self, "digest", hashlib.sha256(content).hexdigest())
+        return hashlib.sha256(content).hexdigest()
 
 
 _cache: dict[tuple[Path, int], Script] = {}
