@@ -124,18 +124,16 @@ def loses_changes(command, directory):
         return bool(operands) and not command.has_options(["--staged"])
     if subcommand != "checkout":
         return False
+    if command.has_options(["--ours"]) or command.has_options(["--theirs"]):  # of a conflict
+        return False
     names_paths = "--" in command.arguments and command.arguments[-1] != "--"
-    chooses = command.has_options(["--ours"]) or command.has_options(["--theirs"])
-    if names_paths or (len(operands) > 1 and not chooses):  # `git checkout main src`
+    if names_paths or len(operands) > 1:  # `git checkout main src`
         return True
     # No branch has such a name, and git refuses a name that is a branch and a file.
+    are_paths = [it.startswith((".", "/", "*", ":")) or "/." in it for it in operands]
     places = [Path(directory, place) for place in command.directories if place is not None]
-    return any(
-        name.startswith((".", "/", "*", ":")) or "/." in name or (place / name).exists()
-        for name in operands
-        for place in places
-        if not chooses
-    )
+    are_files = [(place / name).exists() for place in places for name in operands]
+    return any(are_paths) or any(are_files)
 
 
 def overwrites_branch(command):
@@ -160,6 +158,7 @@ git checkout HEAD src/main.py
 git checkout main src
 git checkout-index -f -a
 git read-tree -u --res HEAD
+cd $DIRECTORY && git checkout .
 git checkout -f main
 git switch -f main
 git switch --discard-changes main
