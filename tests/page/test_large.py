@@ -66,7 +66,6 @@ PATHS = [
     "/denials",
     "/hooks",
     "/hook?" + urlencode({"name": "guard.py", "place": PLACE}),
-    "/backtests",
 ]
 SCANS = re.compile(r"SCAN (events|bodies|results|sessions)(?! USING (COVERING )?INDEX)")
 

@@ -49,7 +49,7 @@ def decode_event(
         hint = did_you_mean(str(name), agent.by_wire) or all_events
         text = f"{agent.title} has no event {name!r}; {hint}"
         if name is None:
-            text = f"the payload names no event; add {agent.event_key!r}; {all_events}"
+            text = f"the payload has no event; add {agent.event_key!r}; {all_events}"
         problems.append(("payload-event", text))
     fields: dict[str, Any] = {
         "raw": payload,

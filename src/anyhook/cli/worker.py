@@ -160,7 +160,8 @@ def _waiting(text: str) -> Iterator[Callable[[float], None]]:
 
 def _servers_table(statuses: Sequence[Mapping[str, Any]]) -> Table:
     headings = ("worker", "hook", "python", "since", "warm", "cold", "state", "memory")
-    table = make_table(*headings, right=("warm", "cold", "memory"))
+    fixed = ("worker", "since", "state", "memory")
+    table = make_table(*headings, no_wrap=fixed, right=("warm", "cold", "memory"))
     for status in statuses:
         state = f"{len(status['running'])} busy" if status["running"] else "ready"
         if status["stopping"]:

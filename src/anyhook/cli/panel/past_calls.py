@@ -20,7 +20,6 @@ from anyhook.cli.score_review import group_text, print_group, review_text
 from anyhook.errors import UsageError
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History
-from anyhook.manage.paths import show_path
 from anyhook.manage.redteam import choose_guards
 from anyhook.manage.review import (
     CallReview,
@@ -141,5 +140,5 @@ class PastCallsScreen(ListScreen[ReviewGroup]):
         with self.reporting_problems():
             await asyncio.to_thread(label_group, review, group, label)
             self.show_items(review.groups)
-            text = f"{count_of(len(group.calls), 'call')}: {label}, in {show_path(str(own_set()))}"
+            text = f"{count_of(len(group.calls), 'call')}: {label}"
             self.report(ActionResult(text, _command(self.hook, "--on", str(own_set()))))
