@@ -7,6 +7,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import anyhook
 
 SRC = Path(anyhook.__file__).parent
@@ -22,6 +24,7 @@ def trees():
     }
 
 
+@cache
 def defined_in(node):
     """Return the names that a module or class defines, and those that methods set on `self`."""
     names = set()
@@ -56,6 +59,7 @@ def classes():
     return own
 
 
+@cache
 def is_there(reference):
     holder, _, name = reference.rpartition(".")
     if reference in trees():
@@ -76,6 +80,7 @@ def references(tree):
                     yield node.lineno, text
 
 
+@pytest.mark.slow
 def test_every_name_in_a_docstring_is_there():
     missing = [
         (module, line, text)
