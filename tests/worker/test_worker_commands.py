@@ -155,12 +155,12 @@ def test_without_a_runtime_directory_the_status_says_so(world, runtime, run):
 
 
 def test_the_status_shows_what_a_worker_has_loaded(world, runtime, run, hook_file):
-    told = serve(runtime, hook_file())
+    status = serve(runtime, hook_file())
 
     # A new child answers a sample event first, and is busy as long as it does.
     out = until(lambda: "ready" in (text := run("worker", "status")[1]) and text, "it stays busy")
 
-    for words in (str(told["pid"]), "guard.py", "MiB"):
+    for words in (str(status["pid"]), "guard.py", "MiB"):
         assert words in out
 
 

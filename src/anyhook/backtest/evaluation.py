@@ -153,7 +153,7 @@ def baseline_of(subject: BacktestSubject, against: str) -> Iterator[BacktestSubj
     was in that revision.
 
     Raises:
-        UsageError: If there is no such path or revision.
+        UsageError: If the path or the revision does not exist.
     """
     if not against.startswith(GIT):
         if not Path(against).exists():

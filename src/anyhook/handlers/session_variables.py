@@ -41,7 +41,7 @@ class EnvFiles:
     """One file for each hook that may leave variables, in a private temporary directory.
 
     The directory is made when the first hook needs it. Nothing here raises `OSError`: a hook runs
-    without the variable if there is no room for its file.
+    without the variable if its file cannot be written.
     """
 
     def __init__(self) -> None:

@@ -201,9 +201,12 @@ def _expansion(source: str, is_quoted: bool, scope: Scope) -> Iterator[Part]:
         yield source, _UNKNOWN
         return
     elif source[:2] == "$(" or source[0] == "`":
-        text = _printed_text(source, directory)
-        if _TEMPORARY.fullmatch(source) and "TMPDIR" not in variables:
+        if scope.redefines(source):
+            text = None
+        elif _TEMPORARY.fullmatch(source) and "TMPDIR" not in variables:
             text = "/tmp/tmp.XXXXXXXXXX"  # noqa: S108 - what `mktemp` makes of it is new
+        else:
+            text = _printed_text(source, directory)
     if text is None:
         yield source, _UNKNOWN if is_quoted else _UNKNOWN_SPLIT
     else:

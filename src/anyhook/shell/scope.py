@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anyhook.expressions import expression
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _MAX_DIRECTORIES = 4
+_NAME = expression(r"[^\s$()`;|&<>\"'\\]+")
+"""A word that may be the name of a program."""
 
 
 class Input:
@@ -82,6 +86,14 @@ class Scope:
         copy.exits_on_error = self.exits_on_error
         copy.placeholder = self.placeholder
         return copy
+
+    def redefines(self, source: str) -> bool:
+        """Return whether a word of some commands may mean something else than the usual program.
+
+        The line defines a function or an alias of that name, or sets where programs are found.
+        """
+        own_names = self.functions | self.aliases.keys()
+        return "PATH" in self.variables or not own_names.isdisjoint(_NAME.findall(source))
 
     def forget_variables(self) -> None:
         """Forget the values of all variables that the line sets."""

@@ -294,7 +294,8 @@ class _Walk:
             return
         values: list[Value] = []
         for word in words:
-            if words[0].text == "git" and _CURRENT_BRANCH.fullmatch(word.source):
+            is_branch = words[0].text == "git" and _CURRENT_BRANCH.fullmatch(word.source)
+            if is_branch and not scope.redefines(word.source):
                 values.append(Value("HEAD"))  # its name is neither an option nor a forced refspec
             elif word.is_vague or word.source[:1] == "~":
                 values += expand(word, scope)
