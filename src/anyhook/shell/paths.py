@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 _WILDCARD = re.compile(r"[*?\[]")
 _DRIVE = re.compile(r"([A-Za-z]):(?=[\\/]|\Z)")
-_LITERAL_END = re.compile(r"[^*?\]]*\Z")
-_NO_DOT = "[!.]"
 _MAX_SEGMENTS = 256
 ANYWHERE = "**"
 _PATCH_HEADERS = {
@@ -105,11 +103,7 @@ class PathPattern:
         segments = _split(path)
         if len(segments) > _MAX_SEGMENTS:
             return None
-        # A `*` of the shell does not match a leading dot; one of `find`, behind `**`, does.
-        names = segments
-        if ANYWHERE not in segments and "*" in path:
-            names = tuple([_NO_DOT + name if name[0] == "*" else name for name in segments])
-        if _overlaps(self._segments, names):
+        if _overlaps(self._segments, segments):
             is_literal = not any(_WILDCARD.search(segment) for segment in segments)
             # `.git/HEA?` is `.git/HEAD` too; what `find` sets aside of `**` is not known.
             is_one_file = self._fixed == len(self._segments) and ANYWHERE not in segments
@@ -139,15 +133,18 @@ def _name_overlaps(name: str, other: str) -> bool:
         return True
     first, second = _WILDCARD.search(name), _WILDCARD.search(other)
     if first and second:
-        if (name[:4] == _NO_DOT and other[0] == ".") or (other[:4] == _NO_DOT and name[0] == "."):
-            return False
         length = min(first.start(), second.start())
-        end, other_end = (_LITERAL_END.search(text)[0] for text in (name, other))  # type: ignore[index]
+        end, other_end = _literal_end(name), _literal_end(other)
         have_same_end = end.endswith(other_end) or other_end.endswith(end)
         return name[:length] == other[:length] and have_same_end
     if first:
         return fnmatchcase(other, name.replace("[^", "[!"))
     return second is not None and fnmatchcase(name, other.replace("[^", "[!"))
+
+
+def _literal_end(pattern: str) -> str:
+    """Return what follows the last wildcard of a pattern."""
+    return re.split(r"[*?\]]", pattern)[-1]
 
 
 def _overlaps(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
