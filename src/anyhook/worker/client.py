@@ -165,8 +165,9 @@ def pack_run(
         ignored_signals: The signals that the hook ignores; see the function of that name.
         payload: The event.
     """
-    env = b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in environ.items())
-    words = b"".join(os.fsencode(word) + b"\0" for word in (cwd, *argv))
+    # Encoded at once: an environment has some fifty variables.
+    env = os.fsencode("".join([f"{name}={value}\0" for name, value in environ.items()]))
+    words = os.fsencode("".join([f"{word}\0" for word in (cwd, *argv)]))
     body = b"".join(
         (
             RUN,

@@ -149,25 +149,27 @@ def _find_program(program: str, environ: Mapping[str, str]) -> str | None:
 
 def is_native(program: str) -> bool:
     """Return whether a file is the native program of this package; its name is not enough."""
+    version = _version_of(program)
+    return version is not None and _has_native_content(program, version)
+
+
+def _version_of(path: str) -> tuple[int, ...] | None:
+    """Return what changes with a file, so that a changed one is read again.
+
+    `None` if it is not a regular file: opening a pipe would wait for its other end.
+    """
     try:
-        status = os.stat(program)
+        status = os.stat(path)
     except OSError:
-        return False
-    # Opening a pipe would wait for its other end.
+        return None
     if not stat.S_ISREG(status.st_mode):
-        return False
-    version = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_size)
-    return _has_native_content(program, version)
+        return None
+    return (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_size)
 
 
 @lru_cache(maxsize=32)
 def _has_native_content(program: str, _version: tuple[int, ...]) -> bool:
-    """Return whether a file has the content of the native program.
-
-    Args:
-        program: The file.
-        _version: Changes with the file, so that a changed one is read again.
-    """
+    """Return whether a file has the content of the native program."""
     native = native_client()
     if native is None:
         return False
@@ -181,8 +183,15 @@ def _has_native_content(program: str, _version: tuple[int, ...]) -> bool:
 def _interpreter_of(program: str) -> str | None:
     """Return the interpreter that the native program uses (`client.c`); `None` if it is unclear."""
     script = _find_sibling(program)
-    if script is None:
+    version = None if script is None else _version_of(script)
+    if script is None or version is None:
         return None
+    return _interpreter_in(script, version)
+
+
+@lru_cache(maxsize=32)
+def _interpreter_in(script: str, _version: tuple[int, ...]) -> str | None:
+    """Return the interpreter in the first line of a script; `None` if it is unclear."""
     try:
         with open(script, "rb") as file:
             line = file.readline(512)
