@@ -17,18 +17,25 @@ class PythonSource(NamedTuple):
     """All nodes of the syntax tree, from the outside to the inside."""
 
 
-@lru_cache(maxsize=16)
+EMPTY = PythonSource([], ())
+
+
 def read_python(source: str | bytes) -> PythonSource:
-    """Parse a Python file.
+    """Parse a Python file, given as its bytes or as its text."""
+    if isinstance(source, bytes):
+        return _parse(source)
+    try:
+        return _parse(source.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        return EMPTY
 
-    Several checks of a command look at the same few files, so the last ones are kept.
 
-    Args:
-        source: The text of the file.
-    """
+# Several checks of a command look at the same few files.
+@lru_cache(maxsize=16)
+def _parse(source: bytes) -> PythonSource:
     try:
         with warnings.catch_warnings(action="ignore"):
             module = ast.parse(source)
         return PythonSource(module.body, tuple(ast.walk(module)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return PythonSource([], ())
+        return EMPTY
