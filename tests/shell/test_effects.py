@@ -27,6 +27,9 @@ def effects(line, kind):
         ("mv /x*/a '/x*'", ["/x*/a"]),
         ("mv -t dir /x/a /x", ["/x/a", "/x"]),
         ("find src -name '*.o' -delete", ["/code/src/**/*.o"]),
+        ("find src ! -name '*.o' -delete", ["/code/src"]),
+        ("find src -name a , -name b -delete", ["/code/src"]),
+        ("find src -delete -name a", ["/code/src"]),
         ("find src -type f", []),
         ("find src -exec rm {} ';'", ["/code/src", "/code/src/**"]),
         ("find src -mtime +9 -exec rm {} ';'", ["/code/src/**"]),
@@ -111,6 +114,8 @@ def test_deleted_paths(line, paths):
         ("cat <<E > a\ntext > b\nE", ["/code/a"]),
         ("perl -pi -e s/a/b/ a b", ["/code/a", "/code/b"]),
         ("perl -ne print a", []),
+        ("awk '{print $1 > \"a\"}' b", ["/code/a"]),
+        ("awk '$1 > \"a\"' b", []),
     ],
 )
 def test_written_paths(line, paths):
@@ -138,6 +143,12 @@ def test_written_paths(line, paths):
         ("dd if=a", ["/code/a"]),
         ("python3 a.py", ["/code/a.py"]),
         ("git diff a", []),
+        ("git diff --no-index a b", ["/code/a", "/code/b"]),
+        ("git blame a", ["/code/a"]),
+        ("git grep x a", ["/code/a"]),
+        ("git show HEAD:a main", ["/code/a"]),
+        ("xargs -a a echo", ["/code/a"]),
+        ("awk 'BEGIN{while ((getline l < \"a\") > 0) print l}'", ["/code/a"]),
     ],
 )
 def test_read_paths(line, paths):

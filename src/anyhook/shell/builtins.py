@@ -24,13 +24,20 @@ _OPTIONS_OF_CD = frozenset({"--", "-L", "-P", "-e"})
 def change_directory(scope: Scope, target: Value | None) -> None:
     """Follow a `cd`; `None` goes home."""
     if target is None:
-        scope.directory = scope.home if scope.home is not None else "~"
-    elif target.kind != LITERAL or target.text == "-" or scope.directory is None:
-        is_absolute = target.kind == LITERAL and target.text[:1] == "/"
-        scope.directory = join_path("", target.text) if is_absolute else None
+        # A line that sets `HOME` or `CDPATH` decides where a `cd` leads.
+        home = scope.home if scope.home is not None else "~"
+        scope.set_directories((None if "HOME" in scope.variables else home,))
+    elif target.kind == LITERAL and target.text[:1] == "/":
+        scope.set_directories((join_path("", target.text),))
+    elif target.kind != LITERAL or target.text == "-" or "CDPATH" in scope.variables:
+        scope.set_directories((None,))
     else:
-        scope.directory = join_path(scope.directory, target.text)
-    scope.other_directories = ()
+        scope.set_directories(
+            tuple(
+                None if directory is None else join_path(directory, target.text)
+                for directory in scope.directories
+            )
+        )
 
 
 def _run_eval(reader: Reader, call: ExpandedCall) -> None:
@@ -66,7 +73,9 @@ def _run_trap(reader: Reader, call: ExpandedCall) -> None:
     own = reader.add(call)
     operands = [value for value in call.values[1:] if value.text not in {"--", "-"}]
     if len(operands) > 1 and operands[0].text[:2] not in {"-l", "-p"}:
+        before = call.scope.copy()
         reader.read_value(operands[0], call.scope, (*call.wrappers, own))
+        call.scope.merge(before)  # it runs later, if at all
 
 
 def _run_alias(reader: Reader, call: ExpandedCall) -> None:
@@ -113,11 +122,16 @@ def _forget(reader: Reader, call: ExpandedCall) -> None:
 
 
 def _set(reader: Reader, call: ExpandedCall) -> None:
-    """Notice `set -e`, and forget `$1` and so on."""
+    """Notice `set -e` and `set +e`, and forget `$1` and so on."""
     reader.add(call)
     scope = call.scope
     for value in call.values[1:]:
-        if value.text[:1] == "-" and "e" in value.text and value.text[:2] != "--":
+        text = value.text
+        if value.kind == VAGUE or text[:1] == "+":
+            scope.exits_on_error = False
+        elif text[:1] != "-" or text == "--":
+            break
+        elif "e" in text:
             scope.exits_on_error = True
     for name in "0123456789@*":
         scope.variables.pop(name, None)

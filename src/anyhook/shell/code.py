@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.expressions import expression
@@ -43,7 +44,10 @@ _CODE_READS = expression(
 )
 _CODE_CONTACTS = expression(r"[\"']([a-z]+://[^\"']+)[\"']")
 _ESCAPE = expression(r"\\(.)", re.DOTALL)
-_AWK_PIPE = expression(r'\|&?\s*"((?:[^"\\]|\\.)*)"|"((?:[^"\\]|\\.)*)"\s*\|&?\s*getline')
+_AWK_STRING = r'"((?:[^"\\]|\\.)*)"'
+_AWK_WRITES = expression(rf"\bprintf?\b[^;}}\n]*?>>?\s*{_AWK_STRING}")
+_AWK_READS = expression(rf"\bgetline\b\s*\w*\s*<\s*{_AWK_STRING}")
+_AWK_PIPE = expression(rf"\|&?\s*{_AWK_STRING}|{_AWK_STRING}\s*\|&?\s*getline")
 
 
 class Calls(NamedTuple):
@@ -80,15 +84,16 @@ def find_calls(code: str) -> Calls:
 
 
 def find_awk_calls(program: str) -> Calls:
-    """Return what a program of `awk` runs."""
+    """Return what a program of `awk` runs; its redirections are command lines, too."""
+    written = [f"> {shlex.quote(_unescape(text))}" for text in _AWK_WRITES.findall(program)]
+    read = [f"< {shlex.quote(_unescape(text))}" for text in _AWK_READS.findall(program)]
     if "system" not in program and "|" not in program:
-        return Calls([], [], is_certain=True)
+        return Calls([*written, *read], [], is_certain=True)
     calls = find_calls(program)
-    texts = [first or second for first, second in _AWK_PIPE.findall(program)]
+    piped = [_unescape(first or second) for first, second in _AWK_PIPE.findall(program)]
     pipes = len(re.findall(r"\|(?!\|)", program.replace("||", "")))
-    return Calls(
-        [*calls.texts, *map(_unescape, texts)], [], calls.is_certain and pipes <= len(texts)
-    )
+    is_certain = calls.is_certain and pipes <= len(piped)
+    return Calls([*calls.texts, *piped, *written, *read], [], is_certain)
 
 
 def find_targets(code: str) -> Iterator[tuple[str, str]]:

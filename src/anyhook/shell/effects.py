@@ -10,7 +10,7 @@ from anyhook.expressions import expression
 from anyhook.shell.code import find_targets
 from anyhook.shell.effect_rows import ALWAYS_RECURSIVE, RECURSIVE, row_of
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
-from anyhook.shell.options import FIND_WITHOUT_TESTS, canonical_program
+from anyhook.shell.options import FIND_WITHOUT_TESTS, canonical_program, find_name
 from anyhook.shell.paths import join_path, patched_paths
 from anyhook.shell.runners import CODE_OPTIONS
 from anyhook.shell.subject import Effect
@@ -191,15 +191,15 @@ class _Finder:
 def _find(finder: _Finder) -> Iterator[Effect]:
     """Yield what `find` deletes and writes."""
     subject = finder.subject
-    names = subject.values("-name")
-    has_one_name = len(names) == 1 and not subject.has("-o")
+    name = find_name(subject.read.options)
     deletes = subject.has("-delete")
     if deletes or finder.read.may_have_more:
         for root in finder.read.operands or [_HERE]:
-            text = f"{root.text}/**/{names[0].text}" if has_one_name else root.text
+            text = root.text if name is None else f"{root.text}/**/{name.text}"
             kind = PATTERN if deletes and root.kind != VAGUE else VAGUE
             # What a test such as `-mtime +30` leaves is not known.
-            is_likely = not has_one_name and not subject.read.options.keys() <= FIND_WITHOUT_TESTS
+            has_tests = not subject.read.options.keys() <= FIND_WITHOUT_TESTS
+            is_likely = name is None and has_tests
             target = Value(text, kind)
             yield from finder.path("deletes", target, is_recursive=True, is_likely=is_likely)
     written = [*subject.values("-fprint", "-fprint0", "-fls"), *subject.values("-fprintf")[:1]]
@@ -242,6 +242,21 @@ def _git(finder: _Finder) -> Iterator[Effect]:
     elif (subcommand, first) in {("remote", "add"), ("remote", "set-url")}:
         for value in operands[2:3]:
             yield from finder.host(value)
+    else:
+        yield from _git_reads(finder, subcommand, operands)
+
+
+def _git_reads(finder: _Finder, subcommand: str, operands: Sequence[Value]) -> Iterator[Effect]:
+    """Yield what subcommands of Git show of the contents of files."""
+    if subcommand == "grep":  # an operand may be a revision
+        yield from finder.paths("reads", operands[1:], is_recursive=True, is_likely=True)
+    elif subcommand == "blame" or (subcommand == "diff" and finder.subject.has("--no-index")):
+        yield from finder.paths("reads", operands)
+    elif subcommand in {"cat-file", "show"}:
+        for value in operands:
+            _, separator, path = value.text.partition(":")
+            if separator:  # `HEAD:a.txt`
+                yield from finder.path("reads", value._replace(text=path))
 
 
 def _downloads(finder: _Finder, directories: Sequence[Value]) -> Iterator[Effect]:

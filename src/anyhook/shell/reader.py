@@ -181,7 +181,8 @@ class Reader:
                 self.commands.append(self.make(call._replace(name="")))
             return
         head = values[0]
-        is_known = head.kind == LITERAL and call.scope.placeholder not in head.text
+        placeholder = call.scope.placeholder or "{}"
+        is_known = head.kind == LITERAL and placeholder not in head.text
         # `(($count > 3))` is a comparison more likely than a call.
         if not is_known and self.arithmetics:
             return

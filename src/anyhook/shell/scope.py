@@ -45,7 +45,7 @@ class Scope:
         input: The standard input of the next command.
         base_input: The standard input of the text.
         exits_on_error: Whether the shell ends when a command fails (`set -e`).
-        placeholder: What `xargs`, `parallel` or `find -exec` replaces by a word of its input.
+        placeholder: What `xargs` or `parallel` replaces by a word of its input; empty outside.
     """
 
     __slots__ = (
@@ -72,7 +72,12 @@ class Scope:
         self.fixed: set[str] = set()
         self.input = self.base_input = NO_INPUT
         self.exits_on_error = False
-        self.placeholder = "{}"
+        self.placeholder = ""
+
+    @property
+    def directories(self) -> tuple[str | None, ...]:
+        """Where the shell is, and where it may be instead."""
+        return (self.directory, *self.other_directories)
 
     def copy(self) -> Scope:
         """Return a scope for a subshell."""
@@ -105,6 +110,7 @@ class Scope:
         self.other_directories = other.other_directories
         self.variables = dict(other.variables)
         self.input = other.input
+        self.exits_on_error = other.exits_on_error
 
     def merge(self, other: Scope) -> None:
         """Join with the state of another way to this place: what differs is not known."""
@@ -112,7 +118,8 @@ class Scope:
             has_both = name in self.variables and name in other.variables
             if not has_both or self.variables[name] != other.variables[name]:
                 self.variables[name] = None
-        self.add_directories((other.directory, *other.other_directories))
+        self.exits_on_error &= other.exits_on_error
+        self.add_directories(other.directories)
 
     def restore_variables(self, other: Scope, names: Iterable[str]) -> None:
         """Give some variables the values that they have in another scope."""
@@ -124,7 +131,7 @@ class Scope:
 
     def set_directories(self, directories: tuple[str | None, ...]) -> None:
         """Go to the first of some directories, or to one of the others."""
-        self.directory, *others = directories
+        self.directory, *others = dict.fromkeys(directories)
         self.other_directories = tuple(others)
 
     def add_directories(self, directories: tuple[str | None, ...]) -> None:

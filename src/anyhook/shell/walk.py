@@ -32,6 +32,11 @@ _CLOSERS = {"fi": {"if"}, "done": _LOOPS, "esac": {"case"}, "}": {"{"}}
 _BRANCHES = frozenset({"elif", "else"})
 _SUBSHELL, _SUBSTITUTION, _ARITHMETIC, _FUNCTION = "(", "$(", "((", "()"
 _CHANGES_DIRECTORY = frozenset({"cd", "chdir", "pushd", "popd"})
+_CHANGES_SHELL = SHARED | {"builtin", "command"}
+_CONDITIONAL = frozenset({"&&", "||", "|", "|&", "&", "!"})
+"""Operators beside which the failure of a command need not end a shell with `set -e`."""
+_NEED_NOT_MOVE = frozenset({"||", "|", "|&", "!"})
+"""Operators in front of a `cd` behind which the shell may be where it was, without a failure."""
 _LEAVES = frozenset({"exit", "return"})
 _DUPLICATES = frozenset({">&", "<&"})
 _POSITIONAL = dict.fromkeys("0123456789@*")
@@ -65,11 +70,13 @@ class _Line:
         operator: The operator in front of it.
         last_program: The program of the last command.
         last_output: What the last command printed.
-        moved: Where the shell is if a `cd` in this list succeeds, and if it fails.
+        before: Where the shell was in front of the next command.
+        moved: Where the shell is if each `cd` in this list succeeds, and if one fails.
     """
 
     __slots__ = (
         "assignments",
+        "before",
         "input",
         "last_output",
         "last_program",
@@ -78,13 +85,14 @@ class _Line:
         "redirects",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, before: Directories) -> None:
         self.redirects: list[Redirect] = []
         self.input: Input | None = None
         self.assignments: list[Word] = []
         self.operator = ""
         self.last_program = ""
         self.last_output = UNKNOWN_INPUT
+        self.before = before
         self.moved: tuple[Directories, Directories] | None = None
 
 
@@ -116,7 +124,7 @@ class _Walk:
         self.wrappers = wrappers
         self.steps = steps
         self.frames: list[_Frame] = []
-        self.line = _Line()
+        self.line = _Line(scope.directories)
         self.is_function = False
         self.precedes_time = False
         self.skips_word = False
@@ -179,7 +187,7 @@ class _Walk:
         if self.is_function:
             self.scope.variables.update(_POSITIONAL)
         self.is_function = False
-        self.line = _Line()
+        self.line = _Line(self.scope.directories)
 
     def _pop(self, keywords: Collection[str]) -> None:
         """Leave the innermost compound that one of some keywords opened, and all in it."""
@@ -231,6 +239,8 @@ class _Walk:
             self._pop(_CLOSERS[keyword])
         elif keyword in _BRANCHES:
             self.on_branch(step)
+        elif keyword == "!":
+            self.line.operator = keyword
         # `time -f FORMAT` of dash is a program, whose option takes the next word.
         is_option_of_time = self.precedes_time and keyword[:1] == "-"
         self.skips_word = is_option_of_time and keyword[-1:] in {"f", "o"}
@@ -297,6 +307,8 @@ class _Walk:
             is_branch = words[0].text == "git" and _CURRENT_BRANCH.fullmatch(word.source)
             if is_branch and not scope.redefines(word.source):
                 values.append(Value("HEAD"))  # its name is neither an option nor a forced refspec
+            elif scope.placeholder and scope.placeholder in word.text:
+                values.append(Value(word.text, VAGUE, may_split=True))
             elif word.is_vague or word.source[:1] == "~":
                 values += expand(word, scope)
             else:
@@ -313,13 +325,10 @@ class _Walk:
             inner = scope.copy()
             inner.input = received or scope.input
             inner.variables.update([expand_assignment(word, scope) for word in assignments])
-        if program in SHARED and inner is not scope:
+        if program in _CHANGES_SHELL and inner is not scope:
             scope.input = inner.input
             inner = scope
-        before = (scope.directory, *scope.other_directories)
         self.reader.run(ExpandedCall("", values, inner, self.wrappers, step.source, redirects))
-        if program in _CHANGES_DIRECTORY:
-            line.moved = ((scope.directory, *scope.other_directories), before)
         line.last_program = program
         line.last_output = _output(values, received)
 
@@ -337,23 +346,36 @@ class _Walk:
             line.last_program = ""
             line.assignments = []
         self._flush_redirects()
+        # There `set -e` runs in a subshell, or only perhaps.
+        if line.last_program == "set" and not {operator, line.operator}.isdisjoint(_CONDITIONAL):
+            self.scope.exits_on_error = False
         if operator in {"|", "|&"}:
             self.scope.input = line.last_output
-            if line.moved is not None and line.last_program in _CHANGES_DIRECTORY:
-                self.scope.set_directories(line.moved[1])
+            self.scope.set_directories(line.before)  # it ran in a subshell
         else:
             self._end_pipeline(operator)
         if operator == ")" and self.frames and self.frames[-1].keyword == _SUBSHELL:
             self._pop({_SUBSHELL})
         else:
             line.operator = operator
+            line.before = self.scope.directories
 
     def _end_pipeline(self, operator: str) -> None:
         scope, line = self.scope, self.line
         scope.input = self.frames[-1].entry.input if self.frames else scope.base_input
         line.last_output = UNKNOWN_INPUT
+        has_moved = scope.directories != line.before
+        if has_moved:
+            # Of `cd a && cd b` each may fail.
+            failed = line.before if line.moved is None else (*line.before, *line.moved[1])
+            line.moved = (scope.directories, failed)
+            # Some shells run the end of a pipeline in a subshell, and `true || cd a` does not run.
+            if line.operator in _NEED_NOT_MOVE:
+                scope.add_directories(line.before)
         if line.moved is None:
             return
+        # `set -e` ends the shell if a `cd` fails that is the last command of its list.
+        ends_shell = scope.exits_on_error and has_moved and line.operator not in _CONDITIONAL
         # `cd a && b` runs `b` in `a` alone; `cd a; b` runs it elsewhere if there is no `a`.
         succeeded, failed = line.moved
         if operator == "&&":
@@ -366,7 +388,7 @@ class _Walk:
             scope.set_directories(failed)
         elif line.operator == "||" and line.last_program in _LEAVES:
             scope.set_directories(succeeded)
-        elif not scope.exits_on_error:
+        elif not ends_shell:
             scope.add_directories(failed)
 
 

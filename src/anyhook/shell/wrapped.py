@@ -16,6 +16,7 @@ from anyhook.shell.options import (
     FIND_WITHOUT_TESTS,
     NO_OPTIONS,
     canonical_program,
+    find_name,
     find_table,
     read_arguments,
 )
@@ -29,6 +30,7 @@ from anyhook.shell.runners import (
     Runner,
 )
 from anyhook.shell.scope import NO_INPUT, Scope
+from anyhook.shell.subject import Redirect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from anyhook.shell.options import Arguments, Table
     from anyhook.shell.reader import ExpandedCall, Reader
 
+_IN_THIS_SHELL = frozenset({"builtin", "command"})
+"""Wrappers behind which a builtin changes the shell itself; others run a program."""
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
 _PACKAGE_RUNNERS = frozenset({"npx", "uvx", "bunx", "pnpx"})
 _KEEPS_WORDS = frozenset(
@@ -107,9 +111,10 @@ def _run_inner(
     if runner.is_remote:
         scope = Scope(None, None)
         scope.input = call.scope.input
-    elif read.options.get("--chdir"):
+    elif call.name not in _IN_THIS_SHELL:
         scope = scope.copy()
-        change_directory(scope, read.options["--chdir"][-1])
+        if read.options.get("--chdir"):
+            change_directory(scope, read.options["--chdir"][-1])
     may_split = any(value.may_split for value in values[start:index] if value.kind == VAGUE)
     is_input_empty = scope.input is not NO_INPUT and scope.input.text == ""
     runs_nothing = is_input_empty and "--no-run-if-empty" in read.options
@@ -191,6 +196,9 @@ def _run_words(reader: Reader, inner: ExpandedCall, own: Command) -> None:
     scope = inner.scope
     program = own.program
     if program in {"xargs", "gxargs"}:
+        for file in own.read.options.get("--arg-file", ()):
+            redirect = Redirect("<", file.text, file.kind == LITERAL)
+            reader.run(inner._replace(values=(), redirects=(redirect,)))
         scope = scope.copy()
         words = _with_input(own, words, scope)
         scope.input = NO_INPUT
@@ -220,6 +228,7 @@ def _run_parallel(reader: Reader, inner: ExpandedCall, own: Command) -> None:
     end = next((index for index, text in enumerate(texts) if text[:3] == ":::"), len(texts))
     scope = inner.scope.copy()
     # It replaces `{}`, `{.}`, `{1}`, …
+    # Its input may hold several words, and whatever the shell reads in them.
     scope.placeholder = _placeholder_of(own) or "{"
     template = _with_placeholder(inner.values[:end], scope.placeholder)
     if template == list(inner.values[:end]):
@@ -308,9 +317,8 @@ def _with_files(command: list[Value], find: Command) -> list[Value]:
     """Return a command of `find -exec` with what `{}` stands for."""
     roots = find.read.operands or [Value(".")]
     options = find.read.options
-    names = options.get("-name", [])
-    has_one_name = len(names) == 1 and "-o" not in options
-    name = f"/{names[0].text}" if has_one_name else ""
+    name = find_name(options)
+    below = "/**" if name is None else f"/**/{name.text}"
     reaches_roots = options.keys() <= FIND_WITHOUT_TESTS
     words: list[Value] = []
     for value in command:
@@ -320,7 +328,7 @@ def _with_files(command: list[Value], find: Command) -> list[Value]:
             words.append(Value("{}", VAGUE))
         else:
             words += [root._replace(kind=PATTERN) for root in roots if reaches_roots]
-            words += [Value(f"{root.text}/**{name}", PATTERN) for root in roots]
+            words += [Value(f"{root.text}{below}", PATTERN) for root in roots]
     return words
 
 

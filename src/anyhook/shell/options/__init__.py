@@ -29,7 +29,7 @@ from anyhook.expressions import expression
 from anyhook.shell.expansions import VAGUE, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _FLAG, _VALUED, _ATTACHED = 0, 1, 2
 _SUFFIXES = {"": _FLAG, "=": _VALUED, "?": _ATTACHED, "~": _ATTACHED}
@@ -51,8 +51,11 @@ _FIND_VALUES = {
     "-fprintf": 2,
 }
 FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-FIND_WITHOUT_TESTS = FIND_RUNS | set("-H -L -P -delete -depth -print -type -xdev".split())
+FIND_WITHOUT_TESTS = FIND_RUNS | set("( ) -H -L -P -delete -depth -print -type -xdev".split())
 """Words of `find` with which it reaches all files, those where it starts too."""
+_FIND_ALTERNATIVES = frozenset({"-o", "-or", "!", "-not", ","})
+"""Words of `find` with which it also reaches files that a test is not true of."""
+_FIND_ACTIONS = FIND_RUNS | {"-delete"}
 
 
 class Table(NamedTuple):
@@ -166,6 +169,20 @@ def read_arguments(
         reader.is_doubtful,
         reader.commands,
     )
+
+
+def find_name(options: Mapping[str, Sequence[Value]]) -> Value | None:
+    """Return the pattern of all names that `find` reaches; `None` if others are reached, too."""
+    names = options.get("-name", ())
+    if len(names) != 1 or not _FIND_ALTERNATIVES.isdisjoint(options):
+        return None
+    # A test limits the actions behind it; the options are in the order of the line.
+    for word in options:
+        if word == "-name":
+            return names[0]
+        if word in _FIND_ACTIONS:
+            break
+    return None
 
 
 class _Reader:
@@ -344,6 +361,7 @@ class _Reader:
                         self._add(text, argument)
             elif text in {"(", ")", "!", ","}:
                 starts = False
+                self._add(text)
             else:
                 if value.kind == VAGUE and value.text[:1] in "$`":
                     self.may_have_more = True
