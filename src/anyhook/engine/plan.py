@@ -31,7 +31,7 @@ class Plan(NamedTuple):
     groups run in parallel."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """Matchers that were not evaluated because that can take exponential time."""
-    is_final: bool = field(default=True, compare=False)
+    is_final: bool = True
     """Whether every matcher could be evaluated, so that the plan may be cached."""
 
     @property
