@@ -39,6 +39,7 @@ RULES = [
         "deletes files that are not in git",
         "List them with `git clean -n`, and delete single files that you made.",
     ),
+    ("rm", {"--force"}, ["--cached"], UNCOMMITTED, COMMIT_FIRST),
     ("stash drop", set(), [], "deletes changes that were put aside", ASK_USER),
     ("stash clear", set(), [], "deletes changes that were put aside", ASK_USER),
     (
@@ -96,10 +97,16 @@ def guard_git(event):
     # The agent may be in a directory of the repository.
     above = [str(path) for path in Path(event.cwd).parents]
     parts = ("/.git", "/.git/objects", "/.git/refs", "/.git/HEAD")
-    match = event.deletes(*(directory + part for directory in (".", *above) for part in parts))
-    if match:
-        return answer(match, "deletes the repository with its history", ASK_USER)
+    matches = event.deletes(*(directory + part for directory in (".", *above) for part in parts))
+    for match in sorted(matches, key=lambda match: not match.certain):
+        if not is_git_rm(match.command):
+            return answer(match, "deletes the repository with its history", ASK_USER)
     return None
+
+
+def is_git_rm(command):
+    """Return whether a command is `git rm`, which spares the repository also in `git rm -r .`."""
+    return command is not None and command.program == "git" and command.operands[:1] == ("rm",)
 
 
 def has_option(command, option):
@@ -165,6 +172,8 @@ git switch --discard-changes main
 git restore src
 git restore --staged --worktree src
 git clean -fdx
+git rm -rf src
+git rm -f src/main.py
 git stash drop
 git stash clear
 git push -f
@@ -231,6 +240,8 @@ git filter-repo --analyze
 git filter-repo --dry-run --path secrets
 git commit -m 'Do not use git push --force'
 git rm --cached config.yml
+git rm -rf --cached .
+git rm -r .
 rm -rf build
 find . -name '*.pyc' -delete
 """.strip().splitlines():

@@ -136,7 +136,8 @@ def added_text(event):
     texts = [text for name, text in arguments.items() if name != "old_string"]
     lines = "\n".join(str(text) for text in texts).splitlines()
     # In a patch, lines that begin with a minus sign are removed.
-    is_patch = any(line.startswith("*** ") for line in lines)
+    can_patch = event.tool == "edit_file" or event.runs("apply_patch")
+    is_patch = can_patch and "*** Begin Patch" in lines
     kept_lines = set(str(kept).splitlines()) if kept else set()
     return "\n".join(
         line for line in lines if line not in kept_lines and not (is_patch and line[:1] == "-")
@@ -172,22 +173,26 @@ def lists(command):
 
 
 def prints_variables(command):
-    """Return whether a command prints the environment, a secret variable, or a file of git."""
+    """Return whether a command prints the environment, or a secret variable of it."""
     text = " ".join(command.arguments)
+    names = "$" + " $".join(command.operands)
     match command.program:
-        case "env" | "export" | "set" | "declare" | "typeset":
-            return text in {"", "-p", "-0"} or (text == "-x" and command.program != "set")
-        case "python" | "python3" | "node":
-            return re.search(r"\b(?:os\.environ|process\.env)\)", text) is not None
+        case "env":  # with a command to run, it is not among the commands
+            return command.options.keys().isdisjoint({"--help", "--version"})
+        case "set":
+            return not text
         case "printenv":
-            return not text or SECRET_NAME.search(f"${text}") is not None
+            return not command.operands or SECRET_NAME.search(names) is not None
+        case "export" | "declare" | "typeset" if not command.operands:
+            return set("".join(command.options)) <= set("-px")
+        case "declare" | "typeset":
+            return "-p" in command.options and SECRET_NAME.search(names) is not None
+        case "python" | "python3" | "node":
+            return re.search(r"\b(?:os\.environ|process\.env)(?:\)|$)", text) is not None
         case "echo" | "printf":
             return SECRET_NAME.search(text) is not None
         case "docker":
             return "inspect" in text and "Env" in text
-        case "git":
-            is_shown = not {"show", "cat-file"}.isdisjoint(command.operands)
-            return is_shown and any(re.search(r"[:/]\.env$", word) for word in command.operands)
     return False
 
 
@@ -204,17 +209,19 @@ for denied in (
     "cat .env",
     "head -5 config/.env.production",
     "base64 ~/.ssh/id_ed25519",
-    "wc .env; cat .env",
     "python3 -c \"print(open('.env').read())\"",
     "cat /proc/self/environ",
     "cp ~/.netrc notes.txt",
     "cat $X; cat .env",
-    "printenv",
+    "printenv -0",
     "env | sort",
     "export",
     "export -p",
-    "declare -x",
+    "declare -px",
+    "declare -p API_KEY",
     "env -0",
+    "env -u PATH A=1",
+    "node -p process.env",
     "python3 -c 'import os; print(os.environ)'",
     "set",
     "echo $GITHUB_TOKEN",
@@ -227,8 +234,7 @@ for denied in (
     "echo $PRIVATE_KEY",
     "echo $PRIVATEKEY",
     "echo $aws_credentials",
-    "git show HEAD:.env",
-    "git cat-file -p main:app/.env",
+    "git cat-file -p main:app/.env.production",
     "gh auth token",
     "gh auth status --show-token",
     "git credential fill",
@@ -259,7 +265,7 @@ for denied in (
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
 old, new = {"old_string": f"KEY = '{KEY}'"}, {"new_string": f"KEY = '{KEY}'"}
 kept = {"old_string": f"A\n{KEY}\nB", "new_string": f"A\n{KEY}\nC"}
-for content in (f"KEY = '{KEY}'", f"-{KEY}"):
+for content in (f"KEY = '{KEY}'", f"-{KEY}", f"*** a\n- {KEY}", f"*** Begin Patch\n-{KEY}"):
     arguments = {"file_path": "a.py", "content": content}
     hooks.example(tool="write_file", input=arguments, expect="deny")
 hooks.example(tool="edit_file", input={"file_path": "a", "old_string": "", **new}, expect="deny")
@@ -295,12 +301,10 @@ grep -rn password src
 ls -la ~/.ssh
 cat ~/.ssh/id_ed25519.pub
 ssh-keygen -lf ~/.ssh/id_ed25519
-file .env
-stat .env
-wc -l .env
-md5sum .env
-test -f .env && echo exists
-printenv PATH
+file .env; stat .env; wc -l .env; md5sum .env
+printenv PATH; node -p process.env.PATH
+declare -p PATH
+declare -a tokens
 env NODE_ENV=test npm test
 export A=1
 set -e
@@ -315,7 +319,6 @@ ssh -i ~/.ssh/id_ed25519 example.com uptime
 curl --cert client.pem --key client.key https://example.com
 cat ~/.gnupg/gpg.conf
 yq eval-all .key notes.yaml
-git show HEAD:README.md
 git show HEAD:.env.example
 git add x:.env
 docker inspect api
