@@ -293,7 +293,7 @@ class _Engine(Engine):
             kept = tuple(handler for handler in group if not self.leaves_out(handler))
             if kept:
                 groups.append(kept)
-        return Plan(tuple(groups))
+        return plan._replace(groups=tuple(groups))
 
 
 class _Registration:
