@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from anyhook import Engine
 from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.model.answers import Outcome
 from anyhook.sandbox.sandbox import Sandbox
@@ -179,6 +181,16 @@ def test_the_result_of_a_hook_is_a_value(tmp_path):
     result = run_hook(path, "before_tool", tool="shell", input={"command": "rm -rf /"})
 
     assert load_value(dump_value(result)).reply == result.reply
+
+
+def test_a_hook_of_the_settings_is_a_value(tmp_path):
+    settings = tmp_path / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    hook = {"matcher": "Bash", "hooks": [{"type": "command", "command": "guard.sh"}]}
+    settings.write_text(json.dumps({"hooks": {"PreToolUse": [hook]}}))
+    (definition,) = Engine.load(tmp_path, agent="claude", home=tmp_path).hooks.definitions
+
+    assert load_value(dump_value(definition)) == definition
 
 
 def test_members_of_an_enumeration_come_out_with_older_releases_of_python(monkeypatch):

@@ -13,6 +13,7 @@ import pickle
 from collections import Counter, OrderedDict, deque
 from dataclasses import is_dataclass
 from pathlib import PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
+from types import MappingProxyType
 from typing import Any
 
 from anyhook.errors import SandboxError
@@ -22,6 +23,7 @@ PACKAGE = "anyhook"
 PLAIN_CLASSES = {
     (plain.__module__, plain.__qualname__): plain
     for plain in (
+        dict,
         set,
         frozenset,
         Counter,
@@ -58,13 +60,15 @@ def load_value(data: bytes) -> Any:
 
 
 class _ValueWriter(pickle.Pickler):
-    """Writes members of an enumeration by their value."""
+    """Writes members of an enumeration by their value, and read-only mappings as dictionaries."""
 
     def reducer_override(self, value: object) -> Any:
         """Return how a value is made again."""
         # Python before 3.11.4 writes a call of `getattr`, which the reader refuses.
         if isinstance(value, enum.Enum):
             return type(value), (value.value,)
+        if isinstance(value, MappingProxyType):
+            return dict, (dict(value),)
         return NotImplemented
 
 
