@@ -14,7 +14,6 @@ from anyhook.agents.encode import answer_of, encode_answer
 from anyhook.authoring.degrade import LOST, UnsupportedError, fit
 from anyhook.authoring.load import load_hooks
 from anyhook.engine.engine import MAX_PROCESSES, Engine
-from anyhook.engine.plan import Plan
 from anyhook.errors import EventError, UsageError
 from anyhook.files import identity_of
 from anyhook.handlers.services import Services
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, RuleSet
     from anyhook.authoring.hooks import Hooks
     from anyhook.engine.observers import Observer
+    from anyhook.engine.plan import Plan
     from anyhook.model.decisions import Decision
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.events import Event
