@@ -241,11 +241,14 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def value_at(value: Any, path: Sequence[str | int]) -> Any:
-    """Return the value at a path of keys; `None` if there is none."""
+    """Return the value at a path of keys and indexes; `None` if there is none."""
     for key in path:
-        if not isinstance(value, dict):
+        if isinstance(value, dict):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value):
+            value = value[key]
+        else:
             return None
-        value = value.get(key)
     return value
 
 
