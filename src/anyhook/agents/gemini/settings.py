@@ -8,8 +8,8 @@ from anyhook.agents.spec.settings import (
     HookToggle,
     RedactionRules,
     SettingsFile,
+    SettingsFormat,
 )
-from anyhook.agents.spec.settings_format import SettingsFormat
 from anyhook.model.layers import Layer
 
 LAYER_ORDER = (
@@ -99,13 +99,6 @@ FORMAT = SettingsFormat(
     needs_trust=frozenset({Layer.PROJECT}),
     hook_toggles=HOOK_TOGGLES,
     non_event_keys=frozenset({"enabled", "disabled", "notifications"}),
-    renamed_events={
-        "PreToolUse": "BeforeTool",
-        "PostToolUse": "AfterTool",
-        "UserPromptSubmit": "BeforeAgent",
-        "Stop": "AfterAgent",
-        "PreCompact": "PreCompress",
-    },
     definition_fields=frozenset({"matcher", "sequential", "hooks", "description"}),
     handler_fields=frozenset({"name", "type", "description", "timeout", "env"}),
     home_variable="GEMINI_CLI_HOME",
@@ -115,12 +108,6 @@ FORMAT = SettingsFormat(
     long_timeout=float("inf"),
     short_timeout=0.5,
     handler_types={"command": HandlerType("command", 60.0)},
-    foreign_types={
-        "prompt": "Claude Code",
-        "agent": "Claude Code",
-        "http": "Claude Code",
-        "mcp_tool": "Claude Code",
-    },
     expands_env=True,
     redaction=REDACTION,
 )
