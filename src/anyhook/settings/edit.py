@@ -24,26 +24,19 @@ if TYPE_CHECKING:
 class _Editor(Protocol):
     """A module that changes the texts of one format; none of its functions checks the result."""
 
-    def storable(self, value: Any) -> Any:
-        """Return a value as the format can hold it."""
+    def storable(self, value: Any) -> Any: ...
 
-    def insert_items(self, document: Any, path: JsonPath, values: Sequence[Any]) -> str:
-        """Return the text with values at the end of the list at a path, which may be missing."""
+    def insert_items(self, document: Any, path: JsonPath, values: Sequence[Any]) -> str: ...
 
-    def insert_member(self, document: Any, path: JsonPath, value: Any) -> str:
-        """Return the text with a member at a path that is missing."""
+    def insert_member(self, document: Any, path: JsonPath, value: Any) -> str: ...
 
-    def remove(self, document: Any, path: JsonPath) -> str:
-        """Return the text without the item or member at a path."""
+    def remove(self, document: Any, path: JsonPath) -> str: ...
 
-    def values_without(self, document: Any, path: JsonPath) -> Iterable[Any]:
-        """Yield the values that the file may have without the item or member at a path."""
+    def values_without(self, document: Any, path: JsonPath) -> Iterable[Any]: ...
 
-    def is_prunable(self, document: Any, path: JsonPath) -> bool:
-        """Return whether nothing stands at a path, or what stands there holds nothing."""
+    def is_prunable(self, document: Any, path: JsonPath) -> bool: ...
 
-    def close_empty(self, document: Any, path: JsonPath) -> str:
-        """Return the text with an object that holds nothing in its shortest form."""
+    def close_empty(self, document: Any, path: JsonPath) -> str: ...
 
 
 def _editor_of(file: str) -> _Editor:

@@ -156,15 +156,10 @@ def _in_this_form(spec: EventSpec) -> EventSpec:
 
 
 PASCAL_EVENTS = tuple([_in_this_form(spec) for spec in EVENTS if spec.canonical in WIRE])
-PASCAL_OBSERVED = OBSERVED.replace(
-    events={
-        name: {
-            **OBSERVED.events.get(name, EMPTY),
-            **({"matcher_style": "names_or_whole"} if name in WITH_CLAUDE_MATCHER else {}),
-        }
-        for name in {*OBSERVED.events, *WITH_CLAUDE_MATCHER}
-    }
-)
+PASCAL_DIFFERENCES = dict(OBSERVED.events)
+for _event in WITH_CLAUDE_MATCHER:
+    _own = OBSERVED.events.get(_event, EMPTY)
+    PASCAL_DIFFERENCES[_event] = {**_own, "matcher_style": "names_or_whole"}
 
 BEFORE_TOOL = frozenset({"before_tool"})
 
@@ -244,7 +239,7 @@ PASCAL = COPILOT.replace(
     payload_keys={**ABSENT, "prompt": "prompt", "tool_response": "tool_result"},
     payload_shapes={},
     documented=DOCUMENTED.replace(events=PASCAL_EVENTS),
-    observed=PASCAL_OBSERVED,
+    observed=OBSERVED.replace(events=PASCAL_DIFFERENCES),
     output_fields=PASCAL_OUTPUT,
     output_event_key=(SPECIFIC, "hookEventName"),
     ignores_event_name=True,

@@ -163,10 +163,8 @@ EVENTS = (
         "StopFailure",
         subject="error",
         subjects=tuple(
-            (
-                "rate_limit authentication_failed billing_error invalid_request server_error "
-                "max_output_tokens loop_detected unknown"
-            ).split()
+            "rate_limit authentication_failed billing_error invalid_request server_error "
+            "max_output_tokens loop_detected unknown".split()
         ),
     ),
     _notice(
