@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from anyhook.agents.spec.settings import (
     Extensions,
     HandlerType,
@@ -10,6 +12,7 @@ from anyhook.agents.spec.settings import (
     SettingsFile,
     SettingsFormat,
 )
+from anyhook.expressions import expression
 from anyhook.model.layers import Layer
 
 LAYER_ORDER = (
@@ -63,16 +66,17 @@ EXTENSIONS = Extensions(
 REDACTION = RedactionRules(
     path=("security", "environmentVariableRedaction"),
     strict_where={"GITHUB_SHA": "", "SURFACE": "Github"},
-    secret_values=(
-        r"-----BEGIN (?:RSA|OPENSSH|EC|PGP) PRIVATE KEY-----",
-        r"-----BEGIN CERTIFICATE-----",
-        r"(?:https?|ftp|smtp)://[^:\s]+:[^@\s]+@",
-        r"(?:gh[pousr]|github_pat)_[a-z0-9_]{36,}",
-        r"AIzaSy[a-z0-9_\\-]{33}",
-        r"AKIA[A-Z0-9]{16}",
-        r"eyJ[a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+",
-        r"(?:s|r)k_(?:live|test)_[0-9a-z]{24}",
-        r"xox[abpr]-[a-z0-9-]+",
+    secret_values=expression(
+        r"-----BEGIN (?:RSA|OPENSSH|EC|PGP) PRIVATE KEY-----"
+        r"|-----BEGIN CERTIFICATE-----"
+        r"|(?:https?|ftp|smtp)://[^:\s]+:[^@\s]+@"
+        r"|(?:gh[pousr]|github_pat)_[a-z0-9_]{36,}"
+        r"|AIzaSy[a-z0-9_\\-]{33}"
+        r"|AKIA[A-Z0-9]{16}"
+        r"|eyJ[a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+"
+        r"|(?:s|r)k_(?:live|test)_[0-9a-z]{24}"
+        r"|xox[abpr]-[a-z0-9-]+",
+        re.IGNORECASE,
     ),
     kept_prefixes=("GEMINI_CLI_",),
     harmless_prefixes=("GIT_CONFIG_",),
@@ -87,7 +91,9 @@ REDACTION = RedactionRules(
         "SLACK_WEBHOOK_URL TWILIO_ACCOUNT_SID DATABASE_URL GOOGLE_CLOUD_PROJECT "
         "GOOGLE_CLOUD_ACCOUNT FIREBASE_PROJECT_ID".split()
     ),
-    secret_names="TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT",  # noqa: S106 - a pattern
+    secret_names=expression(
+        "TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT", re.IGNORECASE
+    ),
 )
 
 FORMAT = SettingsFormat(

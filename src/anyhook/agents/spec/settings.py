@@ -261,7 +261,7 @@ class RedactionRules(Record):
     Attributes:
         path: Keys from the root of a settings file to the switch and the lists of names.
         strict_where: Variable to the value (empty: any) that enables strict redaction.
-        secret_values: Patterns of values; a variable with such a value is removed.
+        secret_values: Pattern of values; a variable with such a value is removed.
         kept_prefixes: Prefixes of names that are kept, even if the value is secret.
         harmless_prefixes: Prefixes of names that are kept unless the value is secret.
         always_allowed: Names that are kept.
@@ -271,26 +271,12 @@ class RedactionRules(Record):
 
     path: tuple[str, ...]
     strict_where: Mapping[str, str]
-    secret_values: tuple[str, ...]
+    secret_values: re.Pattern[str]
     kept_prefixes: tuple[str, ...]
     harmless_prefixes: tuple[str, ...]
     always_allowed: frozenset[str]
     never_allowed: frozenset[str]
-    secret_names: str
-
-    @cached_property
-    def value_patterns(self) -> tuple[re.Pattern[str], ...]:
-        """The compiled patterns of secret values."""
-        import re
-
-        return tuple(re.compile(pattern, re.IGNORECASE) for pattern in self.secret_values)
-
-    @cached_property
-    def name_pattern(self) -> re.Pattern[str]:
-        """The compiled pattern of secret names."""
-        import re
-
-        return re.compile(self.secret_names, re.IGNORECASE)
+    secret_names: re.Pattern[str]
 
 
 class WebRules(Record):
